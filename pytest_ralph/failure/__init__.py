@@ -1,0 +1,1 @@
+"""What went wrong: from exit status, output and JUnit to one Failure. Knows nothing of pytest."""

@@ -1,0 +1,1 @@
+"""What happened before: attempts in SQLite, statistics and predictions from them. Knows nothing of pytest."""

@@ -1,0 +1,1 @@
+"""The story for people and CI: terminal, JUnit, HTML, statistics."""
