@@ -1,0 +1,175 @@
+"""The history's database as a file: opened, brought up to date, set aside when it is broken."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+from pytest_ralph.history.record import HistoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# What brings a database from version n to n + 1. Rows of this tuple are never changed once released.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE attempts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            run TEXT NOT NULL, time REAL NOT NULL, spec TEXT NOT NULL, task TEXT NOT NULL,
+            number INTEGER NOT NULL, what TEXT NOT NULL,
+            kind TEXT NOT NULL, type TEXT NOT NULL, category TEXT, error TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            blocker TEXT, duration REAL NOT NULL, decision TEXT NOT NULL, fix TEXT NOT NULL, executor TEXT NOT NULL,
+            outcome TEXT NOT NULL, "commit" TEXT NOT NULL, prediction REAL)""",
+        "CREATE INDEX attempts_by_task ON attempts (spec, task, id)",
+        "CREATE INDEX attempts_by_time ON attempts (time)",
+    ),
+    (
+        "ALTER TABLE attempts ADD COLUMN approach TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE attempts ADD COLUMN tree TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE attempts ADD COLUMN timeout REAL",
+        "ALTER TABLE attempts ADD COLUMN session TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX attempts_remedies ON attempts (kind, fingerprint) WHERE what IN ('fix', 'repair', 'retry')",
+    ),
+)
+VERSION = len(MIGRATIONS)
+
+
+def connect(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection that may write, to a database of this version. Transactions are begun by hand."""
+    _check_version(_version_in_header(path), path)
+    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+    with _closed_on_error(connection):
+        _check_version(_user_version(connection), path)
+        _refuse_foreign(connection, path)
+        _use_wal(connection)
+        _migrate(connection, path)
+    return connection
+
+
+def connect_to_read(path: Path, timeout: float) -> sqlite3.Connection:
+    """As `connect`, but content with a directory in which nothing may be written."""
+    try:
+        return connect(path, timeout)
+    except sqlite3.OperationalError as error:
+        if not ("readonly" in str(error) or "unable to open" in str(error)):
+            raise
+        uri = f"{path.resolve().as_uri()}?immutable=1"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        with _closed_on_error(connection):
+            if (version := _user_version(connection)) != VERSION:
+                raise HistoryError(
+                    f"{path} is of version {version}, and read-only: cannot be brought to {VERSION}"
+                ) from None
+        return connection
+
+
+def is_corrupt(error: sqlite3.Error) -> bool:
+    return "malformed" in str(error) or "not a database" in str(error)
+
+
+def set_aside(path: Path, timeout: float) -> Path | None:
+    """Move a broken database out of the way; None if another process has done so already."""
+    import filelock
+
+    with filelock.FileLock(path.with_name(f"{path.name}.lock"), timeout=timeout):
+        if _is_sound(path, timeout):
+            return None
+        target = _free_name(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+        # The log first: beside a new database, an old log would be replayed into it.
+        for suffix in ("-wal", "-shm", ""):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
+        return target
+
+
+def _free_name(path: Path, stamp: str) -> Path:
+    target, number = path.with_name(f"{path.name}.corrupt-{stamp}"), 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}.corrupt-{stamp}-{number}")
+    return target
+
+
+def _is_sound(path: Path, timeout: float) -> bool:
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=timeout, isolation_level=None)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            return bool(verdict == "ok")
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return False
+
+
+def _check_version(version: int, path: Path) -> None:
+    if version > VERSION:
+        raise HistoryError(
+            f"{path} was written by a newer pytest-ralph (version {version}, known here up to {VERSION}): "
+            "upgrade pytest-ralph, or move the file aside"
+        )
+
+
+def _version_in_header(path: Path) -> int:
+    """The version without opening the database, so that one of a newer version is not touched at all."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(64)
+    except OSError:
+        return 0
+    return int.from_bytes(header[60:64], "big", signed=True) if header.startswith(b"SQLite format 3\0") else 0
+
+
+def _user_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and _user_version(connection) <= 0:
+        raise HistoryError(f"{path} is a database of another program")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # Some file systems cannot; and where another process is switching at this moment, it switches for us too.
+    with contextlib.suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode=WAL")
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _user_version(connection) == VERSION:
+        return
+    with transaction(connection):
+        # Asked again under the lock: eight processes may open a new database at once.
+        version = _user_version(connection)
+        _check_version(version, path)
+        for statements in MIGRATIONS[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={VERSION}")
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # Some errors (a full disk) have rolled it back already.
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph.history import schema, store
+from pytest_ralph.history.store import AttemptRecord, History, HistoryError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def attempt(task: str = "1.1", **fields: Any) -> AttemptRecord:
+    return AttemptRecord(**{"run": "r1", "time": 1000.0, "spec": "specs/foo", "task": task, **fields})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".ralph" / "history.db"
+
+
+def rows_on_disk(path: Path) -> int:
+    """Counted by a stranger, who sees only what is committed."""
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(path)
+    try:
+        return int(connection.execute("SELECT count(*) FROM attempts").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def test_what_is_recorded_is_read_back_field_by_field(path: Path) -> None:
+    full = AttemptRecord(
+        "r1", 12.5, "specs/foo", "1.3", 2, "fix", "test_failure", "VERIFICATION_FAILED", "tool_error",
+        "E assert 1 == 2",
+        "abc123", "a flaky clock", 3.25, "fix again", "1.3.1", "claude", "recovered", "deadbeef", 0.75,
+        "mock the clock", "tree9", 300.0, "session-7",
+    )  # fmt: skip
+    with History.open(path) as history:
+        history.record(full)
+    with History.open(path) as again:
+        assert again.attempts() == [full]
+
+
+def test_a_run_that_records_nothing_creates_nothing(path: Path) -> None:
+    with History.open(path) as history:
+        assert history.attempts() == []
+        assert history.query("SELECT 1") == []
+        assert history.prune() == 0
+    assert not path.parent.exists()
+
+
+def test_the_directory_hides_itself_from_git(path: Path) -> None:
+    with History.open(path) as history:
+        history.record(attempt())
+    assert (path.parent / ".gitignore").read_text() == "*\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_once"),
+    [
+        ({"outcome": "passed"}, False),
+        ({"outcome": "passed", "what": "execute"}, False),
+        ({"outcome": "failed"}, True),
+        ({"outcome": "escalated"}, True),
+        ({"outcome": "recovered"}, True),
+        ({"outcome": "passed", "what": "fix"}, True),
+        ({"outcome": "failed", "what": "repair"}, True),
+    ],
+)
+def test_plain_passes_wait_for_a_flush_and_everything_else_is_written_at_once(
+    path: Path, fields: dict[str, str], at_once: bool
+) -> None:
+    with History.open(path, flush_every=3600) as history:
+        history.record(attempt(**fields))
+        assert rows_on_disk(path) == (1 if at_once else 0)
+    assert rows_on_disk(path) == 1
+
+
+def test_a_failure_takes_the_waiting_passes_along_in_their_order(path: Path) -> None:
+    with History.open(path, flush_every=3600) as history:
+        for number in (1, 2, 3):
+            history.record(attempt(number=number))
+        history.record(attempt(number=4, outcome="failed"))
+        assert rows_on_disk(path) == 4
+        assert [record.number for record in history.attempts()] == [1, 2, 3, 4]
+
+
+def test_passes_are_flushed_after_some_seconds(path: Path) -> None:
+    with History.open(path, flush_every=0.0) as history:
+        history.record(attempt())
+        assert rows_on_disk(path) == 1
+
+
+def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
+    with History.open(path, flush_every=3600) as history:
+        history.record(attempt())
+        assert len(history.attempts()) == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "tasks"),
+    [
+        ({}, ["1.1", "1.2", "1.1", "2.1"]),
+        ({"task": "1.1"}, ["1.1", "1.1"]),
+        ({"task": "1.1", "outcome": "failed"}, ["1.1"]),
+        ({"spec": "specs/bar"}, ["2.1"]),
+        ({"since": 1002.0}, ["1.1", "2.1"]),
+        ({"limit": 2}, ["1.1", "2.1"]),
+        ({"kind": "timeout"}, ["1.1"]),
+        ({"run": "r9"}, []),
+    ],
+)
+def test_attempts_are_filtered_and_oldest_first(path: Path, filters: dict[str, Any], tasks: list[str]) -> None:
+    with History.open(path) as history:
+        history.record(attempt("1.1", time=1000.0))
+        history.record(attempt("1.2", time=1001.0))
+        history.record(attempt("1.1", time=1002.0, outcome="failed", kind="timeout"))
+        history.record(attempt("2.1", time=1003.0, spec="specs/bar"))
+        assert [record.task for record in history.attempts(**filters)] == tasks
+
+
+def test_order_is_that_of_recording_even_when_the_clock_goes_backwards(path: Path) -> None:
+    with History.open(path) as history:
+        for number, time in ((1, 5000.0), (2, 1000.0), (3, 3000.0)):
+            history.record(attempt(number=number, time=time))
+        assert [record.number for record in history.attempts()] == [1, 2, 3]
+        assert [record.number for record in history.attempts(limit=1)] == [3]
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ({"error": "bad \udcff byte"}, {"error": "bad ? byte"}),
+        ({"error": "nul \0 inside"}, {"error": "nul \0 inside"}),
+        ({"error": "x" * 5000}, {"error": "x" * 2000}),
+        ({"duration": float("nan")}, {"duration": 0.0}),
+        ({"time": float("inf")}, {"time": 0.0}),
+        ({"error": "'); DROP TABLE attempts; --"}, {"error": "'); DROP TABLE attempts; --"}),
+    ],
+)
+def test_hostile_values_are_stored_tamely(path: Path, given: dict[str, Any], stored: dict[str, Any]) -> None:
+    with History.open(path) as history:
+        history.record(attempt(**given))
+        (read,) = history.attempts()
+    assert {name: getattr(read, name) for name in stored} == stored
+
+
+def test_secrets_are_masked_before_they_are_cut_or_stored(path: Path) -> None:
+    def mask(text: str) -> str:
+        return text.replace("hunter2", "***")
+
+    with History.open(path, mask=mask) as history:
+        history.record(attempt(error="x" * 1996 + "hunter2", executor="agent --key hunter2", tree="hunter2"))
+        (read,) = history.attempts()
+    assert (read.error[-3:], read.executor, read.tree) == ("***", "agent --key ***", "hunter2")
+
+
+def test_prune_forgets_the_oldest(path: Path) -> None:
+    with History.open(path) as history:
+        for number in range(1, 11):
+            history.record(attempt(number=number))
+        history.flush()
+        assert history.prune(keep=4) == 6
+        assert [record.number for record in history.attempts()] == [7, 8, 9, 10]
+        assert history.prune(keep=4) == 0
+
+
+def test_threads_share_one_history(path: Path) -> None:
+    with History.open(path) as history:
+
+        def write(name: str) -> None:
+            for number in range(50):
+                history.record(attempt(name, number=number, outcome="failed" if number % 10 == 0 else "passed"))
+
+        threads = [threading.Thread(target=write, args=(f"1.{n}",)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(history.attempts()) == 400
+
+
+def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    for statement in schema.MIGRATIONS[0]:
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO attempts (run, time, spec, task, number, what, kind, type, error, fingerprint, duration, decision,"
+        ' fix, executor, outcome, "commit") VALUES'
+        " ('old', 1, 'specs/foo', '1.1', 1, 'verify', 'timeout', 'UNKNOWN', 'slow', 'f', 2.5, '', '', '', 'failed', '')"
+    )
+    connection.execute("PRAGMA user_version=1")
+    connection.commit()
+    connection.close()
+    with History.open(path) as history:
+        history.record(attempt(approach="new column"))
+        old, new = history.attempts()
+        assert history.query("PRAGMA user_version") == [(schema.VERSION,)]
+    assert (old.run, old.kind, old.approach, old.tree, old.timeout, old.session) == ("old", "timeout", "", "", None, "")
+    assert new.approach == "new column"
+
+
+def test_a_database_of_a_newer_version_is_refused_and_not_touched(path: Path) -> None:
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE attempts (future TEXT)")
+    connection.execute("PRAGMA user_version=99")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    history = History.open(path)
+    with pytest.raises(HistoryError, match="newer pytest-ralph") as refused:
+        history.record(attempt(outcome="failed"))
+    with pytest.raises(HistoryError, match="newer pytest-ralph"):
+        history.attempts()
+    history.close()
+    assert "\n" not in str(refused.value)
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in path.parent.iterdir()) == [".gitignore", "history.db"]
+
+
+def test_a_database_of_another_program_is_refused(path: Path) -> None:
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.close()
+    with pytest.raises(HistoryError, match="another program"):
+        History.open(path).record(attempt(outcome="failed"))
+
+
+@pytest.mark.parametrize("inside", [b"this is not a database\n" * 100, b"SQLite format 3\0" + b"\xff" * 4000])
+def test_a_corrupt_database_is_moved_aside_with_a_message(path: Path, inside: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(inside)
+    told: list[str] = []
+    with History.open(path, warn=told.append) as history:
+        history.record(attempt(outcome="failed"))
+        assert len(history.attempts()) == 1
+    (aside,) = path.parent.glob("history.db.corrupt-*")
+    assert aside.read_bytes() == inside
+    assert told == history.notices == [f"history was corrupt: moved to {aside}, a new one is begun"]
+
+
+def test_a_database_that_breaks_during_the_run_is_moved_aside(path: Path) -> None:
+    with History.open(path) as history:
+        for number in range(300):
+            history.record(attempt(number=number, error="e" * 500, outcome="failed"))
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\x5a" * (size - 4096))
+    with History.open(path) as history:
+        history.record(attempt(outcome="failed"))
+        assert len(history.attempts()) == 1
+        assert len(history.notices) == 1
+
+
+def test_an_empty_file_is_a_new_database(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    with History.open(path) as history:
+        history.record(attempt(outcome="failed"))
+        assert len(history.attempts()) == 1
+
+
+def test_a_directory_that_cannot_be_made_is_told_once_and_the_run_goes_on(tmp_path: Path) -> None:
+    (tmp_path / ".ralph").write_text("a file where the directory should be")
+    told: list[str] = []
+    with History.open(tmp_path / ".ralph" / "history.db", warn=told.append) as history:
+        for number in range(5):
+            history.record(attempt(number=number, outcome="failed"))
+    assert len(told) == 1
+    assert told[0].startswith("history is not kept: cannot make")
+    assert "\n" not in told[0]
+
+
+def test_what_could_not_be_written_is_written_once_it_can_be(tmp_path: Path) -> None:
+    blocker = tmp_path / ".ralph"
+    blocker.write_text("in the way")
+    told: list[str] = []
+    history = History.open(blocker / "history.db", warn=told.append)
+    history.record(attempt(number=1, outcome="failed"))
+    history.record(attempt(number=2, outcome="failed"))
+    blocker.unlink()
+    history.close()
+    assert rows_on_disk(blocker / "history.db") == 2
+    assert len(told) == 1
+
+
+def test_a_lock_held_by_another_is_waited_for_no_longer_than_the_limit(path: Path) -> None:
+    with History.open(path) as history:
+        history.record(attempt(outcome="failed"))
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    history = History.open(path, busy_timeout=0.05)
+    with pytest.raises(HistoryError, match="database is locked"):
+        history.record(attempt(outcome="failed"))
+    holder.execute("ROLLBACK")
+    holder.close()
+    history.close()
+    assert rows_on_disk(path) == 2
+
+
+def test_the_number_of_waiting_records_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MOST_WAITING", 10)
+    with History.open(path, flush_every=3600) as history:
+        for number in range(25):
+            history.record(attempt(number=number))
+    assert rows_on_disk(path) == 10

@@ -1,0 +1,210 @@
+"""The history under fire: many writers, sudden death, a full disk, a directory that may not be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.history.store import AttemptRecord, History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PRELUDE = dedent(
+    """
+    import os, sys
+    from pathlib import Path
+    from pytest_ralph.history.store import AttemptRecord, History, HistoryError
+
+    def attempt(number, outcome="failed", **fields):
+        return AttemptRecord("r", 1.0, "specs/foo", "1.1", number, outcome=outcome, error="e" * 200, **fields)
+    """
+)
+
+
+def child(script: str, *arguments: object, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + dedent(script), *map(str, arguments)],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out
+
+
+@pytest.mark.parametrize("before", ["nothing", "garbage"])
+def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None:
+    path = tmp_path / ".ralph" / "history.db"
+    if before == "garbage":
+        path.parent.mkdir()
+        path.write_bytes(b"garbage" * 1000)
+    script = """
+        sys.stdin.read()
+        with History.open(Path(sys.argv[1])) as history:
+            for number in range(60):
+                history.record(attempt(number, "passed" if number % 3 else "failed", session=sys.argv[2]))
+    """
+    gate, opener = os.pipe()
+    writers = [child(script, path, name, stdin=gate) for name in range(8)]
+    os.close(gate)
+    os.close(opener)
+    for writer in writers:
+        finish(writer)
+    with History.open(path) as history:
+        counts = history.query("SELECT session, count(*), min(number), max(number) FROM attempts GROUP BY session")
+        assert history.query("PRAGMA integrity_check") == [("ok",)]
+    assert sorted(counts) == [(str(name), 60, 0, 59) for name in range(8)]
+    assert len(list(path.parent.glob("*.corrupt-*"))) == (before == "garbage")
+
+
+def test_a_writer_killed_at_any_moment_has_lost_no_failure_it_recorded(tmp_path: Path) -> None:
+    path = tmp_path / ".ralph" / "history.db"
+    script = """
+        history = History.open(Path(sys.argv[1]))
+        for number in range(int(sys.argv[2]), 10**9):
+            history.record(attempt(number))
+            os.write(1, b"%d\\n" % number)
+    """
+    last = 0
+    for round_ in range(6):
+        writer = child(script, path, last + 1)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(0.013 * round_)
+        writer.send_signal(signal.SIGKILL)
+        acknowledged = writer.communicate()[0].split("\n")
+        last = int(acknowledged[-2]) if len(acknowledged) > 1 else last + 1
+        with History.open(path) as history:
+            assert history.query("PRAGMA integrity_check") == [("ok",)]
+            numbers = {record.number for record in history.attempts()}
+        assert set(range(1, last + 1)) <= numbers
+        last = max(numbers)
+
+
+@pytest.mark.parametrize("point", ["before history write", "before history commit", "after history write"])
+def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(tmp_path: Path, point: str) -> None:
+    path = tmp_path / "history.db"
+    script = """
+        import signal
+        from pytest_ralph import disk
+        disk.on_step = lambda name: name == sys.argv[2] and os.kill(os.getpid(), signal.SIGKILL)
+        history = History.open(Path(sys.argv[1]))
+        for number in (1, 2):
+            history.record(attempt(number, "passed"))
+        history.record(attempt(3))
+    """
+    writer = child(script, path, point)
+    writer.communicate(timeout=60)
+    assert writer.returncode == -signal.SIGKILL
+    with History.open(path) as history:
+        assert len(history.attempts()) == (3 if point == "after history write" else 0)
+
+
+def test_a_full_disk_is_one_warning_and_the_run_goes_on(tmp_path: Path) -> None:
+    script = """
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        history = History.open(Path(sys.argv[1]), warn=print)
+        for number in range(2000):
+            history.record(attempt(number))
+        history.close()
+        print("went on")
+    """
+    path = tmp_path / "history.db"
+    warning, *rest = finish(child(script, path)).splitlines()
+    assert warning.startswith(f"history is not kept: {path}: ")
+    assert rest == ["went on"]
+    with History.open(path) as history:
+        assert history.query("PRAGMA integrity_check") == [("ok",)]
+        assert 0 < len(history.attempts()) < 2000
+
+
+@pytest.fixture
+def visible_directory() -> Iterator[Path]:
+    """A directory another user can reach: pytest's own temporary ones are closed to them."""
+    directory = Path(tempfile.mkdtemp())
+    directory.chmod(0o755)
+    yield directory
+    directory.chmod(0o755)
+    shutil.rmtree(directory)
+
+
+def test_a_read_only_directory_is_one_warning_and_can_still_be_read(visible_directory: Path) -> None:
+    path = visible_directory / "history.db"
+    with History.open(path) as history:
+        history.record(AttemptRecord("r", 1.0, "specs/foo", "1.1", outcome="failed"))
+    visible_directory.chmod(0o555)
+    script = """
+        import locale, sqlite3, filelock, pytest_ralph.history.schema
+        if os.getuid() == 0:
+            os.setuid(65534)
+        history = History.open(Path(sys.argv[1]), warn=print)
+        print(len(history.attempts()))
+        for number in range(3):
+            history.record(attempt(number))
+        history.close()
+    """
+    read, warning = finish(child(script, path)).splitlines()
+    assert read == "1"
+    assert warning.startswith(f"history is not kept: {path}: ")
+
+
+def test_a_read_only_project_without_history_gets_one_warning(visible_directory: Path) -> None:
+    visible_directory.chmod(0o555)
+    script = """
+        if os.getuid() == 0:
+            os.setuid(65534)
+        history = History.open(Path(sys.argv[1]), warn=print)
+        print(len(history.attempts()))
+        history.record(attempt(1))
+        history.close()
+    """
+    out = finish(child(script, visible_directory / ".ralph" / "history.db")).splitlines()
+    assert out == ["0", f"history is not kept: cannot make {visible_directory}/.ralph: Permission denied"]
+
+
+def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    begun = time.perf_counter()
+    with History.open(path, flush_every=3600) as history:
+        for number in range(1000):
+            history.record(AttemptRecord("r", 1.0, "specs/foo", f"1.{number}", tree="t", duration=0.1))
+    assert time.perf_counter() - begun < 1.0
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (1000,)
+    connection.close()
+
+
+def test_what_is_read_while_another_writes_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    script = """
+        with History.open(Path(sys.argv[1]), flush_every=3600) as history:
+            for number in range(200):
+                for _ in range(9):
+                    history.record(attempt(number, "passed"))
+                history.record(attempt(number))
+    """
+    writer = child(script, path)
+    seen = []
+    with History.open(path) as history:
+        while writer.poll() is None:
+            seen.append(len(history.attempts()))
+    finish(writer)
+    assert all(count % 10 == 0 for count in seen)
