@@ -1,0 +1,353 @@
+"""Running: one command, from its text to how it Ended: bounded in time, memory and disk, nothing left behind.
+
+A command runs in a session and process group of its own, without a terminal and with nothing on stdin. When it
+has ended, by itself or because its time was up, the whole group is killed before the leader is reaped,
+and then whatever escaped the group (see `strays`). Only what a `keep` command started lives on, until `release`
+or `close`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import re
+import secrets
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ralph.running.environment import (
+    clean_environ,
+    config_speaks_of_junit,
+    may_ask_for_junit,
+    own_junit,
+    with_junit,
+)
+from pytest_ralph.running.process import Process
+from pytest_ralph.running.shell import direct_argv, find_shell, shell_argv
+from pytest_ralph.running.spool import STORED, Spool, SpoolWriter
+from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+# How long a command whose time is up may take to end on SIGTERM before it is killed.
+GRACE = 1.0
+# Ids may have run round during a longer command, and a thorough look costs little beside it.
+LONG = 10.0
+# Linux takes at most 128 KiB as one argument.
+LONGEST_ARGUMENT = 128 * 1024 - 1
+
+
+class RunError(Exception):
+    """The command could not be started, in one line."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended. `exit_code` is what a shell would say: 128+n for signal n."""
+
+    command: str
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    interrupted: bool
+    duration: float
+    stdout: Spool
+    stderr: Spool | None = None
+    junit: Path | None = None
+
+    @property
+    def progress(self) -> bool:
+        """Whether it printed anything, so that more time may help."""
+        return self.stdout.size > 0 or (self.stderr is not None and self.stderr.size > 0)
+
+    def output(self, head: int = 32 * 1024, tail: int = 96 * 1024) -> str:
+        """What was printed on either stream, bounded."""
+        out = self.stdout.text(head, tail)
+        return out if self.stderr is None else f"{out}{self.stderr.text(head, tail)}"
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything about one run of a command that is decided before it starts."""
+
+    command: str
+    argv: Sequence[str] | None
+    cwd: Path
+    env: dict[str, str]
+    mark: Mark
+    writers: tuple[SpoolWriter, ...]
+    junit: Path | None
+    junit_before: object
+
+    def ended(self, code: int | None, duration: float, **more: Any) -> Ended:
+        spools = [writer.spool() for writer in self.writers]
+        wrote_junit = self.junit is not None and _stamp(self.junit) not in {None, self.junit_before}
+        return Ended(
+            command=self.command,
+            exit_code=128 - code if code is not None and code < 0 else code,
+            signal=-code if code is not None and code < 0 else None,
+            duration=duration,
+            stdout=spools[0],
+            stderr=spools[1] if len(spools) > 1 else None,
+            junit=self.junit if wrote_junit else None,
+            **{"timed_out": False, "interrupted": False, **more},
+        )
+
+
+class _Kept(NamedTuple):
+    label: str
+    plan: _Plan
+    process: Process
+
+
+class Runner:
+    """Runs commands for one run, from as many threads as wanted. `close` it at the end."""
+
+    def __init__(
+        self,
+        *,
+        root: Path,
+        environ: Mapping[str, str],
+        logs: Path,
+        shell: str | None = None,
+        limit: int = STORED,
+        grace: float = GRACE,
+    ) -> None:
+        self.root = root
+        # Copied once: another thread must never find the environment while pytest changes it.
+        self.environ = clean_environ(environ)
+        self.logs = logs / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{os.getpid()}"
+        self._shell = shell
+        self._limit = limit
+        self._grace = grace
+        self._run = secrets.randbits(32)
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._running: dict[int, Process] = {}
+        self._kept: list[_Kept] = []
+        self._stopped = False
+        self._asks_for_junit = not config_speaks_of_junit(root)
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float | None = None,
+        env: Mapping[str, str] | None = None,
+        split: bool = False,
+        cwd: Path | None = None,
+        stdin: Path | None = None,
+        argv: Sequence[str] | None = None,
+        keep: bool = False,
+        label: str = "",
+        on_output: Callable[[str], None] | None = None,
+    ) -> Ended:
+        """Run `command` with the shell, or `argv` as it is, and wait for its end. Raises RunError if it cannot start.
+
+        `split`: stdout and stderr apart, and no JUnit file asked for, whose mention would be among the output.
+        `keep`: let what it leaves in the background live until `release(label)` or `close()`.
+        `on_output`: told the last line printed, about twice a second.
+        """
+        plan = self._plan(command, argv, cwd or self.root, env or {}, label, split)
+        if self._stopped:
+            return plan.ended(None, 0.0, interrupted=True)
+        started = time.monotonic()
+        process = self._start(plan, stdin)
+        try:
+            in_time = self._follow(process, plan, timeout, on_output)
+        except BaseException:
+            self._finish(process, plan, thorough=True)
+            raise
+        if keep and in_time and not self._stopped:
+            self._keep(_Kept(label, plan, process))
+            return plan.ended(process.peek(), time.monotonic() - started)
+        thorough = not in_time or self._stopped or time.monotonic() - started > LONG
+        code = self._finish(process, plan, thorough=thorough)
+        duration = time.monotonic() - started
+        return plan.ended(code, duration, timed_out=not in_time, interrupted=self._stopped)
+
+    def stop(self) -> None:
+        """Kill everything that runs; what is asked for from now on ends at once, interrupted."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running.values())
+        for process in running:
+            process.signal(signal.SIGKILL)
+
+    def release(self, label: str) -> None:
+        """End what the `keep` commands of this label left alive."""
+        with self._lock:
+            ended = [kept for kept in self._kept if kept.label == label]
+            self._kept = [kept for kept in self._kept if kept.label != label]
+        for kept in ended:
+            self._finish(kept.process, kept.plan, thorough=True)
+
+    def close(self) -> None:
+        """The end of the run: nothing that it started lives on."""
+        self.stop()
+        for label in {kept.label for kept in self._kept}:
+            self.release(label)
+        kill_marked(Mark(self._run, 0), whole_run=True)
+
+    def _plan(
+        self, command: str, argv: Sequence[str] | None, cwd: Path, env: Mapping[str, str], label: str, split: bool
+    ) -> _Plan:
+        mark = Mark(self._run, next(self._numbers))
+        base = self.logs / f"{_file_name(label)}.{mark.number}"
+        suffixes = (".out.log", ".err.log") if split else (".log",)
+        merged = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd)}
+        addopts = merged.get("PYTEST_ADDOPTS", "")
+        junit = own_junit(command, addopts, cwd)
+        if junit is None and not split and self._asks_for_junit and may_ask_for_junit(command, addopts):
+            junit = base.with_name(f"{base.name}.xml")
+            merged["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
+        return _Plan(
+            command=command,
+            argv=argv,
+            cwd=cwd,
+            env=merged,
+            mark=mark,
+            writers=tuple(SpoolWriter(base.with_name(base.name + suffix), self._limit) for suffix in suffixes),
+            junit=junit,
+            junit_before=_stamp(junit) if junit else None,
+        )
+
+    def _start(self, plan: _Plan, stdin: Path | None) -> Process:
+        if os.name == "nt":
+            raise RunError("commands can only be run on a POSIX system (on Windows: inside WSL)")
+        try:
+            with _input(stdin) as source:
+                process = self._spawn(plan, source)
+        except (OSError, ValueError) as error:
+            raise RunError(_why(error, plan, stdin)) from error
+        plan.mark.put_on(process.pid)
+        with self._lock:
+            self._running[process.pid] = process
+            stopped = self._stopped
+        if stopped:
+            process.signal(signal.SIGKILL)
+        return process
+
+    def _spawn(self, plan: _Plan, stdin: int) -> Process:
+        if plan.argv is None and self._shell is None and (words := direct_argv(plan.command, plan.env)):
+            # What cannot be executed is for the shell to explain, or to interpret.
+            with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError, _NotExecutableError):
+                return _process(words, plan, stdin)
+        return _process(plan.argv or self._shell_argv(plan), plan, stdin)
+
+    def _shell_argv(self, plan: _Plan) -> list[str]:
+        shell = find_shell(self._shell, plan.env)
+        if shell is None:
+            raise RunError(f"shell not found: {self._shell or 'bash, sh'}")
+        if len(os.fsencode(plan.command)) < LONGEST_ARGUMENT:
+            return shell_argv(shell, plan.command)
+        script = plan.writers[0].path.with_suffix(".sh")
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_bytes(os.fsencode(plan.command))
+        return [shell, str(script)]
+
+    def _follow(
+        self, process: Process, plan: _Plan, timeout: float | None, on_output: Callable[[str], None] | None
+    ) -> bool:
+        """Whether the command ended by itself, in time."""
+        beat = None if on_output is None else _Beat(plan.writers, on_output)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        in_time = process.follow(deadline, beat)
+        if not in_time:
+            process.signal(signal.SIGTERM)
+            process.follow(time.monotonic() + self._grace)
+            process.signal(signal.SIGKILL)
+        process.drain()
+        return in_time
+
+    def _finish(self, process: Process, plan: _Plan, *, thorough: bool) -> int:
+        """Kill what is left of the command, and give Popen's return code."""
+        process.signal(signal.SIGKILL)
+        with self._lock:
+            sessions = set(self._running)
+        kill_younger(plan.mark, process.pid, sessions)
+        if thorough:
+            kill_marked(plan.mark, sessions)
+        code = process.reap()
+        with self._lock:
+            self._running.pop(process.pid, None)
+        for writer in plan.writers:
+            writer.close()
+        return code
+
+    def _keep(self, kept: _Kept) -> None:
+        kept.process.keep_reading()
+        with self._lock:
+            self._kept.append(kept)
+
+
+class _Beat:
+    """Tells the last line printed, when there is a new one."""
+
+    def __init__(self, writers: Sequence[SpoolWriter], tell: Callable[[str], None]) -> None:
+        self._writers = writers
+        self._tell = tell
+        self._told = 0
+
+    def __call__(self) -> None:
+        printed = sum(writer.size for writer in self._writers)
+        if printed != self._told:
+            self._told = printed
+            self._tell(max(self._writers, key=lambda writer: writer.touched).last_line())
+
+
+def _process(argv: Sequence[str], plan: _Plan, stdin: int) -> Process:
+    try:
+        return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:
+            raise _NotExecutableError(*error.args) from error
+        raise
+
+
+class _NotExecutableError(OSError):
+    """A file with the right to be executed that the system does not know how to: a script without a first line."""
+
+
+@contextlib.contextmanager
+def _input(stdin: Path | None) -> Iterator[int]:
+    if stdin is None:
+        yield subprocess.DEVNULL
+    else:
+        with stdin.open("rb") as file:
+            yield file.fileno()
+
+
+def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
+    """One line for a person."""
+    number = error.errno if isinstance(error, OSError) else None
+    if not plan.cwd.is_dir():
+        return f"directory not found: {plan.cwd}"
+    if stdin is not None and not stdin.is_file():
+        return f"input file not found: {stdin}"
+    if number == errno.E2BIG:
+        size = sum(len(os.fsencode(word)) for word in plan.argv or [plan.command])
+        return f"command line or environment too long for this system ({size // 1000} kB): {plan.command[:60]}"
+    reason = os.strerror(number) if number else str(error)
+    return f"cannot run {(plan.argv or [plan.command])[0][:200]!r}: {reason}"
+
+
+def _file_name(label: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", label, flags=re.ASCII).strip(".-")[:60] or "command"
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino

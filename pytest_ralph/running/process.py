@@ -1,0 +1,189 @@
+"""Running: a Process, one started command with its group, the pipes it prints to, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.running.spool import SpoolWriter
+
+CHUNK = 64 * 1024
+BIG_PIPE = 1024 * 1024
+BEAT = 0.5
+# After the command has ended, `exec > >(tee log)` and the like still have output on its way to us.
+LINGER = 0.1
+
+
+class Process:
+    """Started at once, in a session and group of its own. Its id stays its own until `reap`: no signal goes astray."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int,
+        outputs: Sequence[SpoolWriter],
+    ) -> None:
+        pipes = [os.pipe() for _ in outputs]
+        try:
+            self._popen = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=stdin,
+                stdout=pipes[0][1],
+                stderr=pipes[-1][1],
+                start_new_session=True,
+            )
+        except BaseException:
+            for reader, _ in pipes:
+                os.close(reader)
+            raise
+        finally:
+            for _, writer in pipes:
+                os.close(writer)
+        self.pid = self._popen.pid
+        self._lock = threading.Lock()
+        self._reaped = False
+        self._ended = False
+        self._reader: threading.Thread | None = None
+        self._exit = exit_descriptor(self.pid)
+        self._open = {reader: output for (reader, _), output in zip(pipes, outputs, strict=True)}
+        self._poll = select.poll()
+        for descriptor in (self._exit, *self._open):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def follow(self, deadline: float | None, beat: Callable[[], None] | None = None) -> bool:
+        """Take what is printed until the command ends; False if the deadline comes first."""
+        while not self._ended:
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                return False
+            wait = deadline - now if deadline is not None else None
+            if beat is not None:
+                beat()
+                wait = BEAT if wait is None else min(BEAT, wait)
+            self._take(wait)
+        return True
+
+    def drain(self) -> None:
+        """Take what is still on its way, from whoever holds the pipes after the end, for a moment."""
+        until = time.monotonic() + LINGER
+        while self._open and (wait := until - time.monotonic()) > 0:
+            self._take(wait)
+
+    def _take(self, wait: float | None) -> None:
+        for descriptor, _ in self._poll.poll(None if wait is None else wait * 1000):
+            if descriptor == self._exit:
+                self._ended = True
+                self._poll.unregister(descriptor)
+            else:
+                self._read(descriptor)
+
+    def _read(self, descriptor: int) -> None:
+        chunk = os.read(descriptor, BIG_PIPE)
+        if not chunk:
+            self._poll.unregister(descriptor)
+            del self._open[descriptor]
+            os.close(descriptor)
+            return
+        if len(chunk) == CHUNK:
+            _enlarge(descriptor)
+        self._open[descriptor].write(chunk)
+
+    def signal(self, number: int) -> None:
+        with self._lock:
+            if not self._reaped:
+                # macOS answers EPERM where only the dead leader is left.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.pid, number)
+
+    def reap(self) -> int:
+        """Kill what is left of the group, then let its id go. Gives Popen's return code."""
+        self.signal(signal.SIGKILL)
+        with self._lock:
+            self._reaped = True
+            code = self._popen.wait()
+        if self._reader is not None:
+            self._reader.join(LINGER)
+        for descriptor in (self._exit, *self._open):
+            os.close(descriptor)
+        self._open.clear()
+        return code
+
+    def peek(self) -> int:
+        """Popen's return code of an ended command that is not reaped yet."""
+        if not hasattr(os, "waitid"):
+            return self._popen.wait()
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        assert ended is not None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def keep_reading(self) -> None:
+        """Go on taking what the background children of an ended command print, until they are gone."""
+        self._reader = threading.Thread(target=self._read_on, name=f"ralph-read-{self.pid}", daemon=True)
+        self._reader.start()
+
+    def _read_on(self) -> None:
+        with contextlib.suppress(OSError):
+            while self._open:
+                self._take(None)
+
+
+def _enlarge(descriptor: int) -> None:
+    """Fewer and larger reads, once a command has shown that it prints a lot."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, BIG_PIPE)
+
+
+def exit_descriptor(pid: int) -> int:
+    """A descriptor that becomes readable when the process has ended, without reaping it."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return _exit_pipe(pid)
+
+
+def _exit_pipe(pid: int) -> int:
+    reader, writer = os.pipe()
+
+    def wait() -> None:
+        try:
+            wait_unreaped(pid)
+        finally:
+            os.close(writer)
+
+    threading.Thread(target=wait, name=f"ralph-wait-{pid}", daemon=True).start()
+    return reader
+
+
+def wait_unreaped(pid: int) -> None:
+    """Block until the process has ended, and leave it to be reaped."""
+    if hasattr(os, "waitid"):
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    else:
+        _wait_by_kqueue(pid)
+
+
+def _wait_by_kqueue(pid: int) -> None:
+    if sys.platform != "linux":
+        queue = select.kqueue()
+        event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
+        with contextlib.closing(queue), contextlib.suppress(ProcessLookupError):
+            queue.control([event], 1)

@@ -1,0 +1,173 @@
+"""Running: strays, processes of a command that left its process group.
+
+Every command carries a Mark that all its descendants inherit: an environment variable and, on Linux, an odd
+but harmless soft limit (real-time CPU time, far beyond reach), which survives a cleared environment, a
+rewritten process title, closed descriptors and any number of forks and sessions.
+
+Looking at every process after every command would cost milliseconds. Linux hands out process ids in order and
+tells the last one, so only ids younger than the command are looked at: none at all for a command that
+started nothing. What is in the session of the command is its own; what is in an older session is not; only
+processes in sessions begun meanwhile have their mark read.
+
+What escapes: on Linux, work handed to somebody else's daemon (docker, systemd-run, at, cron) and processes
+that changed user and limits (su, sudo). Elsewhere there is no cheap look: a process that left the group is
+found by its environment with `ps`, after a timeout and at the end of the run, and one that cleared its
+environment is not found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+VARIABLE = "RALPH_RUN"
+LINUX = sys.platform == "linux"
+# Ids of a shorter range are asked for one by one, those of a longer one are looked up in /proc.
+SHORT_RANGE = 500
+ROUNDS = 20
+_BEYOND_REACH = 1 << 62
+_NUMBERS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What tells the processes of one command (`number`) of one run from all others."""
+
+    run: int
+    number: int
+
+    @property
+    def variable(self) -> str:
+        return f"{self.run:08x}.{self.number}"
+
+    @property
+    def limit(self) -> int:
+        return _BEYOND_REACH + self.run * _NUMBERS + self.number % _NUMBERS
+
+    def put_on(self, pid: int) -> None:
+        """Add the part of the mark that a running process takes; the environment was given at its start."""
+        if sys.platform == "linux":
+            import resource
+
+            with contextlib.suppress(OSError, ValueError):
+                resource.prlimit(pid, resource.RLIMIT_RTTIME, (self.limit, resource.RLIM_INFINITY))
+
+    def is_on(self, pid: int, whole_run: bool = False) -> bool:
+        prefix = f"{VARIABLE}={self.run:08x}." if whole_run else f"{VARIABLE}={self.variable}\0"
+        if f"\0{prefix}".encode() in b"\0" + _proc(pid, "environ"):
+            return True
+        limit = _real_time_limit(_proc(pid, "limits"))
+        if whole_run:
+            return (limit - _BEYOND_REACH) // _NUMBERS == self.run
+        return limit == self.limit
+
+
+def _proc(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def _real_time_limit(limits: bytes) -> int:
+    _, found, rest = limits.partition(b"Max realtime timeout")
+    word = rest.split(maxsplit=1)[0] if found else b""
+    return int(word) if word.isdigit() else 0
+
+
+def last_pid() -> int | None:
+    """The id given to the youngest process, where the system tells."""
+    try:
+        return int(Path("/proc/loadavg").read_bytes().rsplit(None, 1)[-1])
+    except (OSError, ValueError):
+        return None
+
+
+def kill_younger(mark: Mark, leader: int, sessions: Collection[int]) -> None:
+    """Kill what the command of session `leader` started outside its group. `sessions`: those of running commands.
+
+    The leader must not have been reaped, or its id could by now be somebody else's.
+    """
+    _kill_until_none(lambda: _younger(mark, leader, sessions))
+
+
+def kill_marked(mark: Mark, leaders: Collection[int] = (), *, whole_run: bool = False) -> None:
+    """Kill every process that carries the mark, whatever its age, except the `leaders`: slow, thorough."""
+    if LINUX:
+        _kill_until_none(lambda: (p for p in _all_pids() if p not in leaders and mark.is_on(p, whole_run)))
+    else:
+        _kill_until_none(lambda: _marked_by_ps(mark, whole_run))
+
+
+def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
+    """A stray may start another while it is being looked for: look again until there is no new one."""
+    seen = {os.getpid()}
+    for _ in range(ROUNDS):
+        found = set(find()) - seen
+        if not found:
+            break
+        seen |= found
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _younger(mark: Mark, leader: int, sessions: Collection[int]) -> Iterator[int]:
+    newest = last_pid()
+    if newest is None or newest == leader:
+        return
+    for pid in _between(leader, newest):
+        session = _session(pid)
+        of_another = session in sessions or not _is_between(session, leader, newest)
+        if session == leader or (not of_another and mark.is_on(pid)):
+            yield pid
+
+
+def _session(pid: int) -> int:
+    """The session of a process; 0 where there is no such process."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def _between(leader: int, newest: int) -> Iterable[int]:
+    if 0 < newest - leader <= SHORT_RANGE:
+        return range(leader + 1, newest + 1)
+    return (pid for pid in _all_pids() if _is_between(pid, leader, newest))
+
+
+def _is_between(pid: int, leader: int, newest: int) -> bool:
+    """Whether `pid` was given out after `leader`; ids start again from below when they run out."""
+    return leader < pid <= newest if leader < newest else pid > leader or 0 < pid <= newest
+
+
+def _all_pids() -> list[int]:
+    # os.listdir: a Path for each process would be most of the cost.
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+
+
+def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
+    try:
+        listing = subprocess.run(
+            ["ps", "-axEww", "-o", "pid=,command="], capture_output=True, timeout=10, check=False, env=dict(os.environ)
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return read_ps(listing.decode("utf-8", "replace"), mark, whole_run)
+
+
+def read_ps(listing: str, mark: Mark, whole_run: bool) -> list[int]:
+    """The ids of the processes in a `ps -E` listing whose environment carries the mark."""
+    wanted = f" {VARIABLE}={mark.run:08x}." if whole_run else f" {VARIABLE}={mark.variable} "
+    lines = (line.strip() for line in listing.splitlines())
+    return [int(line.split(None, 1)[0]) for line in lines if wanted in f"{line} " and line[0].isdigit()]
