@@ -1,0 +1,503 @@
+"""Git: everything is kept before anything moves, and what must not be touched is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_ralph.fixing.checkpoint import Git, GitError
+
+
+class Repository:
+    """A real repository in a temporary directory, away from the user's own git configuration."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(root.parent),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
+        root.mkdir(parents=True, exist_ok=True)
+
+    def run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments], cwd=self.root, env=self.environ, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def commit(self, files: dict[str, str], message: str = "work") -> str:
+        self.write(files)
+        self.run("add", "-A")
+        self.run("commit", "-q", "-m", message)
+        return self.run("rev-parse", "HEAD")
+
+    def state(self) -> dict[str, str]:
+        """Every file and link below the root that is not git's own, with content."""
+        found = {}
+        for top, _, names in os.walk(self.root):
+            for name in names:
+                path = Path(top, name)
+                if ".git" not in path.relative_to(self.root).parts:
+                    text = f"-> {path.readlink()}" if path.is_symlink() else path.read_text()
+                    found[path.relative_to(self.root).as_posix()] = f"{path.lstat().st_mode:o} {text}"
+        return found
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    made = Repository(tmp_path / "project")
+    made.run("init", "-q", "-b", "main")
+    made.run("config", "user.name", "A User")
+    made.run("config", "user.email", "user@example.org")
+    return made
+
+
+@pytest.fixture
+def git(repository: Repository) -> Git:
+    return Git(repository.root, repository.environ)
+
+
+def broken_project(repository: Repository) -> str:
+    """One good commit, then every kind of change there is. Returns the good commit."""
+    good = repository.commit(
+        {
+            ".gitignore": "*.secret\nbuild/\n.ralph/\n",
+            "app.py": "good\n",
+            "gone.py": "was here\n",
+            "lib/deep/a.py": "good\n",
+            "run.sh": "#!/bin/sh\n",
+            "specs/foo/tasks.md": "- [ ] 1.1 A\n",
+            "wird näme \t.txt": "good\n",
+        }
+    )
+    repository.write(
+        {
+            "app.py": "broken\n",
+            "lib/deep/a.py": "staged\n",
+            "new/dir/file.py": "untracked\n",
+            "key.secret": "ignored\n",
+            "build/out.o": "ignored\n",
+            ".ralph/history.db": "ours\n",
+            "specs/foo/tasks.md": "- [x] 1.1 A\n",
+            "specs/foo/.progress.md": "progress\n",
+            "specs/foo/.ralph-state.json": "{}\n",
+            "specs/foo/design.md": "design\n",
+            "wird näme \t.txt": "broken\n",
+        }
+    )
+    (repository.root / "gone.py").unlink()
+    (repository.root / "run.sh").chmod(0o755)
+    (repository.root / "link").symlink_to("app.py")
+    repository.run("add", "lib/deep/a.py")
+    repository.write({"lib/deep/a.py": "and changed again\n"})
+    return good
+
+
+def test_rollback_goes_back_to_the_good_commit_and_leaves_spec_files_and_ignored_files(
+    repository: Repository, git: Git
+) -> None:
+    good = broken_project(repository)
+    result = git.rollback(good, [repository.root / "specs/foo"], git.next_ref("foo", "1.3"))
+    texts = {name: text.partition(" ")[2] for name, text in repository.state().items()}
+    assert texts == {
+        ".gitignore": "*.secret\nbuild/\n.ralph/\n",
+        "app.py": "good\n",
+        "gone.py": "was here\n",
+        "lib/deep/a.py": "good\n",
+        "run.sh": "#!/bin/sh\n",
+        "wird näme \t.txt": "good\n",
+        "key.secret": "ignored\n",
+        "build/out.o": "ignored\n",
+        ".ralph/history.db": "ours\n",
+        "specs/foo/tasks.md": "- [x] 1.1 A\n",
+        "specs/foo/.progress.md": "progress\n",
+        "specs/foo/.ralph-state.json": "{}\n",
+        "specs/foo/design.md": "design\n",
+    }
+    assert not os.access(repository.root / "run.sh", os.X_OK)
+    assert not (repository.root / "new").exists()
+    assert set(result.removed) == {"link", "new/dir/file.py"}
+    assert set(result.written) == {"app.py", "gone.py", "lib/deep/a.py", "run.sh", "wird näme \t.txt"}
+    assert result.left == ()
+
+
+def test_rollback_leaves_head_branch_stash_and_reflog_where_they_are(repository: Repository, git: Git) -> None:
+    good = broken_project(repository)
+    before = [repository.run(*command.split()) for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")]
+    git.rollback(good, [], git.next_ref("foo", "1.3"))
+    after = [repository.run(*command.split()) for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")]
+    assert after == before
+    assert repository.run("status", "--porcelain", "--", "app.py", "lib", "gone.py") == ""
+
+
+def test_everything_as_it_was_comes_back_byte_for_byte_with_restore(repository: Repository, git: Git) -> None:
+    good = broken_project(repository)
+    before, status = repository.state(), repository.run("status", "--porcelain", "-uall")
+    staged = repository.run("diff", "--cached")
+    ref = git.rollback(good, [], git.next_ref("foo", "1.3")).ref
+    git.restore(ref)
+    assert repository.state() == before
+    assert repository.run("status", "--porcelain", "-uall") == status
+    assert repository.run("diff", "--cached") == staged
+
+
+def test_what_was_there_is_kept_and_named_before_anything_moves(repository: Repository, git: Git) -> None:
+    good = broken_project(repository)
+    ref = git.next_ref("foo", "1.3")
+    before = repository.state()
+
+    def tell(line: str) -> None:
+        assert ref in line
+        assert repository.state() == before
+        assert repository.run("show", f"{ref}:new/dir/file.py") == "untracked"
+        assert repository.run("show", f"{ref}^2:lib/deep/a.py") == "staged"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        git.rollback(good, [], ref, tell)
+    assert repository.state() == before
+
+
+def test_each_rollback_of_a_task_gets_the_next_number(repository: Repository, git: Git) -> None:
+    good = repository.commit({"a": "1\n"})
+    for number in (1, 2, 3):
+        repository.write({"a": f"broken {number}\n"})
+        assert git.rollback(good, [], git.next_ref("foo", "1.3")).ref == f"refs/ralph/foo/1.3/{number}"
+    assert repository.run("show", "refs/ralph/foo/1.3/2:a") == "broken 2"
+
+
+def test_a_ref_that_holds_something_is_never_overwritten(repository: Repository, git: Git) -> None:
+    repository.commit({"a": "1\n"})
+    first = git.keep("refs/ralph/foo/1.3/1")
+    repository.write({"a": "2\n"})
+    with pytest.raises(GitError):
+        git.keep("refs/ralph/foo/1.3/1")
+    assert repository.run("rev-parse", "refs/ralph/foo/1.3/1") == first
+
+
+def test_commits_made_after_the_good_one_stay_in_history(repository: Repository, git: Git) -> None:
+    good = repository.commit({"a": "good\n"})
+    later = repository.commit({"a": "broken\n", "b": "new\n"})
+    result = git.rollback(good, [], git.next_ref("foo", "1.3"))
+    assert repository.run("rev-parse", "HEAD") == later
+    assert (repository.root / "a").read_text() == "good\n"
+    assert not (repository.root / "b").exists()
+    assert repository.run("status", "--porcelain").split("\n") == ["M  a", "D  b"]
+    assert repository.run("rev-parse", f"{result.ref}^1") == later
+
+
+def test_only_the_project_is_rolled_back_where_it_is_part_of_a_larger_repository(
+    repository: Repository, tmp_path: Path
+) -> None:
+    good = repository.commit({"web/a": "good\n", "api/b": "good\n"})
+    repository.write({"web/a": "broken\n", "web/new": "x\n", "api/b": "work\n", "api/new": "x\n"})
+    repository.run("add", "api/b")
+    git = Git(repository.root / "web", repository.environ)
+    result = git.rollback(good, [], git.next_ref("foo", "1"))
+    assert (result.written, result.removed) == (("a",), ("new",))
+    assert repository.run("status", "--porcelain") == "M  api/b\n?? api/new"
+
+
+def test_an_ignored_file_in_the_place_of_a_tracked_one_is_left_and_said_so(repository: Repository, git: Git) -> None:
+    good = repository.commit({"conf": "default\n", "d/x": "tracked\n", "a": "good\n"})
+    repository.run("rm", "-q", "--cached", "conf", "d/x")
+    repository.commit({".gitignore": "conf\nd\n", "a": "broken\n"})
+    repository.write({"conf": "mine\n"})
+    (repository.root / "d/x").unlink()
+    (repository.root / "d").rmdir()
+    (repository.root / "d").symlink_to("/tmp")
+    result = git.rollback(good, [], git.next_ref("foo", "1"))
+    assert (repository.root / "conf").read_text() == "mine\n"
+    assert (repository.root / "d").is_symlink()
+    assert (repository.root / "a").read_text() == "good\n"
+    assert set(result.left) == {"conf", "d/x"}
+
+
+def test_files_that_a_lost_gitignore_protected_are_left(repository: Repository, git: Git) -> None:
+    good = repository.commit({".gitignore": "*.secret\n", "a": "good\n"})
+    repository.write({"k.secret": "mine\n"})
+    (repository.root / ".gitignore").unlink()
+    result = git.rollback(good, [], git.next_ref("foo", "1"))
+    assert (repository.root / "k.secret").read_text() == "mine\n"
+    assert result.left == ("k.secret",)
+    assert repository.run("status", "--porcelain") == ""
+
+
+def test_a_file_that_became_a_directory_and_the_reverse_go_back(repository: Repository, git: Git) -> None:
+    good = repository.commit({"a": "file\n", "b/c": "inner\n"})
+    (repository.root / "a").unlink()
+    (repository.root / "b/c").unlink()
+    (repository.root / "b").rmdir()
+    repository.write({"a/x": "1\n", "b": "2\n"})
+    git.rollback(good, [], git.next_ref("foo", "1"))
+    assert repository.run("status", "--porcelain") == ""
+
+
+def unborn(repository: Repository) -> str:
+    return "HEAD"
+
+
+def detached(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    repository.run("checkout", "-q", "--detach")
+    return good
+
+
+def merging(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    repository.run("checkout", "-q", "-b", "other")
+    repository.commit({"b": "1\n"})
+    repository.run("checkout", "-q", "main")
+    repository.run("merge", "-q", "--no-commit", "--no-ff", "other")
+    return good
+
+
+def rebasing(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    repository.commit({"a": "2\n"})
+    with pytest.raises(subprocess.CalledProcessError):
+        repository.run("rebase", "-q", "--exec", "false", good)
+    return good
+
+
+def cherry_picking(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    repository.run("checkout", "-q", "-b", "other")
+    repository.commit({"a": "2\n"})
+    repository.run("checkout", "-q", "main")
+    repository.commit({"a": "3\n"})
+    with pytest.raises(subprocess.CalledProcessError):
+        repository.run("cherry-pick", "other")
+    return good
+
+
+def conflicted(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    repository.write({"a": "2\n"})
+    repository.run("stash", "-q")
+    repository.commit({"a": "3\n"})
+    with pytest.raises(subprocess.CalledProcessError):
+        repository.run("stash", "pop", "-q")
+    return good
+
+
+def with_submodule(repository: Repository) -> str:
+    other = Repository(repository.root.parent / "other")
+    other.run("init", "-q")
+    other.run("config", "user.name", "A User")
+    other.run("config", "user.email", "user@example.org")
+    other.commit({"x": "1\n"})
+    repository.run("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other.root), "sub")
+    return repository.commit({"a": "1\n"})
+
+
+def with_a_repository_inside(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    inner = Repository(repository.root / "inner")
+    inner.run("init", "-q")
+    inner.write({"x": "1\n"})
+    return good
+
+
+def with_a_locked_index(repository: Repository) -> str:
+    good = repository.commit({"a": "1\n"})
+    (repository.root / ".git/index.lock").touch()
+    return good
+
+
+def with_nothing_recorded(repository: Repository) -> str:
+    repository.commit({"a": "1\n"})
+    return ""
+
+
+def on_another_branch(repository: Repository) -> str:
+    repository.commit({"a": "1\n"})
+    repository.run("checkout", "-q", "-b", "other")
+    elsewhere = repository.commit({"a": "2\n"})
+    repository.run("checkout", "-q", "main")
+    return elsewhere
+
+
+@pytest.mark.parametrize(
+    ("arrange", "message"),
+    [
+        (unborn, "no commit yet"),
+        (detached, "detached"),
+        (merging, "a merge is in progress"),
+        (rebasing, "a rebase is in progress"),
+        (cherry_picking, "a cherry-pick is in progress"),
+        (conflicted, "unresolved conflicts"),
+        (with_submodule, "submodules cannot be rolled back: sub"),
+        (with_a_repository_inside, "repository inside"),
+        (with_a_locked_index, "index.lock"),
+        (with_nothing_recorded, "nothing to go back to"),
+        (on_another_branch, "not part of the current branch"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_where_rollback_is_not_possible_one_line_says_why_and_nothing_changes(
+    repository: Repository, git: Git, arrange: object, message: str
+) -> None:
+    assert callable(arrange)
+    to = arrange(repository)
+    repository.write({"a": "work\n"})
+    before, refs = repository.state(), repository.run("for-each-ref")
+    with pytest.raises(GitError, match=message) as caught:
+        git.rollback(to, [], "refs/ralph/foo/1.3/1")
+    assert "\n" not in str(caught.value)
+    assert repository.state() == before
+    assert repository.run("for-each-ref") == refs
+
+
+def test_a_bare_repository_no_repository_and_an_ignored_project_are_named(tmp_path: Path) -> None:
+    plain = Repository(tmp_path / "plain")
+    assert Git(plain.root, plain.environ).unavailable() == "plain is not in a git repository"
+    bare = Repository(tmp_path / "bare")
+    bare.run("init", "-q", "--bare")
+    assert "bare repository" in str(Git(bare.root, bare.environ).unavailable())
+    outer = Repository(tmp_path / "outer")
+    outer.run("init", "-q")
+    outer.write({".gitignore": "inner\n", "inner/a": "1\n"})
+    assert "ignored by the git repository" in str(Git(outer.root / "inner", outer.environ).unavailable())
+    assert Git(plain.root, {"PATH": ""}).unavailable() == "git is not installed"
+
+
+def test_a_run_started_by_a_git_hook_works_on_its_own_project(repository: Repository, tmp_path: Path) -> None:
+    head = repository.commit({"a": "1\n"})
+    elsewhere = {"GIT_DIR": str(tmp_path / "nowhere"), "GIT_INDEX_FILE": "/nonexistent", "GIT_WORK_TREE": "/"}
+    assert Git(repository.root, {**repository.environ, **elsewhere}).head() == head
+
+
+def test_a_linked_worktree_is_rolled_back_like_any_other(repository: Repository, tmp_path: Path) -> None:
+    good = repository.commit({"a": "good\n"})
+    repository.run("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    (tmp_path / "side/a").write_text("broken\n")
+    git = Git(tmp_path / "side", repository.environ)
+    git.rollback(good, [], git.next_ref("foo", "1"))
+    assert (tmp_path / "side/a").read_text() == "good\n"
+
+
+def test_the_last_good_commit_is_where_head_was_when_a_task_passed(repository: Repository, git: Git) -> None:
+    assert git.last_good("foo") is None
+    assert git.mark_good("foo") is None
+    first = repository.commit({"a": "1\n"})
+    assert git.mark_good("foo") == first
+    repository.commit({"a": "2\n"})
+    assert git.last_good("foo") == first
+    assert git.last_good("other") is None
+
+
+@pytest.mark.parametrize("name", ["good", "a b", "..", "x.lock", "1.", "~^:?*[\\", "@{u}", "ünï", "-x", "a//b", ""])
+def test_any_spec_or_task_name_gives_a_ref_that_git_takes(repository: Repository, git: Git, name: str) -> None:
+    repository.commit({"a": "1\n"})
+    git.mark_good(name)
+    git.mark_good("good")
+    git.keep(git.next_ref(name, name))
+    assert git.keep(git.next_ref(name, name))
+
+
+def test_the_fingerprint_follows_contents_and_not_bookkeeping_or_ignored_files(
+    repository: Repository, git: Git
+) -> None:
+    repository.commit({"a": "1\n", ".gitignore": "*.log\n", "specs/foo/tasks.md": "x\n"})
+    clean = git.tree_fingerprint()
+    repository.write({"x.log": "1", "specs/foo/tasks.md": "y\n", "specs/foo/.ralph-state.json": "{}", ".ralph/h": "1"})
+    assert git.tree_fingerprint() == clean
+    seen = {clean}
+    for files in ({"a": "2\n"}, {"new": "1\n"}, {"new": "2\n"}):
+        repository.write(files)
+        seen.add(git.tree_fingerprint())
+    (repository.root / "a").chmod(0o755)
+    seen.add(git.tree_fingerprint())
+    assert len(seen) == 5
+    assert git.changed_files(clean) == ("a", "new")
+    repository.run("add", "a", "new")
+    repository.run("commit", "-q", "-m", "x")
+    assert git.tree_fingerprint() in seen
+
+
+def test_comparing_leaves_no_objects_in_the_repository(repository: Repository, git: Git) -> None:
+    repository.commit({"a": "1\n"})
+    before = repository.run("count-objects")
+    repository.write({"a": "2\n", "new": "3\n"})
+    git.changed_files(git.tree_fingerprint())
+    assert repository.run("count-objects") == before
+
+
+def test_without_git_the_fingerprint_follows_sizes_and_times(tmp_path: Path) -> None:
+    plain = Repository(tmp_path / "plain")
+    plain.write({"a": "1", "node_modules/x": "1"})
+    git = Git(plain.root, plain.environ)
+    first = git.tree_fingerprint()
+    plain.write({"node_modules/y": "1"})
+    assert git.tree_fingerprint() == first
+    plain.write({"a": "22", "b": "1"})
+    assert git.tree_fingerprint() != first
+    assert git.changed_files(first) == ("a", "b")
+
+
+def test_commit_takes_what_the_task_changed_and_leaves_what_others_staged(repository: Repository, git: Git) -> None:
+    repository.commit({"a": "1\n", "gone": "x\n", "mine": "1\n", "staged": "1\n", "specs/foo/tasks.md": "- [ ]\n"})
+    repository.write({"mine": "user\n", "staged": "user\n"})
+    repository.run("add", "staged")
+    since = git.tree_fingerprint()
+    repository.write({"a": "2\n", "new": "y\n", "specs/foo/tasks.md": "- [x]\n", "specs/foo/.ralph-state.json": "{}\n"})
+    (repository.root / "gone").unlink()
+    made = git.commit('feat(foo): `$(x)` "a"', since=since, also=[repository.root / "specs/foo/tasks.md"])
+    assert made == repository.run("rev-parse", "HEAD")
+    assert repository.run("show", "--name-status", "--format=%s", "HEAD").split("\n") == [
+        "feat(foo): `$(x)` \"a\"", "", "M\ta", "D\tgone", "A\tnew", "M\tspecs/foo/tasks.md",
+    ]  # fmt: skip
+    assert repository.run("status", "--porcelain").split("\n") == [
+        "M mine", "M  staged", "?? specs/foo/.ralph-state.json"
+    ]  # fmt: skip
+
+
+def test_nothing_changed_is_no_commit(repository: Repository, git: Git) -> None:
+    head = repository.commit({"a": "1\n"})
+    assert git.commit("x") is None
+    repository.write({"skip/a": "1\n"})
+    assert git.commit("x", exclude=[repository.root / "skip"]) is None
+    assert repository.run("rev-parse", "HEAD") == head
+
+
+def test_the_first_commit_of_a_branch_and_names_like_patterns_are_committed(repository: Repository, git: Git) -> None:
+    repository.write({"[a]*.py": "1\n", ":(top)x": "1\n", "-f": "1\n", "b.py": "1\n"})
+    assert git.commit("first", exclude=[repository.root / "b.py"])
+    assert repository.run("status", "--porcelain") == "?? b.py"
+
+
+def test_a_hook_that_refuses_leaves_index_and_files_as_they_were(repository: Repository, git: Git) -> None:
+    repository.commit({"a": "1\n"})
+    hook = repository.root / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'lint: 2 problems' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    repository.write({"a": "2\n", "new": "1\n"})
+    before = repository.run("status", "--porcelain")
+    with pytest.raises(GitError, match="git refused the commit: lint: 2 problems"):
+        git.commit("x")
+    assert repository.run("status", "--porcelain") == before
+
+
+def test_an_unknown_committer_is_told_what_to_set(repository: Repository) -> None:
+    repository.commit({"a": "1\n"})
+    repository.run("config", "--unset", "user.name")
+    repository.run("config", "--unset", "user.email")
+    repository.run("config", "user.useConfigOnly", "true")
+    repository.write({"a": "2\n"})
+    git = Git(repository.root, repository.environ)
+    with pytest.raises(GitError, match=r"user\.name and user\.email"):
+        git.commit("x")
+    assert git.keep("refs/ralph/foo/1/1")

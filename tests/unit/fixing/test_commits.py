@@ -1,0 +1,59 @@
+"""Commit messages are one inert line, and the script of commits does what it says and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.fixing.commits import append_commit, commit_message
+from pytest_ralph.spec.task import Task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("`feat(api): add users`", "feat(api): add users"),
+        ("feat: use `x` and `y`", "feat: use x and y"),
+        ("\n  `fix: a`\n  more", "fix: a"),
+        ("fix:\ta\x1b[31m b\u202ec", "fix: a [31m b c"),
+        ("", "feat(foo): Add a thing"),
+        ("None", "feat(foo): Add a thing"),
+        ("N/A", "feat(foo): Add a thing"),
+        ("`None`", "feat(foo): Add a thing"),
+        ("No commit needed", "feat(foo): Add a thing"),
+        ("nonempty check added", "nonempty check added"),
+    ],
+)
+def test_the_message_is_the_commit_field_or_made_from_the_title(field: str, message: str) -> None:
+    task = Task(id="1.1", title="Add `a` thing", fields={"Do": "x", "commit": field})
+    assert commit_message(task, "foo") == message
+
+
+def test_a_task_without_a_title_is_named_by_its_id_and_a_long_one_is_cut() -> None:
+    assert commit_message(Task(id="1.1", title=""), "foo") == "feat(foo): 1.1"
+    assert len(commit_message(Task(id="1.1", title="x" * 1000), "foo")) == 200
+
+
+def test_the_script_makes_the_commits_from_anywhere_and_expands_nothing(tmp_path: Path) -> None:
+    root, script = tmp_path / "my project", tmp_path / "my project/.ralph/commits-foo.sh"
+    script.parent.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", root], check=True)
+    for pair in (("user.name", "U"), ("user.email", "u@example.org")):
+        subprocess.run(["git", "-C", root, "config", *pair], check=True)
+    for name in ("a b.py", "$(touch owned).py", "left.py"):
+        (root / name).write_text("x\n")
+    hostile = "feat: $(touch owned) `touch owned` 'x' \"y\"\n; touch owned"
+    append_commit(script, root, hostile, ["a b.py"])
+    append_commit(script, root, "feat: b", ["$(touch owned).py"])
+    append_commit(script, root, "feat: nothing", [])
+    subprocess.run([script], cwd=tmp_path, check=True, capture_output=True)
+    log = subprocess.run(["git", "-C", root, "log", "--format=%s"], capture_output=True, text=True, check=True).stdout
+    assert log.splitlines() == ["feat: b", "feat: $(touch owned) touch owned 'x' \"y\" ; touch owned"]
+    assert not list(tmp_path.rglob("owned"))
+    status = subprocess.run(["git", "-C", root, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    assert "?? left.py" in status.stdout
