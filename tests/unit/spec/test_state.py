@@ -1,0 +1,375 @@
+"""What a state file says, what is written into it, and which files are refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_ralph.spec import state as state_module
+from pytest_ralph.spec.state import State, StateError, current_index, set_aside
+from pytest_ralph.spec.task import Task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GUIDE = {
+    "phase": "execution",
+    "taskIndex": 2,
+    "totalTasks": 10,
+    "recoveryMode": True,
+    "maxFixTasksPerOriginal": 3,
+    "fixTaskMap": {
+        "1.3": {
+            "attempts": 2,
+            "fixTaskIds": ["1.3.1", "1.3.2"],
+            "lastError": "Syntax error in parser.ts line 42",
+        }
+    },
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".ralph-state.json"
+
+
+def loaded(path: Path, data: Any) -> State:
+    path.write_text(json.dumps(data))
+    return State.load(path)
+
+
+def fix(fix_id: str, original: str, *, checked: bool = False, do: str = "") -> Task:
+    return Task(fix_id, f"Fix: {do}", checked, markers=(f"FIX {original}",), fields={"Do": do} if do else {})
+
+
+def test_the_guides_example_is_read(path: Path) -> None:
+    state = loaded(path, GUIDE)
+    assert state.exists
+    assert state.recovery_mode
+    assert state.number("taskIndex") == 2
+    assert state.number("maxFixTasksPerOriginal") == 3
+    assert state.fixes_attempted("1.3") == 2
+    assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
+    assert state.last_error("1.3") == "Syntax error in parser.ts line 42"
+
+
+@pytest.mark.parametrize("value", [False, None, "true", 1, "yes", {}])
+def test_only_an_explicit_true_turns_recovery_on(path: Path, value: Any) -> None:
+    assert not loaded(path, {"recoveryMode": value}).recovery_mode
+    assert not loaded(path, {}).recovery_mode
+
+
+def test_a_generated_fix_updates_the_map_as_in_the_guide(path: Path) -> None:
+    state = loaded(path, {"totalTasks": 10})
+    state.record_fix("1.3", "1.3.1", "syntax error in parser.ts")
+    assert state.data == {
+        "totalTasks": 11,
+        "fixTaskMap": {"1.3": {"attempts": 1, "fixTaskIds": ["1.3.1"], "lastError": "syntax error in parser.ts"}},
+    }
+    state.record_fix("1.3", "1.3.2", "still")
+    state.record_fix("2.1", "2.1.1", "other")
+    assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
+    assert (state.fixes_attempted("1.3"), state.fixes_attempted("2.1")) == (2, 1)
+    assert state.all_fix_ids() == ("1.3.1", "1.3.2", "2.1.1")
+    assert state.number("totalTasks") == 13
+
+
+def test_a_null_map_is_an_absent_one(path: Path) -> None:
+    state = loaded(path, {"fixTaskMap": None, "taskResults": None, "totalTasks": None})
+    state.record_fix("1.3", "1.3.1", "e")
+    state.begin_attempt("1.3", 2)
+    assert state.fixes_attempted("1.3") == 1
+    assert state.number("totalTasks") == 1
+
+
+def test_fields_of_others_stay_in_their_order(path: Path) -> None:
+    data = {"zeta": [1, {"b": 2, "a": 1}], "taskIndex": 0, "name": "é✓", "alpha": 1.5, "fixTaskMap": {"1.1": {"x": 1}}}
+    state = loaded(path, data)
+    state.record_fix("1.1", "1.1.1", "e")
+    state.save()
+    written = path.read_text(encoding="utf-8")
+    assert list(json.loads(written)) == ["zeta", "taskIndex", "name", "alpha", "fixTaskMap", "totalTasks"]
+    assert list(json.loads(written)["zeta"][1]) == ["b", "a"]
+    assert json.loads(written)["fixTaskMap"]["1.1"]["x"] == 1
+    assert '  "name": "é✓",\n' in written
+    assert written.endswith("}\n")
+
+
+def test_an_unchanged_state_keeps_its_bytes(path: Path) -> None:
+    path.write_text('{"taskIndex":0,  "x": [1,2]}')
+    State.load(path).save()
+    assert path.read_text() == '{"taskIndex":0,  "x": [1,2]}'
+
+
+def test_a_state_that_cannot_be_encoded_is_still_kept(path: Path) -> None:
+    path.write_text('{"theirs": "\\ud800 and \\u00e9"}')
+    state = State.load(path)
+    state.recovery_mode = True
+    state.save()
+    assert State.load(path).data == {"theirs": "\ud800 and é", "recoveryMode": True}
+
+
+CORRUPT = [
+    ("", "Expecting value"),
+    ("{", "Expecting property name"),
+    ("[]", "not a JSON object"),
+    ("null", "not a JSON object"),
+    ('{"taskIndex": 1} trailing', "Extra data"),
+    ('{"taskIndex": 1, "taskIndex": 2}', "'taskIndex' is there twice"),
+    ('{"a": {"b": 1, "b": 1}}', "'b' is there twice"),
+    ('{"a": NaN}', "NaN is not a JSON number"),
+    ('{"a": -Infinity}', "-Infinity is not a JSON number"),
+    ('{"a": 1e999}', "too large"),
+    ('{"a": ' + "9" * 5000 + "}", "too large"),
+    ('{"taskIndex": 9007199254740993}', "too large"),
+    ('{"taskIndex": "2"}', "taskIndex is not a count"),
+    ('{"totalTasks": -1}', "totalTasks is not a count"),
+    ('{"totalTasks": true}', "totalTasks is not a count"),
+    ('{"fixTaskMap": []}', "fixTaskMap is not an object"),
+    ('{"fixTaskMap": {"1.3": 2}}', "fixTaskMap holds something that is not an object"),
+    ('{"fixTaskMap": {"1.3": {"attempts": "2"}}}', "attempts of 1.3 is not a count"),
+    ('{"fixTaskMap": {"1.3": {"fixTaskIds": "1.3.1"}}}', "fixTaskIds of 1.3 is not a list"),
+    ('{"fixTaskMap": {"1.3": {"fixTaskIds": [1.3]}}}', "fixTaskIds of 1.3 is not a list"),
+    ('{"taskResults": {"1.3": {"attempt": null, "error": "x"}}}', "error of 1.3 is not an object"),
+    ("[" * 100_000, "recursion"),
+    ("\x00\x00", "Expecting value"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), CORRUPT)
+def test_a_corrupt_state_is_named_and_never_overwritten(path: Path, text: str, reason: str) -> None:
+    path.write_text(text)
+    with pytest.raises(StateError) as error:
+        State.load(path)
+    assert str(error.value) == f"ERROR: State file missing or corrupt at {path}"
+    assert reason.lower() in error.value.reason.lower()
+    assert "\n" not in error.value.reason
+    assert path.read_text() == text
+
+
+def test_a_state_that_is_no_text_or_no_file_is_corrupt(path: Path, tmp_path: Path) -> None:
+    path.write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(StateError):
+        State.load(path)
+    with pytest.raises(StateError, match="missing or corrupt"):
+        State.load(tmp_path)
+
+
+def test_a_byte_order_mark_does_no_harm(path: Path) -> None:
+    path.write_bytes(b'\xef\xbb\xbf{"taskIndex": 4}')
+    assert State.load(path).number("taskIndex") == 4
+
+
+def test_an_absent_state_has_every_default_and_is_created_with_all_fields(path: Path) -> None:
+    state = State.load(path)
+    assert not state.exists
+    assert not state.recovery_mode
+    assert state.number("maxFixTasksPerOriginal") == state.number("maxFixTaskDepth") == 3
+    assert state.number("maxGlobalIterations") == 100
+    state.create(name="foo", base_path="./specs/foo", tasks=[Task("1.1", "a", checked=True), Task("1.2", "b")])
+    state.save()
+    assert State.load(path).data == {
+        "source": "spec",
+        "name": "foo",
+        "basePath": "./specs/foo",
+        "phase": "execution",
+        "taskIndex": 1,
+        "totalTasks": 2,
+        "taskIteration": 1,
+        "maxTaskIterations": 5,
+        "recoveryMode": True,
+        "maxFixTasksPerOriginal": 3,
+        "maxFixTaskDepth": 3,
+        "globalIteration": 1,
+        "maxGlobalIterations": 100,
+        "fixTaskMap": {},
+    }
+
+
+def test_nothing_is_written_before_save(path: Path) -> None:
+    state = State.load(path)
+    state.record_fix("1.1", "1.1.1", "e")
+    assert not path.exists()
+
+
+# The three displayed states of a retry
+
+
+def retried(path: Path) -> State:
+    state = State.load(path)
+    assert state.begin_attempt("2.1", max_attempts=2) == 1
+    state.attempt_failed("2.1", "test_failure", "3 tests failing")
+    assert state.begin_attempt("2.1", max_attempts=2) == 2
+    return state
+
+
+def test_before_a_retry_the_first_attempt_is_on_record(path: Path) -> None:
+    assert retried(path).data["taskResults"]["2.1"] == {
+        "status": "running",
+        "attempt": 2,
+        "max_attempts": 2,
+        "error": {"attempt_1": {"type": "test_failure", "message": "3 tests failing"}},
+    }
+
+
+def test_after_a_retry_that_passed_the_record_says_so(path: Path) -> None:
+    state = retried(path)
+    state.task_passed("2.1")
+    assert state.data["taskResults"]["2.1"] == {
+        "status": "complete",
+        "attempt": 2,
+        "max_attempts": 2,
+        "error": {
+            "attempt_1": {"type": "test_failure", "message": "3 tests failing"},
+            "resolved_on_retry": True,
+        },
+    }
+
+
+def test_after_a_retry_that_failed_the_record_is_final(path: Path) -> None:
+    state = retried(path)
+    state.attempt_failed("2.1", "test_failure", "3 tests still failing")
+    state.task_failed("2.1")
+    assert state.data["taskResults"]["2.1"] == {
+        "status": "failed",
+        "attempt": 2,
+        "max_attempts": 2,
+        "error": {
+            "attempt_1": {"type": "test_failure", "message": "3 tests failing"},
+            "attempt_2": {"type": "test_failure", "message": "3 tests still failing"},
+            "final": "Failed after maximum retries",
+        },
+    }
+
+
+def test_a_task_that_passes_at_once_leaves_no_record(path: Path) -> None:
+    state = State.load(path)
+    state.begin_attempt("1.1", 2)
+    state.task_passed("1.1")
+    state.task_passed("1.2")
+    assert state.data == {}
+
+
+def test_a_new_run_resets_the_counters_of_failed_tasks_and_keeps_the_ids(path: Path) -> None:
+    state = loaded(path, {**GUIDE, "globalIteration": 40})
+    state.begin_attempt("1.3", 4)
+    state.attempt_failed("1.3", "test_failure", "no")
+    state.task_failed("1.3")
+    said = state.start_run()
+    assert said == ["task 1.3 failed before: its attempts start again"]
+    assert state.fixes_attempted("1.3") == 0
+    assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
+    assert state.data["taskResults"]["1.3"] == {"status": "pending", "attempt": 0, "max_attempts": 4}
+    assert state.number("globalIteration") == 1
+    assert state.begin_attempt("1.3", 4) == 1
+
+
+def test_a_cut_off_run_goes_on_with_its_counters(path: Path) -> None:
+    state = loaded(path, {**GUIDE, "globalIteration": 7})
+    state.data["fixTaskMap"]["1.3.2"] = {"attempts": 1, "fixTaskIds": ["1.3.2.1"], "lastError": ""}
+    state.data["fixTaskMap"]["9.9"] = {"attempts": 1, "fixTaskIds": ["9.9.1"], "lastError": ""}
+    state.begin_attempt("1.3", 4)
+    state.attempt_failed("1.3", "test_failure", "no")
+    state.begin_attempt("1.3", 4)
+    assert state.start_run() == ["task 1.3 was cut off: it goes on where it was"]
+    assert [state.fixes_attempted(task_id) for task_id in ("1.3", "1.3.2", "9.9")] == [2, 1, 0]
+    assert state.number("globalIteration") == 7
+    assert state.begin_attempt("1.3", 4) == 2
+
+
+# The document is the truth
+
+
+def test_a_state_that_agrees_with_the_document_is_left_alone(path: Path) -> None:
+    tasks = [Task("1.1", "a", checked=True), Task("1.2", "b"), fix("1.2.1", "1.2")]
+    data = {"taskIndex": 1, "totalTasks": 3, "fixTaskMap": {"1.2": {"attempts": 1, "fixTaskIds": ["1.2.1"]}}}
+    state = loaded(path, data)
+    assert state.reconcile(tasks) == []
+    assert state.data == data
+
+
+def test_totals_fixes_and_results_are_rebuilt_from_the_document(path: Path) -> None:
+    state = loaded(path, {"taskIndex": 0, "totalTasks": 9, "fixTaskMap": {}})
+    state.begin_attempt("1.1", 2)
+    state.attempt_failed("1.1", "timeout", "slow")
+    state.data["taskResults"]["1.2"] = {"status": "complete"}
+    tasks = [
+        Task("1.1", "a", checked=True),
+        Task("1.2", "b"),
+        fix("1.2.1", "1.2", do="Address the error: File not found: a.py\n1. Analyze the failure: x"),
+    ]
+    assert state.reconcile(tasks) == [
+        "fixTaskMap did not have 1.2.1, a fix of 1.2 in tasks.md",
+        "task 1.1 was running, tasks.md says it is done",
+        "task 1.2 was complete, tasks.md says it is not done",
+        "totalTasks was 9, tasks.md says 3",
+        "taskIndex was 0, tasks.md says 1",
+    ]
+    assert state.data["fixTaskMap"] == {
+        "1.2": {"attempts": 1, "fixTaskIds": ["1.2.1"], "lastError": "File not found: a.py"}
+    }
+    assert state.status("1.1") == "complete"
+    assert state.status("1.2") == "pending"
+    assert state.reconcile(tasks) == []
+
+
+def test_a_fix_a_person_deleted_keeps_its_id(path: Path) -> None:
+    state = loaded(path, GUIDE)
+    state.reconcile([Task("1.3", "a")])
+    assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "index"),
+    [
+        ([], 0),
+        ([Task("1.1", "", checked=True), Task("1.2", "")], 1),
+        ([Task("1.1", "", checked=True)], 1),
+        ([Task("1.1", ""), fix("1.1.1", "1.1"), Task("1.2", "")], 0),
+        ([Task("1.1", "", checked=True), fix("1.1.1", "1.1"), Task("1.2", "")], 2),
+        ([Task("1.1", "", checked=True), fix("1.1.1", "1.1")], 1),
+    ],
+)
+def test_the_index_is_that_of_the_first_open_original(tasks: list[Task], index: int) -> None:
+    assert current_index(tasks) == index
+
+
+def test_a_fresh_start_moves_the_state_aside_even_if_corrupt(path: Path) -> None:
+    now = datetime(2025, 3, 1, 12, 30, 5, tzinfo=timezone.utc)
+    assert set_aside(path, now) is None
+    path.write_text("{corrupt")
+    first = set_aside(path, now)
+    path.write_text("{again")
+    second = set_aside(path, now)
+    assert first is not None
+    assert second is not None
+    assert (first.name, first.read_text()) == (".ralph-state.json.20250301T123005Z", "{corrupt")
+    assert (second.name, second.read_text()) == (".ralph-state.json.20250301T123005Z-2", "{again")
+    assert not path.exists()
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=25)
+@given(st.dictionaries(st.text().filter(lambda key: key not in (*state_module.DEFAULTS, "recoveryMode")), json_values))
+def test_whatever_others_write_is_kept(tmp_path_factory: pytest.TempPathFactory, theirs: dict[str, Any]) -> None:
+    theirs.pop("fixTaskMap", None)
+    theirs.pop("taskResults", None)
+    state = loaded(tmp_path_factory.getbasetemp() / "state.json", theirs)
+    state.recovery_mode = True
+    state.save()
+    assert State.load(state.path).data == {**theirs, "recoveryMode": True}
