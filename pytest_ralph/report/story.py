@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 OUTCOMES = ("failed", "regression", "blocked", "recovered", "passed", "manual", "skipped")
 BAD = ("failed", "regression")
 VERIFYING = ("verify", "retry")
+# The attribute of a pytest report that carries its task's story, as `to_json` gives it.
+REPORT_ATTRIBUTE = "ralph_story"
 
 
 def _plain(value: object) -> Any:
@@ -189,6 +191,12 @@ class TaskStory:
         return cls(**{**_known(cls, data), "attempts": attempts, "fixes": fixes})
 
 
+def story_of(report: object) -> TaskStory | None:
+    """The story a pytest report carries, None for a report of anything but a task."""
+    data = getattr(report, REPORT_ATTRIBUTE, None)
+    return None if data is None else TaskStory.from_json(data)
+
+
 @dataclass(frozen=True)
 class PastRun:
     """One earlier run, for the charts."""
@@ -203,6 +211,12 @@ class PastRun:
     @property
     def total(self) -> int:
         return self.passed + self.recovered + self.failed + self.other
+
+    @property
+    def recovery_rate(self) -> float | None:
+        """The share of what failed at first that passed in the end; None where nothing failed."""
+        tried = self.recovered + self.failed
+        return self.recovered / tried if tried else None
 
 
 @dataclass(frozen=True)

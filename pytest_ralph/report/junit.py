@@ -1,0 +1,99 @@
+"""A task's story on its one testcase of pytest's JUnit file: properties, and earlier attempts as Surefire has them.
+
+Both functions work on pytest's own writer, so every option of it (family, logging, prefix, xdist) goes on working.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, SubElement
+
+from pytest_ralph.report.story import TaskStory
+from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.inert import one_line, xml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pytest
+
+    from pytest_ralph.report.story import AttemptStory
+
+MESSAGE_LIMIT = 500
+# Surefire's schema is a sequence; captured output closes it.
+CLOSING_TAGS = ("system-out", "system-err")
+
+
+def properties(story: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What goes into the item's `user_properties`; those of a failure only where there was one."""
+    task = TaskStory.from_json(story)
+    told = {
+        "spec": task.spec,
+        "task": task.id,
+        "title": task.title,
+        "outcome": task.outcome,
+        "attempts": len(task.verifications),
+        "fixes": len(task.all_fixes),
+    }
+    if failure := task.last_failure:
+        told |= {f"failure.{view}": getattr(failure, view) or "" for view in ("kind", "type", "category")}
+    return [(f"ralph.{name}", one_line(str(value), MESSAGE_LIMIT)) for name, value in told.items()]
+
+
+def add_attempts(config: pytest.Config, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
+    """Put the earlier failed attempts beside the result.
+
+    To be called for the call report, after pytest's own writer has seen it (a `trylast` hook) and before the
+    teardown report, with which the writer closes the testcase.
+    """
+    from _pytest.junitxml import xml_key
+
+    writer = config.stash.get(xml_key, None)
+    if writer is None or report.when != "call":
+        return
+    task = TaskStory.from_json(story)
+    nodes: list[Element] = writer.node_reporter(report).nodes
+    _name_the_failure(nodes, task)
+    if report.outcome != "skipped":
+        tag = "rerunFailure" if report.failed else "flakyFailure"
+        end = next((at for at, node in enumerate(nodes) if node.tag in CLOSING_TAGS), len(nodes))
+        nodes[end:end] = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
+
+
+def _name_the_failure(nodes: list[Element], task: TaskStory) -> None:
+    failure = task.last_failure
+    for node in nodes:
+        if node.tag == "failure" and failure is not None:
+            node.set("type", _inert_line(failure.kind or "unknown"))
+            node.set("message", _inert_line(failure.error))
+
+
+def attempt_element(tag: str, attempt: AttemptStory) -> Element:
+    message, kind = _inert_line(attempt.error), _inert_line(attempt.kind or "unknown")
+    element = Element(tag, {"message": message, "type": kind})
+    SubElement(element, "stackTrace").text = xml("\n".join(_evidence(attempt)))
+    if attempt.output:
+        SubElement(element, "system-out").text = xml(bounded(attempt.output, 40, 160, widest=500))
+    return element
+
+
+def _inert_line(text: str) -> str:
+    return xml(one_line(text, MESSAGE_LIMIT))
+
+
+def _evidence(attempt: AttemptStory) -> Iterator[str]:
+    yield attempt.error or "failed"
+    facts = {
+        "attempt": f"{attempt.number} ({attempt.what})",
+        "command": attempt.command,
+        "exit status": "" if attempt.exit_code is None else str(attempt.exit_code),
+        "timed out": "yes" if attempt.timed_out else "",
+        "expected": attempt.expected,
+        "got": attempt.got,
+        "files": ", ".join(attempt.files),
+        "failed tests": ", ".join(attempt.failed_tests),
+        "missing": attempt.missing or "",
+        "decision": attempt.decision,
+        "log": attempt.log,
+    }
+    yield from (f"  {name}: {fact}" for name, fact in facts.items() if fact)
