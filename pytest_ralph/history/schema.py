@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.history.record import HistoryError
+from pytest_ralph.history.views import create_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             kind TEXT NOT NULL, type TEXT NOT NULL, category TEXT, error TEXT NOT NULL, fingerprint TEXT NOT NULL,
             blocker TEXT, duration REAL NOT NULL, decision TEXT NOT NULL, fix TEXT NOT NULL, executor TEXT NOT NULL,
             outcome TEXT NOT NULL, "commit" TEXT NOT NULL, prediction REAL)""",
-        "CREATE INDEX attempts_by_task ON attempts (spec, task, id)",
+        "CREATE INDEX attempts_by_task ON attempts (spec, task, id, what)",
         "CREATE INDEX attempts_by_time ON attempts (time)",
     ),
     (
@@ -46,6 +47,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
         _refuse_foreign(connection, path)
         _use_wal(connection)
         _migrate(connection, path)
+        create_views(connection)
     return connection
 
 
@@ -63,6 +65,7 @@ def connect_to_read(path: Path, timeout: float) -> sqlite3.Connection:
                 raise HistoryError(
                     f"{path} is of version {version}, and read-only: cannot be brought to {VERSION}"
                 ) from None
+            create_views(connection)
         return connection
 
 

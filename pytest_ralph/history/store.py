@@ -144,6 +144,18 @@ class History:
                 return []
             return self._do(lambda connection: connection.execute(sql, parameters).fetchall(), write=False)
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All queries in here see the same moment, and what they create is gone afterwards."""
+        with self._lock:
+            self.query("BEGIN")
+            try:
+                yield
+            finally:
+                # Nothing to roll back where nothing was recorded, or where the database broke meanwhile.
+                if self._connection is not None and self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
     def prune(self, keep: int = KEEP_ATTEMPTS) -> int:
         """Forget the oldest attempts past `keep`; how many were forgotten."""
         with self._lock:

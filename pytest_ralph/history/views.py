@@ -1,0 +1,73 @@
+"""What the rows of a history mean, said once in SQL: temporary views that statistics and learning select from.
+
+Rows of one task in one run stand in the order in which things happened, whatever the clock did meanwhile.
+
+observation   a row that says how a task fared; `bad` where it fared badly
+episode       one task in one run: `first_bad` and `last` verification, `good` if the last one passed
+remedy        a fix, repair or retry; `worked` if the next verification of the task in that run passed
+              (NULL where the run ended before it could be seen)
+flip          a failed verification next to a passed one with nothing changed between them: no fix, no repair, the
+              same tree; without a tree to compare (no git), only within one run. `kind` is that of the failure
+foretold      a prediction, and whether it came true
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from pytest_ralph.history.store import History
+
+VIEWS = {
+    "observation": """
+        SELECT *, outcome IN ('failed', 'escalated') AS bad FROM attempts WHERE what IN ('verify', 'execute')""",
+    "episode": """
+        SELECT ends.*, last.outcome IN ('passed', 'recovered') AS good, last.time AS ended
+        FROM (SELECT run, spec, task, MAX(id) AS last, MIN(time - duration) AS started,
+                     MIN(CASE WHEN outcome IN ('failed', 'escalated') THEN id END) AS first_bad
+              FROM attempts WHERE what = 'verify' GROUP BY run, spec, task) AS ends
+        CROSS JOIN attempts AS last ON last.id = ends.last""",
+    "remedy": """
+        SELECT *, CASE
+            WHEN outcome IN ('failed', 'escalated') THEN 0
+            WHEN outcome = 'recovered' THEN 1
+            ELSE (SELECT next.outcome IN ('passed', 'recovered') FROM attempts AS next
+                  WHERE next.spec = attempts.spec AND next.task = attempts.task AND next.run = attempts.run
+                    AND next.what = 'verify' AND next.id > attempts.id ORDER BY next.id LIMIT 1)
+            END AS worked
+        FROM attempts WHERE what IN ('fix', 'repair', 'retry')""",
+    "flip": """
+        SELECT bad.spec, bad.task, bad.kind, good.timeout IS NOT bad.timeout AS new_limit
+        FROM (SELECT id, (SELECT id FROM attempts AS next WHERE next.spec = attempts.spec
+                AND next.task = attempts.task AND next.id < attempts.id
+                AND next.what IN ('verify', 'fix', 'repair') ORDER BY next.id DESC LIMIT 1) AS beside
+              FROM attempts WHERE what = 'verify' AND outcome IN ('failed', 'escalated')
+              UNION ALL
+              SELECT id, (SELECT id FROM attempts AS next WHERE next.spec = attempts.spec
+                AND next.task = attempts.task AND next.id > attempts.id
+                AND next.what IN ('verify', 'fix', 'repair') ORDER BY next.id LIMIT 1)
+              FROM attempts WHERE what = 'verify' AND outcome IN ('failed', 'escalated')) AS neighbour
+        CROSS JOIN attempts AS bad ON bad.id = neighbour.id
+        CROSS JOIN attempts AS good ON good.id = neighbour.beside
+        WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered')
+          AND good.tree = bad.tree AND (good.tree <> '' OR good.run = bad.run)""",
+    "foretold": """
+        SELECT prediction, worked AS came_true FROM remedy WHERE prediction IS NOT NULL AND worked IS NOT NULL
+        UNION ALL
+        SELECT prediction, NOT bad FROM observation WHERE prediction IS NOT NULL""",
+}
+
+
+def create_views(connection: sqlite3.Connection) -> None:
+    """For this connection only: nothing of them is in the file, so they need no migration."""
+    connection.execute("PRAGMA temp_store=MEMORY")
+    for name, select in VIEWS.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+
+
+def work_out(history: History, name: str) -> None:
+    """Within a snapshot: put the rows of a view in its place, where it is asked for several times."""
+    history.query(f"DROP VIEW temp.{name}")
+    history.query(f"CREATE TEMP TABLE {name} AS {VIEWS[name]}")
