@@ -31,7 +31,7 @@ from pytest_ralph.running.environment import (
 )
 from pytest_ralph.running.process import Process
 from pytest_ralph.running.shell import direct_argv, find_shell, shell_argv
-from pytest_ralph.running.spool import STORED, Spool, SpoolWriter
+from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, prune
 from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger
 
 if TYPE_CHECKING:
@@ -119,14 +119,17 @@ class Runner:
         environ: Mapping[str, str],
         logs: Path,
         shell: str | None = None,
+        mask: Callable[[str], str] | None = None,
         limit: int = STORED,
         grace: float = GRACE,
     ) -> None:
+        """`logs`: output goes to a new directory in there. `mask` hides secrets before anything is stored."""
         self.root = root
         # Copied once: another thread must never find the environment while pytest changes it.
         self.environ = clean_environ(environ)
         self.logs = logs / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{os.getpid()}"
         self._shell = shell
+        self._mask = mask
         self._limit = limit
         self._grace = grace
         self._run = secrets.randbits(32)
@@ -197,18 +200,19 @@ class Runner:
         for label in {kept.label for kept in self._kept}:
             self.release(label)
         kill_marked(Mark(self._run, 0), whole_run=True)
+        prune(self.logs.parent)
 
     def _plan(
         self, command: str, argv: Sequence[str] | None, cwd: Path, env: Mapping[str, str], label: str, split: bool
     ) -> _Plan:
         mark = Mark(self._run, next(self._numbers))
-        base = self.logs / f"{_file_name(label)}.{mark.number}"
+        name = f"{_file_name(label)}.{mark.number}"
         suffixes = (".out.log", ".err.log") if split else (".log",)
         merged = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd)}
         addopts = merged.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
         if junit is None and not split and self._asks_for_junit and may_ask_for_junit(command, addopts):
-            junit = base.with_name(f"{base.name}.xml")
+            junit = self.logs / f"{name}.xml"
             merged["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
         return _Plan(
             command=command,
@@ -216,7 +220,7 @@ class Runner:
             cwd=cwd,
             env=merged,
             mark=mark,
-            writers=tuple(SpoolWriter(base.with_name(base.name + suffix), self._limit) for suffix in suffixes),
+            writers=tuple(SpoolWriter(self.logs / f"{name}{suffix}", self._limit, self._mask) for suffix in suffixes),
             junit=junit,
             junit_before=_stamp(junit) if junit else None,
         )
@@ -285,6 +289,8 @@ class Runner:
         return code
 
     def _keep(self, kept: _Kept) -> None:
+        for writer in kept.plan.writers:
+            writer.flush(everything=True)
         kept.process.keep_reading()
         with self._lock:
             self._kept.append(kept)

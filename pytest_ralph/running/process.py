@@ -37,34 +37,33 @@ class Process:
         stdin: int,
         outputs: Sequence[SpoolWriter],
     ) -> None:
-        pipes = [os.pipe() for _ in outputs]
-        try:
-            self._popen = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=env,
-                stdin=stdin,
-                stdout=pipes[0][1],
-                stderr=pipes[-1][1],
-                start_new_session=True,
-            )
-        except BaseException:
-            for reader, _ in pipes:
-                os.close(reader)
-            raise
-        finally:
-            for _, writer in pipes:
-                os.close(writer)
-        self.pid = self._popen.pid
         self._lock = threading.Lock()
         self._reaped = False
         self._ended = False
         self._reader: threading.Thread | None = None
-        self._exit = exit_descriptor(self.pid)
-        self._open = {reader: output for (reader, _), output in zip(pipes, outputs, strict=True)}
+        self._open: dict[int, SpoolWriter] = {}
+        with contextlib.ExitStack() as writers, contextlib.ExitStack() as undo:
+            ends = []
+            for output in outputs:
+                reader, writer = os.pipe()
+                undo.callback(os.close, reader)
+                writers.callback(os.close, writer)
+                self._open[reader] = output
+                ends.append(writer)
+            self._popen = subprocess.Popen(
+                argv, cwd=cwd, env=env, stdin=stdin, stdout=ends[0], stderr=ends[-1], start_new_session=True
+            )
+            self.pid = self._popen.pid
+            undo.callback(self._give_up)
+            self._exit = exit_descriptor(self.pid)
+            undo.pop_all()
         self._poll = select.poll()
         for descriptor in (self._exit, *self._open):
             self._poll.register(descriptor, select.POLLIN)
+
+    def _give_up(self) -> None:
+        self.signal(signal.SIGKILL)
+        self._popen.wait()
 
     def follow(self, deadline: float | None, beat: Callable[[], None] | None = None) -> bool:
         """Take what is printed until the command ends; False if the deadline comes first."""

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shutil
 import time
 from collections import deque
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HEAD = 32 * 1024
 TAIL = 96 * 1024
-STORED = 128 * 1024 * 1024
+STORED = 32 * 1024 * 1024
 KEPT_TAIL = 1024 * 1024
+BLOCK = 1024 * 1024
+FLUSH = 1.0
 LINE = 64 * 1024
+RUNS_KEPT = 50
+_RUN = re.compile(r"\d{8}-\d{6}-\d+")
 
 
 @dataclass(frozen=True)
@@ -77,17 +83,30 @@ def _gap(count: int) -> str:
     return f"… {count:,} bytes left out …\n"
 
 
-class SpoolWriter:
-    """Takes output chunk by chunk. The file is made with the first byte; past `limit` only the end is kept."""
+def prune(logs: Path, keep: int = RUNS_KEPT) -> None:
+    """Remove the output of all but the last runs. Their directories are named by date and time."""
+    if logs.is_dir():
+        runs = sorted(path for path in logs.iterdir() if _RUN.fullmatch(path.name) and not path.is_symlink())
+        for old in runs[: max(len(runs) - keep, 0)]:
+            shutil.rmtree(old, ignore_errors=True)
 
-    def __init__(self, path: Path, limit: int = STORED) -> None:
+
+class SpoolWriter:
+    """Takes output chunk by chunk, masks it, stores it. The file is made with the first line written to it.
+
+    Past `limit` bytes only the end is kept, so that neither disk nor memory fills and the command need not be killed.
+    """
+
+    def __init__(self, path: Path, limit: int = STORED, mask: Callable[[str], str] | None = None) -> None:
         self.path = path
         self.size = 0
         self.touched = 0.0
+        self._mask = mask
         self._room = limit
         self._file: IO[bytes] | None = None
+        self._pending = bytearray()
+        self._flushed = time.monotonic()
         self._end: deque[bytes] = deque()
-        self._held = 0
         self._left_out = 0
         self._last = b""
 
@@ -95,27 +114,44 @@ class SpoolWriter:
         self.size += len(chunk)
         self.touched = time.monotonic()
         self._last = chunk
-        stored = self._store(chunk[: self._room]) if self._room else 0
-        if stored < len(chunk):
-            self._hold(chunk[stored:])
+        self._pending += chunk
+        if len(self._pending) >= BLOCK or self.touched - self._flushed > FLUSH:
+            self.flush()
 
-    def _store(self, chunk: bytes) -> int:
+    def flush(self, *, everything: bool = False) -> None:
+        """Store the whole lines that wait, so that no secret is cut in two before it is masked."""
+        waiting = self._pending
+        cut = len(waiting) if everything or len(waiting) > 2 * BLOCK else waiting.rfind(b"\n") + 1
+        block, self._pending = bytes(waiting[:cut]), waiting[cut:]
+        self._flushed = self.touched
+        if self._room <= 0:
+            self._hold(block)
+        elif block:
+            self._store(self._masked(block))
+
+    def _masked(self, block: bytes) -> bytes:
+        if self._mask is None:
+            return block
+        return self._mask(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _store(self, block: bytes) -> None:
+        stored, rest = block[: self._room], block[self._room :]
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("wb", buffering=0)
-            written = self._file.write(chunk)
+            self._file.write(stored)
         except OSError:
             # A full disk must not end the command: go on with what memory holds.
-            written = self._room = 0
-        self._room -= min(written, self._room)
-        return written
+            rest, self._room = block, 0
+        self._room -= len(stored)
+        if rest:
+            self._hold(rest)
 
-    def _hold(self, chunk: bytes) -> None:
-        self._end.append(chunk)
-        self._held += len(chunk)
-        while self._held - len(self._end[0]) >= KEPT_TAIL:
-            self._held -= len(self._end.popleft())
+    def _hold(self, block: bytes) -> None:
+        self._end.append(block)
+        while sum(map(len, self._end)) - len(self._end[0]) >= KEPT_TAIL:
+            self._left_out += len(self._end.popleft())
 
     def last_line(self) -> str:
         lines = self._last.split(b"\n")
@@ -125,10 +161,10 @@ class SpoolWriter:
         return Spool(self.path, self.size, self._left_out)
 
     def close(self) -> None:
+        self.flush(everything=True)
         if self._file is None:
             return
-        self._left_out = self.size - self._file.tell() - self._held
         with self._file as file, contextlib.suppress(OSError):
             if self._left_out:
                 file.write(f"\n{_gap(self._left_out)}".encode())
-            file.writelines(self._end)
+            file.write(self._masked(b"".join(self._end)))
