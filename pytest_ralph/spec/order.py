@@ -158,7 +158,8 @@ def is_red(task: Task) -> bool:
 
 
 def _role(task: Task) -> str:
-    match = _ROLE.search(task.title)
+    # The title of a fix quotes an error, which may name anything.
+    match = _ROLE.search(task.title) if task.fix_for is None else None
     word = match[1].lower().replace("-", "") if match else ""
     if word in ("cleanup", "teardown"):
         return "cleanup"
@@ -187,7 +188,7 @@ def _written_dependencies(task: Task) -> Iterator[str]:
     fields = [text for name, text in task.fields.items() if name.strip().lower() in _DEPENDS_FIELDS]
     if fields:
         yield fields[0]
-    elif match := _IN_TITLE.search(task.title):
+    elif task.fix_for is None and (match := _IN_TITLE.search(task.title)):
         yield match[1]
 
 
