@@ -1,0 +1,128 @@
+"""Fixing: judge how an executor's run went: an Outcome, from how it Ended and the Conversation that was had.
+
+An executor is never believed on its exit status alone: several agents end with 0 after an error of their
+service, and a cheerful last message may say in passing that the work is left to somebody else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.failure.claims import Claims, read_claims
+from pytest_ralph.failure.classify import classify_evidence
+from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
+from pytest_ralph.failure.kinds import Kinds
+from pytest_ralph.fixing.executors.base import Job, Outcome
+from pytest_ralph.text.inert import one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ralph.fixing.executors.conversation import Conversation
+    from pytest_ralph.running.command import Ended
+
+SAID = 16 * 1024
+LOGGED = 8 * 1024
+INTERRUPTED = "interrupted before it ended"
+
+
+class Trouble(NamedTuple):
+    """Why a run does not count as carried out. What is left empty is for the evidence to say."""
+
+    kind: str = ""
+    error: str = ""
+
+
+def judge(job: Job, ended: Ended, talk: Conversation, *, root: Path, kinds: Kinds | None, must_speak: bool) -> Outcome:
+    """`must_speak`: an agent that says nothing at all has not finished, whatever its exit status."""
+    said = without_echo(talk.text, job.prompt)
+    claims = read_claims(said)
+    trouble = _trouble(ended, talk, claims, silent=must_speak and not said.strip())
+    output = said[-SAID:]
+    if trouble is None:
+        note = "" if claims.complete or not must_speak else "ended without TASK_COMPLETE"
+        return Outcome(completed=True, session_id=talk.session_id, ended=ended, note=note, output=output)
+    failure = _failure(job, ended, talk, said, trouble, root, kinds or Kinds.load())
+    note = f"{failure.kind}: {failure.error}"
+    return Outcome(completed=False, failure=failure, session_id=talk.session_id, ended=ended, note=note, output=output)
+
+
+def could_not_run(job: Job, error: Exception, *, kinds: Kinds | None, missing: str | None = None) -> Outcome:
+    """The executor could not even be started; `missing` says so when its program is not there."""
+    why = missing or f"executor could not be started: {one_line(str(error))}"
+    evidence = Evidence(output=str(error), exit_code=127 if missing else None, source="executor")
+    base = classify_evidence(evidence, kinds or Kinds.load())
+    failure = replace(base, task_id=job.task_id, error=why)
+    if missing:
+        failure = _of_kind(failure, "command_not_found", kinds or Kinds.load())
+    return Outcome(completed=False, failure=failure, note=why)
+
+
+def without_echo(text: str, prompt: str) -> str:
+    """What was said without our own words in it: some programs print the prompt they were given."""
+    prompt = prompt.strip()
+    return text.replace(prompt, "") if prompt else text
+
+
+def _trouble(ended: Ended, talk: Conversation, claims: Claims, *, silent: bool) -> Trouble | None:
+    """The first that applies: how it ended, what the program reported, what its last words amount to."""
+    if ended.interrupted:
+        return Trouble(error=INTERRUPTED)
+    if ended.timed_out:
+        return Trouble("timeout")
+    if talk.error:
+        return Trouble(talk.error_kind, one_line(talk.error))
+    if ended.exit_code != 0 or claims.failed_block or claims.report:
+        return _limit(claims) or Trouble()
+    if claims.contradiction:
+        return Trouble("verification_mismatch", claims.contradiction)
+    if not claims.complete and (limit := _limit(claims)):
+        return limit
+    return Trouble("task_incomplete", NOT_COMPLETE) if silent else None
+
+
+def _limit(claims: Claims) -> Trouble | None:
+    if claims.context_limit:
+        return Trouble("context_exhausted", claims.context_limit)
+    return Trouble("service_unavailable", claims.rate_limit) if claims.rate_limit else None
+
+
+def _failure(
+    job: Job, ended: Ended, talk: Conversation, said: str, trouble: Trouble, root: Path, kinds: Kinds
+) -> Failure:
+    logged = ended.stderr.text(0, LOGGED) if ended.stderr else ""
+    evidence = Evidence(
+        output="\n".join(part for part in (said, talk.error, without_echo(logged, job.prompt)) if part.strip()),
+        exit_code=ended.exit_code,
+        command=ended.command,
+        root=root,
+        timed_out=ended.timed_out,
+        signal=ended.signal,
+        timeout=job.timeout,
+        duration=ended.duration,
+        source="executor",
+    )
+    failure = _of_kind(classify_evidence(evidence, kinds), trouble.kind, kinds)
+    changed = talk.files(root)
+    return replace(
+        failure,
+        task_id=job.task_id,
+        error=trouble.error or failure.error,
+        files_modified=failure.files_modified or changed,
+        completed_steps=failure.completed_steps or tuple(f"Changed {path}" for path in changed),
+        tool_usage=dict(talk.tools),
+        last_successful_tool=talk.last_tool,
+        session_id=talk.session_id,
+    )
+
+
+def _of_kind(failure: Failure, kind: str, kinds: Kinds) -> Failure:
+    """The same failure, where we know its kind better than its text tells."""
+    if not kind or failure.kind == kind:
+        return failure
+    row = kinds[kind]
+    return replace(
+        failure, kind=kind, type=row.type, category=row.category, retryable=row.retryable, guidance=row.guidance
+    )
