@@ -107,7 +107,7 @@ def _details(task: TaskStory) -> str:
     failure = task.last_failure
     if failure is None:
         return ""
-    output = bounded(terminal(failure.output), 10, 40, widest=500)
+    output = terminal(bounded(failure.output, 10, 40, widest=500))
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", output)), default=0))
     advice = "\n".join(f"- {_prose(line)}" for line in failure.advice)
     body = "\n\n".join(filter(None, (advice, f"{fence}text\n{output}\n{fence}" if output else "")))

@@ -58,7 +58,11 @@ def render(story: RunStory) -> str:
 
 def _template() -> Any:
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
     return environment.get_template("report.html.j2")
 
@@ -97,7 +101,7 @@ def _shown(task: TaskStory) -> TaskStory:
 def _shown_attempt(attempt: AttemptStory) -> AttemptStory:
     # What passed is rarely read, and there are thousands of it.
     head, tail = (40, 160) if attempt.failed else (2, 8)
-    return replace(attempt, output=bounded(terminal(attempt.output), head, tail, widest=500))
+    return replace(attempt, output=terminal(bounded(attempt.output, head, tail, widest=500)))
 
 
 def _without_defaults(value: Any) -> Any:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 OUTCOMES = ("failed", "regression", "blocked", "recovered", "passed", "manual", "skipped")
 BAD = ("failed", "regression")
 VERIFYING = ("verify", "retry")
-# The attribute of a pytest report that carries its task's story, as `to_json` gives it.
-REPORT_ATTRIBUTE = "ralph_story"
 
 
 def _plain(value: object) -> Any:
@@ -192,9 +190,9 @@ class TaskStory:
 
 
 def story_of(report: object) -> TaskStory | None:
-    """The story a pytest report carries, None for a report of anything but a task."""
-    data = getattr(report, REPORT_ATTRIBUTE, None)
-    return None if data is None else TaskStory.from_json(data)
+    """The story a pytest report carries as `report.ralph["story"]`, None for a report of anything but a task."""
+    told = getattr(report, "ralph", None)
+    return TaskStory.from_json(told["story"]) if told else None
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def headline(story: RunStory) -> str:
 def lede(story: RunStory) -> str:
     counts = story.counts
     done = counts.get("passed", 0) + counts.get("recovered", 0)
-    text = f"{done:,} of {count(len(story.tasks), 'task')} pass"
+    text = f"{done:,} of {count(len(story.tasks), 'task passes', 'tasks pass')}"
     if recovered := counts.get("recovered", 0):
         text += f", {recovered:,} of them after recovery"
     return f"{text}."

@@ -1,0 +1,111 @@
+"""What GitHub Actions is told: annotations on the specs and a summary of the job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from markdown_it import MarkdownIt
+
+from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, summary, tell, workflow_commands
+from pytest_ralph.report.story import AttemptStory, FixStory, RunStory, TaskStory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BROKEN = AttemptStory(outcome="failed", error="100% wrong: a, b", advice=("Read the test",), output="E  boom\n")
+
+
+def task(outcome: str, **facts: object) -> TaskStory:
+    return TaskStory("1.3", spec_path="specs/foo/tasks.md", title="Add: a, b", line=12, outcome=outcome, **facts)  # type: ignore[arg-type]
+
+
+def run(*tasks: TaskStory, root: str = "/w/repo/app") -> RunStory:
+    return RunStory(tasks, root=root)
+
+
+def test_a_failed_task_is_an_error_on_its_line_with_commas_colons_and_newlines_escaped() -> None:
+    (line,) = workflow_commands(run(task("failed", attempts=(BROKEN,))))
+    assert line == (
+        "::error file=specs/foo/tasks.md,line=12,title=1.3 Add%3A a%2C b%3A failed::"
+        "100%25 wrong: a, b%0A- Read the test"
+    )
+
+
+def test_a_recovered_task_is_a_notice_that_tells_how() -> None:
+    (line,) = workflow_commands(run(task("recovered", attempts=(BROKEN,), fixes=(FixStory("1.3.1"),))))
+    assert line.startswith("::notice file=")
+    assert line.endswith("::Recovered after 1 fix. At first: 100%25 wrong: a, b")
+
+
+@pytest.mark.parametrize("outcome", ["passed", "manual", "blocked", "skipped"])
+def test_other_outcomes_are_not_annotated(outcome: str) -> None:
+    assert workflow_commands(run(task(outcome))) == []
+
+
+@pytest.mark.parametrize(
+    ("root", "workspace", "file"),
+    [
+        ("/w/repo/app", "/w/repo", "app/specs/foo/tasks.md"),
+        ("/w/repo", "/w/repo", "specs/foo/tasks.md"),
+        ("/elsewhere", "/w/repo", "specs/foo/tasks.md"),
+        ("/w/repo", "", "specs/foo/tasks.md"),
+    ],
+)
+def test_files_are_named_as_seen_from_the_workspace(root: str, workspace: str, file: str) -> None:
+    (line,) = workflow_commands(run(task("failed"), root=root), workspace)
+    assert line.startswith(f"::error file={file},")
+
+
+def test_a_command_hidden_in_an_error_stays_text() -> None:
+    attack = AttemptStory(outcome="failed", error="x\n::set-output name=a::b\r::error::c")
+    (line,) = workflow_commands(run(task("failed", attempts=(attack,))))
+    assert "\n" not in line
+    assert "\r" not in line
+
+
+def rendered(story: RunStory) -> str:
+    return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(summary(story)))
+
+
+def test_the_summary_shows_text_of_others_as_it_is() -> None:
+    nasty = "a | b `c` <img src=x> *d* [e](http://f) </details> &amp; @you"
+    story = run(task("failed", attempts=(AttemptStory(outcome="failed", error=nasty, output="```\n</details>\n"),)))
+    page = rendered(story)
+    for element in ("<img", "<em>", "<a ", "<code>c"):
+        assert element not in page
+    assert page.count("</details>") == 1
+    assert "a | b `c` &lt;img src=x&gt; *d* [e](http://f) &lt;/details&gt; &amp;amp; @you" in page
+    assert page.count("<tr>") == 2
+
+
+def test_the_summary_lists_what_did_not_plainly_pass_and_opens_with_the_result() -> None:
+    story = run(task("passed"), task("blocked", reason="blocked by 1.2"), task("failed", attempts=(BROKEN, BROKEN)))
+    text = summary(story)
+    assert text.startswith("## 2 tasks need you\n\n1 of 3 tasks pass.\n\n| Task |")
+    assert "| blocked | blocked by 1.2 |  |  |" in text
+    assert "| failed | 100% wrong&#58; a, b | 2 |  |" in text
+    assert "- Read the test" in text
+    assert "E  boom" in text
+
+
+def test_a_summary_of_thousands_of_failures_stays_below_what_github_takes() -> None:
+    loud = AttemptStory(outcome="failed", error="e" * 5000, output=("o" * 900 + "\n") * 900)
+    text = summary(run(*[task("failed", attempts=(loud,))] * 5000))
+    assert len(text.encode()) < 1024 * 1024
+    assert text.count("<details>") == DETAILS_SHOWN
+    assert f"… and {5000 - ROWS_SHOWN:,} more" in text
+
+
+def test_outside_of_github_nothing_is_told(tmp_path: Path) -> None:
+    lines: list[str] = []
+    tell(run(task("failed")), {}, lines.append)
+    assert lines == []
+
+
+def test_on_github_the_summary_is_appended_and_annotations_are_written(tmp_path: Path) -> None:
+    file, lines = tmp_path / "summary.md", list[str]()
+    file.write_text("before\n")
+    tell(run(task("failed")), {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}, lines.append)
+    assert file.read_text().startswith("before\n## 1 task needs you")
+    assert len(lines) == 1

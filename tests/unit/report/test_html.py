@@ -1,0 +1,150 @@
+"""The HTML report as text: safe whatever a command printed, complete in one file, honest in its headline."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph.report.html import Past, embedded, render, stats, write_report
+from pytest_ralph.report.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
+from pytest_ralph.report.words import duration, headline, lede
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NASTY = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> & \u2028 \x1b[31m \udc80 ' \""
+
+
+def run(*outcomes: str) -> RunStory:
+    return RunStory(tuple(TaskStory(str(number), outcome=outcome) for number, outcome in enumerate(outcomes)))
+
+
+def nasty_run() -> RunStory:
+    attempt = AttemptStory(
+        outcome="failed", error=NASTY, kind=NASTY, output=NASTY, command=NASTY, advice=(NASTY,), files=(NASTY,)
+    )
+    fix = FixStory(NASTY, NASTY, NASTY, NASTY, NASTY)
+    task = TaskStory(NASTY, NASTY, NASTY, NASTY, NASTY, NASTY, 1, (NASTY,), NASTY, NASTY, attempts=(attempt,))
+    failed = TaskStory("1", outcome="failed", fixes=(fix,), attempts=(attempt,))
+    history = HistoryStory((PastRun(0), PastRun(1)), (PastKind(NASTY, 1),))
+    return RunStory((task, failed), 0.0, 1.0, NASTY, NASTY, NASTY, history, (NASTY,))
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.met: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.met.append((tag, dict(attrs)))
+
+
+def test_nothing_printed_by_a_command_becomes_markup() -> None:
+    tags = Tags(render(nasty_run()))
+    assert [tag for tag, _ in tags.met].count("script") == 2
+    assert not [
+        tag for tag, attributes in tags.met if tag == "img" or any(name.startswith("on") for name in attributes)
+    ]
+
+
+def test_the_embedded_story_reads_back_as_it_was() -> None:
+    text = embedded(nasty_run())
+    assert not {"<", ">", "&", "\u2028"} & {*text}
+    assert json.loads(text)["tasks"][0]["title"] == NASTY
+
+
+def test_a_report_is_written_even_if_its_text_has_no_utf8_form(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "report.html"
+    write_report(path, nasty_run())
+    assert path.read_text("utf-8").endswith("</html>\n")
+
+
+def test_the_policy_admits_the_one_style_and_the_one_script_and_nothing_else() -> None:
+    page = render(run("passed"))
+    tags = Tags(page)
+    (policy,) = (a["content"] for tag, a in tags.met if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    for pattern in (r"<style>(.*?)</style>", r"<script>(.*?)</script>"):
+        (text,) = re.findall(pattern, page, re.DOTALL)
+        assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+    assert "unsafe" not in policy
+
+
+def test_the_page_names_no_address_to_fetch_from() -> None:
+    page = render(run("passed"))
+    links = [a[name] or "" for _, a in Tags(page).met for name in ("src", "href") if name in a]
+    assert not [link for link in links if not link.startswith(("#", "data:"))]
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
+    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=(AttemptStory(exit_code=0),)),))))["tasks"]
+    assert "fixes" not in task
+    assert task["attempts"][0]["exit_code"] == 0
+
+
+def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> None:
+    output = "\n".join(map(str, range(10_000)))
+    attempts = (AttemptStory(outcome="failed", output=output), AttemptStory(output=output))
+    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=attempts),))))["tasks"]
+    lines = [len(attempt["output"].splitlines()) for attempt in task["attempts"]]
+    assert lines == [201, 11]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said", "then"),
+    [
+        ([], "No tasks ran", "0 of 0 tasks pass."),
+        (["passed"], "The task passes", "1 of 1 task passes."),
+        (["passed", "passed"], "All 2 tasks pass", "2 of 2 tasks pass."),
+        (["passed", "recovered"], "All 2 tasks pass", "2 of 2 tasks pass, 1 of them after recovery."),
+        (["failed"], "1 task needs you", "0 of 1 task passes."),
+        (["failed", "blocked", "regression", "passed"], "3 tasks need you", "1 of 4 tasks pass."),
+        (["passed", "manual"], "1 task passes", "1 of 2 tasks pass."),
+        (["manual", "skipped"], "Nothing to verify", "0 of 2 tasks pass."),
+    ],
+)
+def test_the_headline_says_what_a_person_would(outcomes: list[str], said: str, then: str) -> None:
+    assert (headline(run(*outcomes)), lede(run(*outcomes))) == (said, then)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 ms"),
+        (0.0124, "12 ms"),
+        (0.9996, "1.0 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1:00 min"),
+        (125.4, "2:05 min"),
+        (3599.6, "1:00 h"),
+        (7384, "2:03 h"),
+    ],
+)
+def test_durations_read_naturally(seconds: float, said: str) -> None:
+    assert " ".join(duration(seconds)) == said
+
+
+def test_stats_tell_how_much_was_recovered_only_where_something_had_failed() -> None:
+    assert [name for name, *_ in stats(run("passed"))] == ["Duration", "Attempts", "Fixes"]
+    assert stats(run("recovered", "failed", "recovered"))[-1] == ("Recovered", "2", "of 3")
+
+
+@pytest.mark.parametrize("story", [RunStory(), run("passed"), run("odd", "failed"), nasty_run()])
+def test_every_run_can_be_told(story: RunStory) -> None:
+    assert render(story).endswith("</html>\n")
+
+
+def test_charts_need_more_than_one_run() -> None:
+    assert Past.of([PastRun(0)]) is None
+    past: Any = Past.of([PastRun(0, 10, failed=1, recovered=3), PastRun(60, 20), PastRun(120, 5, failed=1)])
+    assert (past.shown, past.last_duration, past.longest, past.last_rate) == (3, "5.0 s", "20.0 s", "0%")
