@@ -38,14 +38,17 @@ class Templates:
         """The text of the template for this kind, else of the one for all kinds; None where there is neither."""
         from jinja2 import TemplateError, TemplatesNotFound
 
-        names = [f"{name}.{kind}{SUFFIX}"] if _KIND.fullmatch(kind) else []
         try:
-            template = self._environment.select_template([*names, f"{name}{SUFFIX}"])
-            return template.render(**values)
+            return self._environment.select_template(_names(name, kind)).render(**values)
         except TemplatesNotFound:
             return None
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise TemplatesError(self._where(error)) from error
+
+    def source(self, name: str, kind: str = "") -> str | None:
+        """The text of the project's own template for this kind, else for all kinds; None where it has neither."""
+        files = [self.project / file for file in _names(name, kind)] if self.project else []
+        return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
 
     @cached_property
     def _environment(self) -> Environment:
@@ -79,6 +82,11 @@ class Templates:
         file = getattr(error, "filename", None) or found[0]
         line = getattr(error, "lineno", None) or found[1]
         return f"{file}:{line}: {inert.one_line(str(error))}"
+
+
+def _names(name: str, kind: str) -> list[str]:
+    of_kind = [f"{name}.{kind}{SUFFIX}"] if _KIND.fullmatch(kind) else []
+    return [*of_kind, f"{name}{SUFFIX}"]
 
 
 def _indented(text: str, by: int = 2) -> str:

@@ -45,7 +45,8 @@ class Aider(Agent):
         no_map = self.options.unless(default=("--map-tokens", "0")) if files else ()
         return [
             "--message-file", str(start.prompt_file), *QUIET, *HANDS_OFF, "--input-history-file", os.devnull,
-            "--chat-history-file", f"{start.session}.history", *restore, *no_map, *self.model, *self.options.args, *files,
+            "--chat-history-file", f"{start.session}.history", *restore, *no_map, *self.model, *self.options.args,
+            *files,
         ]  # fmt: skip
 
     def hear(self, event: Event, talk: Conversation) -> None:

@@ -1,0 +1,42 @@
+"""A quick look at a project finds what an executor would ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_ralph.fixing.facts import look_around
+
+
+def make(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).touch()
+
+
+def test_sources_configuration_and_tests_are_found(tmp_path: Path) -> None:
+    make(
+        tmp_path, "src/pkg/zeta.py", "src/pkg/cli.py", "app.py", "tests/test_app.py", "pyproject.toml", "README.md",
+        "test_loose.py", "node_modules/x/index.js", ".venv/lib/main.py", "docs/guide.md",
+    )  # fmt: skip
+
+    facts = look_around(tmp_path)
+
+    assert facts.root == str(tmp_path)
+    assert facts.main_files == ("app.py", "src/pkg/cli.py", "src/pkg/zeta.py")
+    assert facts.configuration == ("pyproject.toml", "README.md")
+    assert facts.test_directory == "tests"
+
+
+def test_an_empty_project_has_no_facts_but_its_place(tmp_path: Path) -> None:
+    facts = look_around(tmp_path)
+
+    assert (facts.main_files, facts.configuration, facts.test_directory) == ((), (), "")
+
+
+def test_the_look_is_bounded(tmp_path: Path) -> None:
+    make(tmp_path, *(f"pkg/module{number}.py" for number in range(100)), "a/b/c/d/deep.py")
+
+    facts = look_around(tmp_path)
+
+    assert len(facts.main_files) == 20
+    assert "a/b/c/d/deep.py" not in facts.main_files

@@ -1,0 +1,63 @@
+"""Templates of a project: found by kind, and a mistake in one is one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_ralph.fixing.templating import Templates, TemplatesError
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "fixtask.lint_error.md.j2").write_text("- [ ] {{ id }} lint\n")
+    (tmp_path / "note.md.j2").write_text("note of {{ id }}\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("fixtask", "lint_error", "- [ ] 1.1 lint\n"),
+        ("fixtask", "test_failure", None),
+        ("fixtask", "", None),
+        ("note", "lint_error", "note of 1.1\n"),
+        ("note", "../../etc/passwd", "note of 1.1\n"),
+        ("absent", "lint_error", None),
+    ],
+)
+def test_the_template_for_the_kind_comes_before_the_one_for_all(
+    directory: Path, name: str, kind: str, expected: str | None
+) -> None:
+    assert Templates(directory).render(name, kind, id="1.1") == expected
+
+
+def test_the_source_is_given_as_it_is_written(directory: Path) -> None:
+    assert Templates(directory).source("fixtask", "lint_error") == "- [ ] {{ id }} lint\n"
+    assert Templates(directory).source("fixtask", "test_failure") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("a\n{{ missing }}\n", 2, "'missing' is undefined"),
+        ("a\n\n{% if %}\n", 3, "Expected an expression"),
+        ("{{ 1 / 0 }}\n", 1, "division"),
+        ("{{ ().__class__ }}\n", 1, "__class__"),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+    (tmp_path / "fix.md.j2").write_text(text)
+
+    with pytest.raises(TemplatesError) as caught:
+        Templates(tmp_path).render("fix")
+
+    assert str(caught.value).startswith(f"{tmp_path / 'fix.md.j2'}:{line}: ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_directory_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TemplatesError, match="no such directory"):
+        Templates(tmp_path / "absent")
