@@ -1,0 +1,48 @@
+"""From paths to items: which files are specs, and in which order their tasks run."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.items import SPEC_NAME, SpecFile, TaskItem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ralph.session import Run
+
+
+class Collecting:
+    """Registered for a run with `--ralph`."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
+        named = file_path.suffix.lower() == ".md" and parent.session.isinitpath(file_path)
+        return SpecFile.of(parent, file_path, self.run) if named or file_path.name == SPEC_NAME else None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Where a task depends on a later one, the later one goes first; all else stays where it is."""
+        ordered: list[pytest.Item] = []
+        for parent, together in groupby(items, key=lambda item: item.parent if isinstance(item, TaskItem) else None):
+            batch = list(together)
+            if isinstance(parent, SpecFile):
+                place = {task.name: at for at, task in enumerate(self.run.plan(parent.spec).order)}
+                if [place[item.name] for item in batch] != sorted(place[item.name] for item in batch):
+                    batch.sort(key=lambda item: place[item.name])
+            ordered += batch
+        items[:] = ordered
+
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Before anything runs: hold the specs, and refuse a plan that cannot be carried out."""
+        if session.config.option.collectonly:
+            return
+        tasks = [item for item in session.items if isinstance(item, TaskItem)]
+        self.run.take({id(item.parent.spec): item.parent.spec for item in tasks}.values())
+        for item in tasks:
+            self.run.groups.select(item.path, item.task)

@@ -1,0 +1,34 @@
+"""The package's own answers to its own hooks: the last implementation asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.failure.classify import classify_evidence
+from pytest_ralph.recovery.decide import decide
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.evidence import Evidence
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.recovery.decide import Decision, Past
+    from pytest_ralph.session import Run
+
+
+class Defaults:
+    """Registered for a run with `--ralph`.
+
+    Fix tasks, prompts and executors need to know the spec they are for: there the loop itself answers last.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_ralph_classify(self, evidence: Evidence) -> Failure:
+        return classify_evidence(evidence, self.run.kinds)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_ralph_decide(self, failure: Failure, history: Past) -> Decision:
+        return decide(failure, history)

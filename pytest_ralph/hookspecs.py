@@ -1,0 +1,64 @@
+"""Our own hooks, for conftest.py and plugins.
+
+The first five answer a question: the first result that is not None wins, and the package's own
+behaviour is the last implementation asked. The others only tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.evidence import Evidence
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.executors.base import Outcome
+    from pytest_ralph.recovery.decide import Decision, Past
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ralph_classify(evidence: Evidence, task: Task) -> Failure | None:
+    """Say what went wrong from how a command ended and what it printed."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ralph_decide(failure: Failure, task: Task, history: Past) -> Decision | None:
+    """Say what is to be done about a failure, given what was tried before in this run."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ralph_fix_task(task: Task, failure: Failure, number: str) -> str | None:
+    """Write the fix task: markdown for tasks.md. `number` is its id, such as `1.3.1`."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ralph_prompt(task: Task, failure: Failure | None, history: Past) -> str | None:
+    """Write what the executor is told."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_ralph_execute(task: Task, prompt: str, timeout: float) -> Outcome | bool | None:
+    """Carry out a task in place of the configured executor. True or a completed Outcome: done."""
+
+
+def pytest_ralph_failed(task: Task, failure: Failure, attempt: int) -> None:
+    """An attempt at a task failed."""
+
+
+def pytest_ralph_fix_inserted(task: Task, fix: Task, failure: Failure) -> None:
+    """A fix task was written into tasks.md."""
+
+
+def pytest_ralph_recovered(task: Task, fixes: tuple[str, ...]) -> None:
+    """A task that had failed passes now."""
+
+
+def pytest_ralph_escalated(task: Task, failure: Failure, reason: str) -> None:
+    """A task could not be recovered; `reason` is why nothing more is tried."""
+
+
+def pytest_ralph_halted(spec: Spec, failed: tuple[str, ...], blocked: tuple[str, ...]) -> None:
+    """Work on a spec ended with tasks that failed."""

@@ -1,0 +1,103 @@
+"""A task as a test item: SpecFile collects, TaskItem runs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph.spec.document import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_ralph.recovery.work import TaskResult
+    from pytest_ralph.session import Run
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
+WORD = re.compile(r"\w+(?:[-.]\w+)*")
+SPEC_NAME = "tasks.md"
+
+
+class RalphWarning(pytest.PytestWarning):
+    """Something in a spec that is worth a look."""
+
+
+class TaskFailed(Exception):  # noqa: N818 - a task that failed, not an error of the program
+    """Carries what a person is shown about a task that did not pass."""
+
+    def __init__(self, result: TaskResult) -> None:
+        super().__init__(result.story.reason or "failed")
+        self.result = result
+
+
+class SpecFile(pytest.File):
+    """A tasks.md."""
+
+    run: Run
+    spec: Spec
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, path: Path, run: Run) -> SpecFile:
+        node: SpecFile = cls.from_parent(parent, path=path)
+        node.run = run
+        return node
+
+    def collect(self) -> Iterator[TaskItem]:
+        try:
+            self.spec = self.run.load(self.path)
+        except SpecError as error:
+            raise self.CollectError(str(error)) from None
+        for problem in self.spec.problems:
+            self._warn(problem.line, problem.message)
+        for task in self.spec.tasks:
+            yield TaskItem.from_parent(self, name=task.name, task=task)
+
+    def _warn(self, line: int, message: str) -> None:
+        # Only the controller of an xdist run speaks, or each worker would say the same.
+        if not hasattr(self.config, "workerinput"):
+            self.run.note(f"{self.run.relative(self.path)}:{line}: {message}")
+            self.warn(RalphWarning(f"{self.run.relative(self.path)}:{line}: {message}"))
+
+
+class TaskItem(pytest.Item):
+    """One task; its Verify command is the test."""
+
+    result: TaskResult | None = None
+    parent: SpecFile
+
+    def __init__(self, *, task: Task, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.task = task
+        self.add_marker("ralph")
+        if task.has_marker("P"):
+            self.add_marker("ralph_parallel")
+        if task.has_marker("VERIFY"):
+            self.add_marker("ralph_verify")
+        if task.fix_for:
+            self.add_marker("ralph_fix")
+        self.extra_keyword_matches.update(WORD.findall(f"{task.title} {task.phase}"), [self.parent.spec.name])
+
+    @property
+    def run(self) -> Run:
+        return self.parent.run
+
+    def runtest(self) -> None:
+        self.result = self.run.perform(self)
+        if self.result.skipped:
+            pytest.skip(self.result.story.reason)
+        if not self.result.passed:
+            raise TaskFailed(self.result)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, TaskFailed):
+            from pytest_ralph.report.failure_text import failure_text
+
+            return failure_text(excinfo.value.result.story, excinfo.value.result.lines)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.task.line - 1, self.task.heading

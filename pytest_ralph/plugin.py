@@ -1,0 +1,171 @@
+"""pytest's door: options, markers, hooks. Without `--ralph` nothing beyond this module is ever imported."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Option(NamedTuple):
+    """One row of the option table: the command line flag is `--ralph-<name>`, the ini key `ralph_<name>`."""
+
+    name: str
+    kind: str
+    default: str | bool | None
+    help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--ralph-{self.name}"
+
+    @property
+    def key(self) -> str:
+        return f"ralph_{self.name.replace('-', '_')}"
+
+
+OPTIONS = (
+    Option("recovery", "switch", None, "recovery mode on (or off with --no-ralph-recovery), whatever the state file says"),
+    Option("executor", "text", "repair", "who carries out a fix task: repair, none, a preset (claude, codex, gemini, opencode, aider, cursor-agent, goose, amp) or a shell command line"),
+    Option("execute", "flag", False, "also have the executor do each unchecked task before it is verified"),
+    Option("max-fixes", "count", "3", "fix tasks per original task"),
+    Option("max-depth", "count", "3", "how deep a fix of a fix may go"),
+    Option("budget", "count", "100", "executor runs in one pytest run, all specs together"),
+    Option("timeout", "seconds", "300", "seconds for one Verify command"),
+    Option("executor-timeout", "seconds", "600", "seconds for one executor run"),
+    Option("jobs", "count", None, "how many tasks of a [P] group run at once (default: number of cores)"),
+    Option("repair", "list", "format,lint,chmod,install", "which built-in repairs may be made; none for none", ("format", "lint", "chmod", "install")),
+    Option("rollback", "flag", False, "on BROKEN_BUILD, go back to the last good commit before fixing"),
+    Option("commit", "choice", "none", "none, message-only (write the messages to a script) or auto (commit each task that newly passes)", ("none", "message-only", "auto")),
+    Option("pending", "flag", False, "do not verify again what is already checked off"),
+    Option("fresh", "flag", False, "start over: state moved aside, history kept"),
+    Option("keep-going", "flag", False, "in recovery mode, go on past a task that could not be recovered"),
+    Option("interactive", "flag", False, "on a terminal, ask at each failure: fix, retry, skip, edit, halt"),
+    Option("shell", "text", None, "the shell that runs Verify commands (default: bash, else sh)"),
+    Option("report", "text", None, "write a self-contained HTML report to this path"),
+)  # fmt: skip
+
+# Settings that make no sense on a command line: they belong to a project, not to a run.
+INI_ONLY = {
+    "ralph_kinds": ("string", "YAML file that extends or overrides the table of failure kinds"),
+    "ralph_templates": ("string", "directory with prompt and fix-task templates of the project"),
+    "ralph_junit": ("linelist", "globs of JUnit XML files that Verify commands write"),
+    "ralph_verify": (
+        "linelist",
+        "Verify for tasks without one: `T001: command`, `[US1]: command` or `Phase 2: command`",
+    ),
+    "ralph_secrets": ("linelist", "further regular expressions of what to mask in logs, prompts and reports"),
+    "ralph_executor_model": ("string", "model the preset executor is asked to use"),
+    "ralph_executor_args": ("string", "further arguments for the preset executor"),
+    "ralph_executor_program": ("string", "program to run in place of the preset's own"),
+    "ralph_alert": ("string", "failures in 24 hours past which --ralph-stats raises an alert (default 20)"),
+    "ralph_keep_logs": ("string", "how many runs keep their logs under .ralph/logs (default 20)"),
+    "ralph_strict_processes": (
+        "bool",
+        "on Linux, also catch processes that clear their environment and leave their group",
+    ),
+}
+
+MARKERS = (
+    "ralph: a task of a tasks.md",
+    "ralph_parallel: a task marked [P]",
+    "ralph_verify: a task marked [VERIFY]",
+    "ralph_fix: a task marked [FIX x]",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ralph", "specs that heal themselves")
+    group.addoption(
+        "--ralph",
+        action="store_true",
+        default=None,
+        help="collect every tasks.md below the given paths, one item a task",
+    )
+    parser.addini("ralph", "collect tasks.md files as if --ralph were given", type="bool", default=False)
+    for option in OPTIONS:
+        _add(group, option)
+        parser.addini(option.key, option.help, type="bool" if option.kind == "flag" else "string", default=None)
+    # The whole word with its value is one flag: `--ralph-lint specs/foo` must not take the path for the value.
+    for name, value, text in (
+        ("lint", "github", "run nothing; tell what is wrong with the specs"),
+        ("stats", "json", "print failure statistics from the history and exit"),
+    ):
+        group.addoption(f"--ralph-{name}", action="store_const", const="text", dest=f"ralph_{name}", help=text)
+        group.addoption(
+            f"--ralph-{name}={value}",
+            action="store_const",
+            const=value,
+            dest=f"ralph_{name}",
+            help=f"the same as {value}",
+        )
+    for key, (kind, text) in INI_ONLY.items():
+        parser.addini(key, text, type=kind, default=None if kind == "string" else [] if kind == "linelist" else False)  # type: ignore[arg-type]
+
+
+def _add(group: Any, option: Option) -> None:
+    if option.kind in ("flag", "switch"):
+        group.addoption(option.flag, action="store_true", default=None, dest=option.key, help=option.help)
+    else:
+        shown = f" (default: {option.default})" if option.default else ""
+        metavar = {"count": "N", "seconds": "S", "list": "LIST", "choice": "MODE"}.get(option.kind, "X")
+        group.addoption(option.flag, default=None, dest=option.key, metavar=metavar, help=option.help + shown)
+    if option.kind == "switch":
+        group.addoption(f"--no-ralph-{option.name}", action="store_false", dest=option.key, help=f"{option.name} off")
+
+
+def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+    """Load our hook specifications when somebody implements one of them, and only then."""
+    if not manager.hasplugin("ralph-hooks") and any(name.startswith("pytest_ralph_") for name in dir(plugin)):
+        add_hookspecs(manager)
+
+
+def add_hookspecs(manager: pytest.PytestPluginManager) -> None:
+    from pytest_ralph import hookspecs
+
+    if not manager.hasplugin("ralph-hooks"):
+        manager.add_hookspecs(hookspecs)
+        manager.register(object(), "ralph-hooks")
+
+
+def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
+    """Inside a Verify command or an executor of another run: there the plugin keeps still."""
+    return bool(environ.get("RALPH_NESTED"))
+
+
+def is_wanted(config: pytest.Config) -> bool:
+    given = (config.getoption("ralph"), config.getoption("ralph_recovery"), config.getoption("ralph_lint"))
+    return bool(
+        any(given)
+        or config.getini("ralph")
+        or str(config.getini("ralph_recovery")).lower() in ("1", "true", "yes", "on")
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    if is_wanted(config) and not is_nested():
+        from pytest_ralph.session import start
+
+        start(config)
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if not config.getoption("ralph_stats"):
+        return None
+    from pytest_ralph.report.stats import print_statistics
+
+    return print_statistics(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if is_nested() and is_wanted(config):
+        return "ralph: inside another ralph run, so specs are not collected here"
+    return None

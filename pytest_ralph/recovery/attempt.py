@@ -1,0 +1,100 @@
+"""Attempts at a task's Verify: run it, read from it what went wrong, and note both."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.disk import step
+from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.running.checks import Circumstances, Verified, run_checks
+from pytest_ralph.running.command import RunError
+from pytest_ralph.spec.order import is_e2e_startup
+
+if TYPE_CHECKING:
+    from pytest_ralph.recovery.desk import Desk
+    from pytest_ralph.recovery.journal import Journal
+    from pytest_ralph.recovery.workspace import Workspace
+    from pytest_ralph.running.checks import Checked
+    from pytest_ralph.spec.task import Task
+
+SECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|sec\w*|m|min\w*|h|hours?)?", re.IGNORECASE)
+UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def task_timeout(task: Task, default: float) -> float:
+    """The task's own `**Timeout**:` field (`90`, `90s`, `2 min`), else the default."""
+    match = SECONDS.match(task.fields.get("Timeout", "").strip(" `"))
+    if not match:
+        return default
+    unit = (match[2] or "").lower()
+    return float(match[1]) * UNITS["ms" if unit == "ms" else unit[:1]] or default
+
+
+class Attempts:
+    """Every attempt at one task's Verify in one run. `timeout` grows when more time may help."""
+
+    def __init__(self, desk: Desk, workspace: Workspace, task: Task, journal: Journal, *, recovery: bool) -> None:
+        self.recovery = recovery
+        self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
+        self.timeout = self._first_timeout = task_timeout(task, desk.options.timeout)
+        self.made_progress = False
+
+    @property
+    def doublings(self) -> int:
+        return round(self.timeout / self._first_timeout).bit_length() - 1
+
+    def verify(self) -> tuple[Verified, Failure | None]:
+        """One attempt, and the failure if it did not pass."""
+        verified = self._run()
+        failure = None if verified.passed else self._failure(verified)
+        tree = self.desk.tree() if failure and self.recovery else ""
+        self.journal.verified(verified, failure, timeout=self.timeout, tree=tree)
+        if failure and self.recovery:
+            number, most = len(self.workspace.fixes_of(self.task)) + 1, self.desk.options.max_fixes + 1
+            self.workspace.attempt_failed(self.task, failure, number, most)
+        if failure:
+            self.made_progress = bool(verified.failing and verified.failing.ended.progress)
+            self.desk.hook.pytest_ralph_failed(task=self.task, failure=failure, attempt=self.journal.attempts)
+        step("after an attempt")
+        return verified, failure
+
+    def _run(self) -> Verified:
+        number = self.journal.attempts + 1
+        around = Circumstances(
+            root=self.desk.root,
+            timeout=self.timeout,
+            env=self.desk.task_env(self.workspace, self.task, number),
+            keep=is_e2e_startup(self.task),
+            label=f"{self.workspace.spec.name}-{self.task.name}",
+        )
+        attempt = f", attempt {number}" if number > 1 else ""
+        try:
+            with self.desk.live(f"{self.task.id} verify{attempt}", self.timeout) as on_output:
+                return run_checks(self.task.verify, self.desk.runner, replace(around, on_output=on_output))
+        except RunError as error:
+            return Verified(passed=False, error=str(error))
+
+    def _failure(self, verified: Verified) -> Failure:
+        if verified.failing is None:
+            return Failure(task_id=self.task.id, error=verified.error, command="", status="could not be started")
+        evidence = self.evidence(verified.failing)
+        failure: Failure = self.desk.hook.pytest_ralph_classify(evidence=evidence, task=self.task)
+        return self.desk.about(self.task, failure)
+
+    def evidence(self, checked: Checked) -> Evidence:
+        ended = checked.ended
+        return Evidence(
+            output=ended.output(),
+            exit_code=ended.exit_code,
+            command=ended.command,
+            junit=self.desk.junit_files(ended),
+            root=self.desk.root,
+            timed_out=ended.timed_out,
+            signal=ended.signal,
+            timeout=self.timeout,
+            duration=ended.duration,
+            unmet=checked.unmet,
+        )

@@ -1,0 +1,122 @@
+"""Delegation: one task handed to whoever carries it out, with what they need to know."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
+from pytest_ralph.fixing.executors.base import Job, Outcome
+from pytest_ralph.fixing.facts import look_around
+from pytest_ralph.fixing.prompts import PromptContext
+
+if TYPE_CHECKING:
+    from pytest_ralph.fixing.prompts import Form
+    from pytest_ralph.recovery.decide import Decision, Past
+    from pytest_ralph.recovery.desk import Desk
+    from pytest_ralph.recovery.journal import Journal
+    from pytest_ralph.recovery.workspace import Workspace
+    from pytest_ralph.spec.task import Task
+
+# Asked for in the prompt: one line that says what is being tried.
+APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+
+
+FORMS: dict[str, Form] = {
+    "execute": "execute", "retry": "retry", "continue": "continue", "enrich": "enrich", "split": "split",
+}  # fmt: skip
+
+
+class Delegation:
+    """All executor runs for one original task; a continuation knows the session it continues."""
+
+    def __init__(self, desk: Desk, workspace: Workspace, journal: Journal) -> None:
+        self.desk, self.workspace, self.journal = desk, workspace, journal
+        self._session = ""
+
+    def carry_out(self, task: Task, failure: Failure | None, decision: Decision, past: Past, timeout: float) -> Outcome:
+        """One run. Whatever it says of itself, only the original's Verify decides."""
+        past = replace(past, action=decision.action, reason=decision.reason)
+        prompt = self._prompt(task, failure, past)
+        started, clock = time.time(), time.monotonic()
+        outcome = self._ask_plugins(task, prompt, timeout) or self._run(task, failure, prompt, decision, timeout)
+        outcome = replace(outcome, failure=self._of_task(task, outcome))
+        self._session = outcome.session_id
+        self.journal.carried_out(
+            task, failure, outcome, approach_of(outcome), started=started, duration=time.monotonic() - clock,
+            executor=self.desk.executor_name,
+        )  # fmt: skip
+        return outcome
+
+    def _prompt(self, task: Task, failure: Failure | None, past: Past) -> str:
+        told: str | None = self.desk.hook.pytest_ralph_prompt(task=task, failure=failure, history=past)
+        return (
+            self.desk.prompts.write(form_of(failure, past), self._context(task, failure, past))
+            if told is None
+            else told
+        )
+
+    def _context(self, task: Task, failure: Failure | None, past: Past) -> PromptContext:
+        spec = self.workspace.spec
+        return PromptContext(
+            task=task,
+            spec_name=spec.name,
+            spec_path=str(spec.path),
+            fix_for=spec.get(task.fix_for) if task.fix_for else None,
+            failure=failure,
+            reason=past.reason,
+            tried=past.tried,
+            learnings=past.learnings,
+            hints=self.desk.hints(spec.name, task, failure) if failure else (),
+            facts=look_around(self.desk.root) if past.action == "enrich" else None,
+            attempt=max(1, len(past.fixes)),
+            attempts=past.max_fixes,
+            tasks_completed=sum(one.checked for one in spec.tasks),
+            tasks_total=len(spec.tasks),
+        )
+
+    def _ask_plugins(self, task: Task, prompt: str, timeout: float) -> Outcome | None:
+        told = self.desk.hook.pytest_ralph_execute(task=task, prompt=prompt, timeout=timeout)
+        if isinstance(told, bool):
+            return Outcome(completed=told)
+        result: Outcome | None = told
+        return result
+
+    def _run(self, task: Task, failure: Failure | None, prompt: str, decision: Decision, timeout: float) -> Outcome:
+        assert self.desk.executor is not None
+        job = Job(
+            task_id=task.id,
+            prompt=prompt,
+            timeout=timeout,
+            fix_for=task.fix_for or "",
+            spec_path=self.workspace.spec.directory,
+            kind=failure.kind if failure else "",
+            attempt=self.journal.runs + 1,
+            session_id=self._session if decision.action == "continue" else "",
+            files=task.files,
+        )
+        with self.desk.live(f"{task.id} {self.desk.executor.name}", timeout) as on_output:
+            return self.desk.executor.run(job, self.desk.runner, on_output)
+
+    def _of_task(self, task: Task, outcome: Outcome) -> Failure | None:
+        if outcome.completed:
+            return None
+        incomplete = Failure(kind="task_incomplete", type=VERIFICATION_FAILED, error=NOT_COMPLETE)
+        return self.desk.about(task, outcome.failure or incomplete)
+
+
+def approach_of(outcome: Outcome) -> str:
+    """What the executor says it tried; nothing is made up for one that does not say."""
+    if outcome.failure and outcome.failure.attempted_fix not in ("", NO_FIX):
+        return outcome.failure.attempted_fix
+    said = APPROACH.findall(outcome.output)
+    return str(said[-1]).strip() if said else ""
+
+
+def form_of(failure: Failure | None, past: Past) -> Form:
+    """Which form of a prompt fits: work that was begun is continued, whoever began it."""
+    if failure is not None and failure.category == "partial" and past.action == "fix":
+        return "continue"
+    return FORMS.get(past.action, "fix")

@@ -1,0 +1,177 @@
+"""What work on a spec needs around it: one object that a run fills once and hands to every task."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_ralph.fixing.checkpoint import GitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.checkpoint import Git
+    from pytest_ralph.fixing.executors.base import Executor
+    from pytest_ralph.fixing.prompts import Prompts
+    from pytest_ralph.history.record import AttemptRecord
+    from pytest_ralph.recovery.decide import Decision
+    from pytest_ralph.recovery.workspace import Workspace
+    from pytest_ralph.running.command import Ended, Runner
+    from pytest_ralph.spec.task import Task
+
+
+class Options(Protocol):
+    """The settings that work on a spec reads."""
+
+    @property
+    def max_fixes(self) -> int: ...
+    @property
+    def max_depth(self) -> int: ...
+    @property
+    def timeout(self) -> float: ...
+    @property
+    def executor(self) -> str: ...
+    @property
+    def executor_timeout(self) -> float: ...
+    @property
+    def execute(self) -> bool: ...
+    @property
+    def pending(self) -> bool: ...
+    @property
+    def keep_going(self) -> bool: ...
+    @property
+    def repair(self) -> tuple[str, ...]: ...
+    @property
+    def rollback(self) -> bool: ...
+    @property
+    def commit(self) -> str: ...
+
+
+class Budget:
+    """Executor runs left in this pytest run, all specs together."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._used = 0
+        self._lock = threading.Lock()
+
+    @property
+    def left(self) -> int:
+        return max(0, self.total - self._used)
+
+    def take(self) -> bool:
+        with self._lock:
+            if self._used >= self.total:
+                return False
+            self._used += 1
+            return True
+
+
+class Ask(Protocol):
+    """Asks a person what to do about a failure: a decision of theirs, or None to go on as decided."""
+
+    def __call__(self, task: Task, failure: Failure, decision: Decision) -> Decision | None: ...
+
+
+@contextlib.contextmanager
+def _quietly(what: str, limit: float) -> Any:  # noqa: ARG001 - the shape of a live line
+    yield None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """Everything around a spec. `hook` is pluggy's, so that this room needs no pytest."""
+
+    root: Path
+    directory: Path
+    runner: Runner
+    executor: Executor | None
+    hook: Any
+    options: Options
+    budget: Budget
+    prompts: Prompts
+    git: Git | None
+    record: Callable[[AttemptRecord], None]
+    run_id: str
+    mask: Callable[[str], str] = str
+    junit_globs: tuple[str, ...] = ()
+    hints: Callable[[str, Task, Failure], tuple[str, ...]] = lambda *_: ()
+    live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
+    ask: Ask | None = None
+    git_lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def has_agent(self) -> bool:
+        """Somebody who can carry out any task: an executor, or a plugin that is one."""
+        return self.executor is not None or bool(self.hook.pytest_ralph_execute.get_hookimpls())
+
+    @property
+    def executor_name(self) -> str:
+        return self.executor.name if self.executor else self.options.executor
+
+    @property
+    def backups(self) -> Path:
+        """Where repairs put what they change, to be undone."""
+        return self.directory / "backups" / self.run_id
+
+    def task_env(self, workspace: Workspace, task: Task, attempt: int) -> dict[str, str]:
+        return {
+            "RALPH_SPEC": workspace.spec.name,
+            "RALPH_SPEC_PATH": str(workspace.spec.directory),
+            "RALPH_TASK_ID": task.id,
+            "RALPH_ATTEMPT": str(attempt),
+        }
+
+    def about(self, task: Task, failure: Failure) -> Failure:
+        """The failure as one of this task, without secrets, as it may be shown and kept."""
+        return replace(
+            failure,
+            task_id=task.id,
+            error=self.mask(failure.error),
+            raw_output=self.mask(failure.raw_output),
+            blocked_on=self.mask(failure.blocked_on) if failure.blocked_on else failure.blocked_on,
+        )
+
+    def junit_files(self, ended: Ended) -> tuple[Path, ...]:
+        """What the nested pytest wrote for us, and what the project's own globs find from this very run."""
+        own = (ended.junit,) if ended.junit else ()
+        found = [path for glob in self.junit_globs for path in self.root.glob(glob)]
+        return (*own, *(path for path in found if _written_during(path, ended)))
+
+    def tree(self) -> str:
+        """A fingerprint of the working tree; empty where there is no git to tell."""
+        if self.git is None:
+            return ""
+        with self.git_lock:
+            try:
+                return self.git.tree_fingerprint()
+            except GitError:
+                return ""
+
+    def roll_back(self, workspace: Workspace, task: Task) -> list[str]:
+        """Back to the last good commit; what was done, or why nothing was."""
+        if self.git is None:
+            return ["no rollback: not in a git repository"]
+        said: list[str] = []
+        with self.git_lock, workspace.lock:
+            try:
+                name = workspace.spec.name
+                result = self.git.rollback(
+                    self.git.last_good(name) or "", workspace.own_files, self.git.next_ref(name, task.id), said.append
+                )
+            except GitError as error:
+                return [*said, f"no rollback: {error}"]
+        return [*said, str(result)]
+
+
+def _written_during(path: Path, ended: Ended) -> bool:
+    with contextlib.suppress(OSError):
+        # Two seconds of grace: some file systems keep whole seconds.
+        return path.stat().st_mtime >= time.time() - ended.duration - 2
+    return False

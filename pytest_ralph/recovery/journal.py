@@ -1,0 +1,186 @@
+"""What is tried on one task, in the order it happens: told to the reports, and to the history at once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.fixing.prompts import Tried
+from pytest_ralph.history.record import AttemptRecord
+from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory, fix_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.executors.base import Outcome
+    from pytest_ralph.running.checks import Verified
+    from pytest_ralph.spec.task import Task
+
+PASSED = ("passed", "recovered")
+SKIPPED = ("skipped", "manual", "blocked")
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """How a task ended: its story, and what a person is told besides."""
+
+    story: TaskStory
+    lines: tuple[str, ...] = ()
+    report: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.story.outcome in PASSED
+
+    @property
+    def skipped(self) -> bool:
+        return self.story.outcome in SKIPPED
+
+
+class Journal:
+    """One task in one run."""
+
+    def __init__(
+        self, task: Task, *, spec: str, spec_path: str, run: str, record: Callable[[AttemptRecord], None]
+    ) -> None:
+        self.task = task
+        self.lines: list[str] = []
+        self.failures: list[Failure] = []
+        self.approaches: list[str] = []
+        self.tried_before: list[Tried] = []
+        self.runs = 0
+        self._last_fix: tuple[str, str] | None = None
+        self.trees: list[str] = []
+        self.commit = ""
+        self.executor = ""
+        self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
+        self._attempts: list[AttemptStory] = []
+        self._fixes: dict[str, FixStory] = {}
+        self._started, self._clock = time.time(), time.monotonic()
+
+    @property
+    def attempts(self) -> int:
+        return sum(attempt.verifies for attempt in self._attempts)
+
+    @property
+    def last(self) -> Failure | None:
+        return self.failures[-1] if self.failures else None
+
+    def say(self, *lines: str) -> None:
+        self.lines += lines
+
+    def verified(self, verified: Verified, failure: Failure | None, *, timeout: float, tree: str = "") -> None:
+        """An attempt at the task's Verify ended."""
+        facts = dict(
+            number=self.attempts + 1,
+            what="retry" if self.attempts and not self._fixes else "verify",
+            started=verified.started,
+            duration=verified.duration,
+        )
+        shown = verified.failing or (verified.checked[-1] if verified.checked else None)
+        if shown:
+            facts |= dict(
+                command=shown.check.command, log=str(shown.ended.stdout.path), exit_code=shown.ended.exit_code
+            )
+        if failure is None:
+            self._attempts.append(AttemptStory(**facts))
+        else:
+            wanted, _, got = ("; ".join(shown.unmet) if shown else "").partition(", got ")
+            self._attempts.append(AttemptStory.of_failure(failure, **facts, expected=wanted, got=got))
+            self.did_not_help(failure)
+            self.failures.append(failure)
+            self.trees.append(tree)
+        outcome = "failed" if failure else "recovered" if self.failures else "passed"
+        self._remember("verify", verified.duration, failure, outcome, timeout=timeout, tree=tree)
+
+    def decided(self, reason: str) -> None:
+        """Why the next step is taken, noted on the attempt that made it necessary."""
+        if self._attempts:
+            self._attempts[-1] = replace(self._attempts[-1], decision=reason)
+
+    def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
+        self._fixes.setdefault(fix.id, FixStory(fix.id, for_id, fix.title, executor, "open"))
+
+    def repaired(self, fix: Task, answered: Failure, name: str, command: str, note: str, *, made: bool) -> None:
+        """A built-in repair was made, or could not be."""
+        self.say(f"{fix.id}: repair {name}: {note}")
+        executor = f"repair:{name}"
+        told = AttemptStory(
+            number=len(self._attempts) + 1, what="repair", command=command, started=time.time(), fix_id=fix.id,
+            executor=executor, outcome="passed" if made else "failed", error="" if made else note,
+        )  # fmt: skip
+        self._attempts.append(told)
+        self._fix_ended(fix.id, "completed" if made else "failed", executor)
+        self._remember("repair", 0.0, answered, "passed" if made else "failed", fix=name, executor=executor)
+
+    def carried_out(
+        self, task: Task, answered: Failure | None, outcome: Outcome, approach: str, *,
+        started: float, duration: float, executor: str,
+    ) -> None:  # fmt: skip
+        """An executor ended its run, well or with a failure of its own."""
+        what = "execute" if task is self.task else "fix"
+        facts = dict(
+            number=len(self._attempts) + 1, what=what, started=started, duration=duration, executor=executor,
+            fix_id="" if task is self.task else task.id, log=str(outcome.ended.stdout.path) if outcome.ended else "",
+        )  # fmt: skip
+        failure = outcome.failure
+        story = (
+            AttemptStory.of_failure(failure, **{**facts}) if failure else AttemptStory(**facts, output=outcome.output)
+        )
+        self._attempts.append(story)
+        self.runs += 1
+        if approach:
+            self.approaches.append(approach)
+        self._last_fix = (task.id, approach) if failure is None and task is not self.task else None
+        self._fix_ended(task.id, "completed" if failure is None else "failed", executor)
+        about = failure if what == "execute" else answered
+        ended = "passed" if failure is None else "failed"
+        self._remember(
+            what,
+            duration,
+            about,
+            ended,
+            fix=facts["fix_id"],
+            executor=executor,
+            approach=approach,
+            session=outcome.session_id,
+        )
+
+    def did_not_help(self, failure: Failure) -> None:
+        """The last fix claimed success, and the original fails again: what it claimed and what was found differ."""
+        if self._last_fix is None:
+            return
+        fix_id, approach = self._last_fix
+        self.tried_before.append(Tried(task_id=fix_id, approach=approach or "it did not say", result=failure.error))
+        self._fix_ended(fix_id, "verification_mismatch")
+        self._last_fix = None
+
+    def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
+        if fix_id in self._fixes:
+            known = self._fixes[fix_id]
+            self._fixes[fix_id] = replace(known, outcome=outcome, executor=executor or known.executor)
+
+    def _remember(self, what: str, duration: float, about: Failure | None, outcome: str, **facts: Any) -> None:
+        failure = dict(
+            kind=about.kind, type=about.type, category=about.category, error=about.error,
+            fingerprint=about.fingerprint, blocker=about.blocked_on,
+        ) if about else {}  # fmt: skip
+        self._record(
+            AttemptRecord(
+                run=self._run, time=time.time(), spec=self._spec, task=self.task.id, number=len(self._attempts), what=what,
+                duration=duration, outcome=outcome, **{**failure, **facts},
+            )
+        )  # fmt: skip
+
+    def ended(self, outcome: str, reason: str = "") -> TaskResult:
+        """The result, and with it the end of this journal."""
+        task = self.task
+        story = TaskStory(
+            id=task.id, spec=self._spec, spec_path=self._spec_path, name=task.name, title=task.title, phase=task.phase,
+            line=task.line, markers=task.markers, outcome=outcome, reason=reason, started=self._started,
+            duration=time.monotonic() - self._clock, attempts=tuple(self._attempts),
+            fixes=fix_tree(self._fixes.values(), task.id), commit=self.commit,
+        )  # fmt: skip
+        return TaskResult(story, tuple(self.lines), self.last.report() if self.last and outcome not in PASSED else "")

@@ -1,0 +1,107 @@
+"""Work on one spec: each task from the question whether it runs at all to its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ralph.recovery.commits import Commits
+from pytest_ralph.recovery.execute import Execution
+from pytest_ralph.recovery.journal import Journal, TaskResult
+from pytest_ralph.recovery.loop import Loop
+from pytest_ralph.spec.order import is_red
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.recovery.desk import Desk
+    from pytest_ralph.recovery.workspace import Workspace
+    from pytest_ralph.spec.task import Task
+
+
+@dataclass
+class Begun:
+    """A task after its first attempt: either it has its result, or a failure waits for what comes next."""
+
+    loop: Loop
+    result: TaskResult | None = None
+    failure: Failure | None = None
+
+
+class SpecWork:
+    """One spec in one run. `begin` and `finish` are apart so that siblings can complete before a retry."""
+
+    def __init__(self, desk: Desk, workspace: Workspace, *, recovery: bool) -> None:
+        self.desk, self.workspace, self.recovery = desk, workspace, recovery
+        self.commits = Commits(desk, workspace)
+
+    def perform(self, task: Task) -> TaskResult:
+        return self.finish(self.begin(task))
+
+    def begin(self, task: Task) -> Begun:
+        """Skip it, or do it if the executor is to, and verify it once."""
+        loop = Loop(self.desk, self.workspace, task, self._journal(task), recovery=self.recovery)
+        skip = self.skip(task)
+        if skip:
+            return Begun(loop, loop.journal.ended(*skip))
+        self.commits.begin(task)
+        execution = Execution(loop) if self.desk.options.execute and not task.checked else None
+        failure = execution.run() if execution else loop.attempts.verify()[1]
+        if failure is None:
+            return Begun(loop, self._passed(loop))
+        if execution and not self.recovery:
+            loop.journal.say(*execution.lines)
+        return Begun(loop, failure=failure)
+
+    def finish(self, begun: Begun) -> TaskResult:
+        if begun.result is not None:
+            return begun.result
+        assert begun.failure is not None
+        result = begun.loop.recover(begun.failure) if self.recovery else self._failed(begun.loop, begun.failure)
+        return self._commit(begun.loop, result)
+
+    def skip(self, task: Task) -> tuple[str, str] | None:
+        """Outcome and reason where a task is not run."""
+        if task.fix_for and (original := self._failed_original(task)):
+            return "skipped", f"fix of {original}"
+        if task.checked and self.desk.options.pending:
+            return "skipped", "already complete"
+        if task.checked and is_red(task):
+            return "skipped", "already complete: a [RED] task is meant to fail, so it is not verified again"
+        blocker = self.workspace.plan.blocker(
+            task, self.workspace.failed, keep_going=self.desk.options.keep_going, recovery=self.recovery
+        )
+        if blocker:
+            return "blocked", f"blocked by {blocker}"
+        if task.verify.manual:
+            return "manual", f"manual: {task.verify.manual}"
+        return None if task.verify.checks else ("skipped", "no Verify field")
+
+    def _failed_original(self, task: Task) -> str | None:
+        seen: set[str] = set()
+        while task.fix_for and task.fix_for not in seen:
+            if task.fix_for in self.workspace.failed:
+                return task.fix_for
+            seen.add(task.fix_for)
+            task = self.workspace.spec.get(task.fix_for) or task
+        return None
+
+    def _journal(self, task: Task) -> Journal:
+        desk, spec = self.desk, self.workspace.spec
+        path = spec.path.relative_to(desk.root) if spec.path.is_relative_to(desk.root) else spec.path
+        return Journal(task, spec=spec.name, spec_path=path.as_posix(), run=desk.run_id, record=desk.record)
+
+    def _passed(self, loop: Loop) -> TaskResult:
+        retried = bool(loop.journal.failures)
+        if self.recovery:
+            self.workspace.passed(loop.task)
+        result = loop.journal.ended("recovered" if retried else "passed")
+        return self._commit(loop, result)
+
+    def _commit(self, loop: Loop, result: TaskResult) -> TaskResult:
+        return self.commits.end(loop.task, loop.journal, result) if result.passed else result
+
+    def _failed(self, loop: Loop, failure: Failure) -> TaskResult:
+        """Without recovery a run is plain pytest: the failure is reported, nothing is written."""
+        self.workspace.failed[loop.task.name] = failure.error
+        reason = f"regression: it was complete, and fails now: {failure.error}" if loop.task.checked else failure.error
+        return loop.journal.ended("regression" if loop.task.checked else "failed", reason)

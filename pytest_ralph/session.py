@@ -1,0 +1,276 @@
+"""One pytest run over any number of specs: the object everything of a run hangs on, and how it is put together."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph.failure.kinds import Kinds, KindsError
+from pytest_ralph.fixing.templating import Templates, TemplatesError
+from pytest_ralph.groups import Groups
+from pytest_ralph.locks import SpecHeld, SpecLocks
+from pytest_ralph.plugin import INI_ONLY, OPTIONS, add_hookspecs
+from pytest_ralph.recovery.desk import Budget, Desk
+from pytest_ralph.recovery.work import SpecWork
+from pytest_ralph.recovery.workspace import Workspace
+from pytest_ralph.settings import SettingError, Settings, read_settings
+from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.order import Plan, plan
+from pytest_ralph.spec.state import STATE_NAME, StateError, set_aside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from pytest_ralph.fixing.checkpoint import Git
+    from pytest_ralph.fixing.executors.base import Executor
+    from pytest_ralph.fixing.prompts import Prompts
+    from pytest_ralph.history.store import History
+    from pytest_ralph.items import TaskItem
+    from pytest_ralph.recovery.journal import TaskResult
+    from pytest_ralph.report.live import Live
+    from pytest_ralph.running.command import Runner
+    from pytest_ralph.text.secrets import Masker
+
+run_key = pytest.StashKey["Run"]()
+
+
+def start(config: pytest.Config) -> None:
+    """Called once, when the options ask for us: make the run and let its parts listen to pytest."""
+    from pytest_ralph.collecting import Collecting
+    from pytest_ralph.defaults import Defaults
+    from pytest_ralph.reporting import Reporting
+
+    run = Run(config)
+    config.stash[run_key] = run
+    add_hookspecs(config.pluginmanager)
+    config.pluginmanager.register(Defaults(run), "ralph-defaults")
+    config.pluginmanager.register(Collecting(run), "ralph-collecting")
+    config.pluginmanager.register(Reporting(run), "ralph-reporting")
+    config.add_cleanup(run.close)
+    if config.pluginmanager.hasplugin("xdist"):
+        from pytest_ralph.xdist import Distribution
+
+        config.pluginmanager.register(Distribution(run), "ralph-xdist")
+
+
+class Run:
+    """What one pytest run knows. Expensive parts are made on first use."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.root: Path = config.rootpath
+        self.started = time.time()
+        self.handed: dict[str, Any] = getattr(config, "workerinput", {}).get("ralph", {})
+        self.id: str = self.handed.get("run") or f"{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
+        self.notes: list[str] = []
+        self.works: dict[Path, SpecWork] = {}
+        self._plans: dict[Path, Plan] = {}
+        self._environ = dict(os.environ)
+        self.settings = self._settings()
+        self.budget = Budget(self.settings.budget)
+        self.groups = Groups(lambda work: work.desk.options.jobs, self._stops_early)
+        self._check()
+
+    # Settings
+
+    def _settings(self, front: dict[str, object] | None = None, path: str = "") -> Settings:
+        command_line = {option.name: getattr(self.config.option, option.key, None) for option in OPTIONS}
+        ini = {option.name: self.config.getini(option.key) for option in OPTIONS}
+        layers = (("--ralph-{name}", command_line), (f"{path}: {{name}}", front or {}), ("{key} (ini file)", ini))
+        try:
+            return read_settings(layers)
+        except SettingError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def _check(self) -> None:
+        """What would only come to light in the middle of a run is said before it."""
+        try:
+            _ = self.kinds, self.prompts
+        except (KindsError, TemplatesError) as error:
+            raise pytest.UsageError(str(error)) from None
+        if self.executor and (why := self.executor.available()):
+            raise pytest.UsageError(why)
+        if self.settings.execute and not self.executor:
+            raise pytest.UsageError("--ralph-execute needs somebody to do the tasks: give one with --ralph-executor")
+        if self.settings.interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
+
+    def ini(self, key: str) -> Any:
+        assert key in INI_ONLY, key
+        return self.config.getini(key)
+
+    def _project_path(self, key: str) -> Path | None:
+        value = self.ini(key)
+        return self.root / value if value else None
+
+    def _stops_early(self) -> bool:
+        return self.config.getoption("maxfail") == 1
+
+    # Parts
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return Kinds.load(self._project_path("ralph_kinds"))
+
+    @cached_property
+    def masker(self) -> Masker:
+        from pytest_ralph.text.secrets import Masker
+
+        return Masker(self._environ, extra=self.ini("ralph_secrets"))
+
+    @property
+    def directory(self) -> Path:
+        return self.root / ".ralph"
+
+    @cached_property
+    def runner(self) -> Runner:
+        from pytest_ralph.running.command import Runner
+
+        return Runner(root=self.root, environ=self._environ, logs=self.directory / "logs", shell=self.settings.shell)
+
+    @cached_property
+    def history(self) -> History:
+        from pytest_ralph.history.store import History
+
+        return History.open(self.directory / "history.db", warn=self.note, mask=self.masker.mask)
+
+    @cached_property
+    def executor(self) -> Executor | None:
+        from pytest_ralph.fixing.executors import make_executor
+
+        given = {key: self.ini(f"ralph_executor_{key}") for key in ("model", "args", "program")}
+        return make_executor(self.settings.executor, given, self.kinds)
+
+    @cached_property
+    def git(self) -> Git | None:
+        from pytest_ralph.fixing.checkpoint import Git
+
+        git = Git(self.root)
+        return None if git.unavailable() else git
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        from pytest_ralph.fixing.prompts import Prompts
+
+        return Prompts(Templates(self._project_path("ralph_templates")), self.masker)
+
+    @cached_property
+    def locks(self) -> SpecLocks:
+        return SpecLocks(self.directory)
+
+    @cached_property
+    def live(self) -> Live | None:
+        from pytest_ralph.report.live import live_of
+
+        return live_of(self.config)
+
+    # Specs
+
+    @cached_property
+    def _verify_mapping(self) -> dict[str, str]:
+        pairs = (line.partition(": ") for line in self.ini("ralph_verify"))
+        return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
+
+    def load(self, path: Path) -> Spec:
+        """Read a spec; in a worker, as the controller saw it."""
+        handed = self.handed.get("specs", {}).get(str(path))
+        if handed is not None:
+            return Spec.parse(handed, path, verify=self._verify_mapping)
+        return Spec.load(path, verify=self._verify_mapping)
+
+    def plan(self, spec: Spec) -> Plan:
+        if spec.path not in self._plans:
+            self._plans[spec.path] = plan(spec.tasks)
+        return self._plans[spec.path]
+
+    def take(self, specs: Iterable[Spec]) -> None:
+        """Take hold of the specs and get ready to work on them: what is wrong with one is said before anything runs."""
+        specs = list(specs)
+        if not self.handed:
+            try:
+                self.locks.take([spec.path for spec in specs], {spec.path: self.relative(spec.path) for spec in specs})
+            except SpecHeld as error:
+                raise pytest.UsageError(str(error)) from None
+        for spec in specs:
+            self.work(spec)
+
+    def work(self, spec: Spec) -> SpecWork:
+        if spec.path not in self.works:
+            self.works[spec.path] = self._start_work(spec)
+        return self.works[spec.path]
+
+    def _start_work(self, spec: Spec) -> SpecWork:
+        settings = self._settings(dict(spec.settings), self.relative(spec.path))
+        try:
+            workspace = self._workspace(spec, fresh=settings.fresh)
+        except StateError as error:
+            raise pytest.UsageError(str(error)) from None
+        recovery = settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
+        if recovery:
+            for line in workspace.start(self.relative(spec.directory)):
+                self.note(f"{spec.name}: {line}")
+        return SpecWork(self._desk(settings), workspace, recovery=recovery)
+
+    def _workspace(self, spec: Spec, *, fresh: bool) -> Workspace:
+        if fresh and (moved := set_aside(spec.directory / STATE_NAME)):
+            self.note(f"{spec.name}: state moved aside to {moved.name}; tasks.md, commits and history are as they were")
+        return Workspace(spec, self.plan(spec), verify=self._verify_mapping)
+
+    def _desk(self, settings: Settings) -> Desk:
+        return Desk(
+            root=self.root,
+            directory=self.directory,
+            runner=self.runner,
+            executor=self.executor,
+            hook=self.config.hook,
+            options=settings,
+            budget=self.budget,
+            prompts=self.prompts,
+            git=self.git,
+            record=self.history.record,
+            run_id=self.id,
+            mask=self.masker.mask,
+            junit_globs=tuple(self.ini("ralph_junit")),
+            live=self._live,
+        )
+
+    @contextmanager
+    def _live(self, what: str, limit: float) -> Iterator[Callable[[str], None] | None]:
+        if self.live is None:
+            yield None
+        else:
+            with self.live.doing(what, limit) as said:
+                yield said
+
+    def perform(self, item: TaskItem) -> TaskResult:
+        return self.groups.perform(self.work(item.parent.spec), item.task)
+
+    # Small things
+
+    def note(self, line: str) -> None:
+        if line not in self.notes:
+            self.notes.append(line)
+
+    def relative(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+    def stop(self) -> None:
+        """Ctrl-C: end what runs, start nothing more."""
+        if "runner" in self.__dict__:
+            self.runner.stop()
+
+    def close(self) -> None:
+        self.groups.close()
+        for name in ("runner", "history", "git"):
+            if self.__dict__.get(name) is not None:
+                self.__dict__[name].close()
+        if "locks" in self.__dict__:
+            self.locks.release()

@@ -1,0 +1,137 @@
+"""Settings of a run and of one spec: command line over front matter over ini over default."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.plugin import OPTIONS, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"0", "false", "no", "off"}
+
+
+class SettingError(ValueError):
+    """One line that names the setting, where it stands and what it must be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the options come to. `recovery` is None where only the state file can tell."""
+
+    recovery: bool | None
+    executor: str
+    execute: bool
+    max_fixes: int
+    max_depth: int
+    budget: int
+    timeout: float
+    executor_timeout: float
+    jobs: int
+    repair: tuple[str, ...]
+    rollback: bool
+    commit: str
+    pending: bool
+    fresh: bool
+    keep_going: bool
+    interactive: bool
+    shell: str | None
+    report: str | None
+
+
+Layer = tuple[str, "Mapping[str, object]"]
+
+
+def read_settings(layers: tuple[Layer, ...]) -> Settings:
+    """Settings from layers in order of weight; each layer is (how to name a key in it, values by option name)."""
+    return Settings(**{option.name.replace("-", "_"): _value(option, layers) for option in OPTIONS})
+
+
+def _value(option: Option, layers: tuple[Layer, ...]) -> Any:
+    for pattern, values in layers:
+        given = values.get(option.name)
+        if given is not None and given != "":
+            return _parse(option, given, pattern.format(name=option.name, key=option.key))
+    if option.name == "jobs":
+        return os.cpu_count() or 1
+    return None if option.default is None else _parse(option, option.default, option.flag)
+
+
+def _parse(option: Option, given: object, where: str) -> Any:
+    try:
+        return PARSERS[option.kind](option, given)
+    except (ValueError, TypeError):
+        raise SettingError(f"{where}: expected {_wanted(option)}, got {_shown(given)}") from None
+
+
+def _shown(given: object) -> str:
+    return ", ".join(map(str, given)) if isinstance(given, list) else repr(str(given))
+
+
+def _wanted(option: Option) -> str:
+    return {
+        "flag": "true or false",
+        "switch": "true or false",
+        "count": "a whole number, 0 or more" if option.name != "jobs" else "a whole number, 1 or more",
+        "seconds": "a number of seconds above 0",
+        "choice": f"one of {', '.join(option.choices)}",
+        "list": f"none or some of {', '.join(option.choices)}",
+        "text": "a text",
+    }[option.kind]
+
+
+def _flag(_: Option, given: object) -> bool:
+    word = str(given).strip().lower()
+    if word in TRUE | FALSE:
+        return word in TRUE
+    raise ValueError
+
+
+def _count(option: Option, given: object) -> int:
+    number = int(str(given))
+    if isinstance(given, bool) or number < (option.name == "jobs"):
+        raise ValueError
+    return number
+
+
+def _seconds(_: Option, given: object) -> float:
+    number = float(str(given).strip().removesuffix("s"))
+    if isinstance(given, bool) or not 0 < number < float("inf"):
+        raise ValueError
+    return number
+
+
+def _choice(option: Option, given: object) -> str:
+    if str(given) not in option.choices:
+        raise ValueError
+    return str(given)
+
+
+def _list(option: Option, given: object) -> tuple[str, ...]:
+    words = [str(word).strip() for word in (given if isinstance(given, list) else str(given).split(","))]
+    if words == ["none"]:
+        return ()
+    if not words or not set(words) <= set(option.choices):
+        raise ValueError
+    return tuple(words)
+
+
+def _text(_: Option, given: object) -> str:
+    if isinstance(given, (dict, list, bool)):
+        raise TypeError
+    return str(given)
+
+
+PARSERS: dict[str, Callable[[Option, object], Any]] = {
+    "flag": _flag,
+    "switch": _flag,
+    "count": _count,
+    "seconds": _seconds,
+    "choice": _choice,
+    "list": _list,
+    "text": _text,
+}

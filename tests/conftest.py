@@ -1,0 +1,36 @@
+"""Shared by all tests: projects with specs, made of real files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+SpecMaker = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _outside_any_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own tests may themselves be the Verify command of a spec; the runs they start are not nested in it."""
+    for name in ("RALPH_NESTED", "PYTEST_ADDOPTS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def make_spec(pytester: pytest.Pytester) -> SpecMaker:
+    """Write a tasks.md from task blocks, or from `(id, verify)` pairs, and give its path."""
+
+    def make(text: str = "", *, name: str = "demo", **tasks: str) -> Path:
+        path = pytester.path / "specs" / name / "tasks.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        blocks = [
+            f"- [ ] {id_.removeprefix('t').replace('_', '.')} Task {id_.removeprefix('t').replace('_', '.')}\n"
+            f"  - **Do**: Make it so\n  - **Files**: `src.txt`\n  - **Verify**: `{verify}`\n"
+            for id_, verify in tasks.items()
+        ]
+        path.write_text(dedent(text) if text else "# Tasks\n\n" + "\n".join(blocks), encoding="utf-8")
+        return path
+
+    return make
