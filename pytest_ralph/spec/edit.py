@@ -46,7 +46,7 @@ def insert_task(spec: Document, original: Task, block: str) -> str:
     lines = spec.source.split("\n")
     end = max(task.end_line for task in (original, *lineage(spec, original.name)))
     at = next((at for at in range(min(end, len(lines)) - 1, 0, -1) if lines[at].strip()), 0)
-    eol = "\r\n" if lines[original.line - 1].endswith("\r") else "\n"
+    eol = "\r\n" if lines[min(original.line, len(lines) - 1) - 1].endswith("\r") else "\n"
     offset = sum(len(line) + 1 for line in lines[:at]) + len(lines[at].removesuffix("\r"))
     new = eol.join(["", "", *_styled(re.split(r"\r?\n", block.strip("\r\n")), lines[original.line - 1])])
     followed = at + 1 < len(lines) and lines[at + 1].strip()
