@@ -43,7 +43,7 @@ class AttemptRecord:
     blocker: str | None = None
     duration: float = 0.0
     decision: str = ""
-    # The id of the fix task, or the name of the repair.
+    # The id of the fix task, and who carried it out: `claude`, `repair:format`.
     fix: str = ""
     executor: str = ""
     outcome: str = "passed"

@@ -25,6 +25,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             blocker TEXT, duration REAL NOT NULL, decision TEXT NOT NULL, fix TEXT NOT NULL, executor TEXT NOT NULL,
             outcome TEXT NOT NULL, "commit" TEXT NOT NULL, prediction REAL)""",
         "CREATE INDEX attempts_by_task ON attempts (spec, task, id, what)",
+        "CREATE INDEX attempts_by_run ON attempts (run, spec, task)",
         "CREATE INDEX attempts_by_time ON attempts (time)",
     ),
     (
@@ -32,7 +33,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE attempts ADD COLUMN tree TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE attempts ADD COLUMN timeout REAL",
         "ALTER TABLE attempts ADD COLUMN session TEXT NOT NULL DEFAULT ''",
-        "CREATE INDEX attempts_remedies ON attempts (kind, fingerprint) WHERE what IN ('fix', 'repair', 'retry')",
+        "CREATE INDEX remedies_by_kind ON attempts (kind) WHERE what IN ('fix', 'repair', 'retry')",
+        "CREATE INDEX remedies_by_fingerprint ON attempts (fingerprint) WHERE what IN ('fix', 'repair', 'retry')",
     ),
 )
 VERSION = len(MIGRATIONS)

@@ -174,6 +174,7 @@ class Statistics:
     recovery: Recovery
     calibration: Calibration
     runs: tuple[RunSummary, ...]
+    kinds: tuple[KindSummary, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `schema` grows when a key changes its meaning or goes."""
@@ -186,7 +187,7 @@ def measure(history: History, *, now: float | None = None, threshold: int = ALER
     """Everything at one moment of the history."""
     now = time.time() if now is None else now
     with history.snapshot():
-        work_out(history, "episode")
+        work_out(history, "trouble")
         work_out(history, "remedy")
         return _measure(history, now, threshold)
 
@@ -204,10 +205,11 @@ def _measure(history: History, now: float, threshold: int) -> Statistics:
         by_executor=_by_executor(history),
         fix_rates=_fix_rates(history),
         blockers=_blockers(history),
-        flaky=flaky_tasks(history),
+        flaky=_flaky(history),
         recovery=_recovery(history),
         calibration=_calibration(history),
-        runs=run_summaries(history),
+        runs=_runs(history),
+        kinds=_kinds(history),
     )
 
 
@@ -247,8 +249,8 @@ def _last_day(history: History, now: float, threshold: int) -> LastDay:
 def _by_task(history: History) -> tuple[Score, ...]:
     rows = history.query(
         """WITH ended AS (
-               SELECT spec, task, SUM(good AND first_bad IS NOT NULL) AS recovered, SUM(NOT good) AS unrecovered
-               FROM episode GROUP BY spec, task
+               SELECT spec, task, SUM(good) AS recovered, SUM(NOT good) AS unrecovered
+               FROM trouble GROUP BY spec, task
            ), counted AS (
                SELECT spec, task, COUNT(*) AS attempts, SUM(bad) AS failures, AVG(duration) AS mean
                FROM observation GROUP BY spec, task
@@ -313,7 +315,7 @@ def _blockers(history: History) -> tuple[Blocker, ...]:
     return tuple(Blocker(name, count) for name, count, _ in rows)
 
 
-def flaky_tasks(history: History) -> tuple[Flaky, ...]:
+def _flaky(history: History) -> tuple[Flaky, ...]:
     """A failure that a person mends outside the tree, or a time limit that was raised, makes no task flaky."""
     rows = history.query(
         """SELECT spec, task, COUNT(*) AS flips, (SELECT COUNT(*) FROM attempts WHERE attempts.spec = flip.spec
@@ -330,10 +332,10 @@ def _recovery(history: History) -> Recovery:
     # Durations are measured by a clock that never goes backwards, times are not: the longer of the two holds.
     rows = history.query(
         """SELECT COUNT(*), AVG(tries), AVG(MAX(clock, worked)),
-                  (SELECT COUNT(*) FROM episode WHERE first_bad IS NOT NULL)
+                  (SELECT COUNT(*) FROM trouble)
            FROM (SELECT SUM(later.what = 'verify') AS tries, SUM(later.duration) AS worked, ended - first.time AS clock
-                 FROM episode AS e CROSS JOIN attempts AS first ON first.id = first_bad
-                 CROSS JOIN attempts AS later ON later.spec = e.spec AND later.task = e.task AND later.run = e.run
+                 FROM trouble AS t CROSS JOIN attempts AS first ON first.id = first_bad
+                 CROSS JOIN attempts AS later ON later.spec = t.spec AND later.task = t.task AND later.run = t.run
                                               AND later.id > first_bad AND later.id <= last
                  WHERE good GROUP BY last)"""
     )
@@ -353,21 +355,30 @@ def _calibration(history: History) -> Calibration:
     return Calibration(cases, brier, tuple(Bin(row[0] / BINS, (row[0] + 1) / BINS, *row[1:4]) for row in rows))
 
 
-def run_summaries(history: History, limit: int = RUNS_KEPT) -> tuple[RunSummary, ...]:
+def _runs(history: History) -> tuple[RunSummary, ...]:
     """The latest runs, oldest first."""
     rows = history.query(
-        """SELECT run, MIN(started), MAX(0.0, MAX(ended) - MIN(started)), SUM(good AND first_bad IS NULL),
-                  SUM(good AND first_bad IS NOT NULL), SUM(NOT good)
-           FROM episode GROUP BY run ORDER BY MAX(last) DESC LIMIT ?""",
-        (limit,),
+        """WITH latest AS (
+               SELECT run, MAX(id) AS at FROM attempts WHERE what = 'verify' GROUP BY run ORDER BY at DESC LIMIT ?
+           ), ended AS (
+               SELECT run, SUM(good) AS recovered, SUM(NOT good) AS failed FROM trouble GROUP BY run
+           ), counted AS (
+               SELECT run, at, MIN(time - duration) AS started, MAX(time) AS ended,
+                      COUNT(DISTINCT spec || char(10) || task) AS tasks
+               FROM latest CROSS JOIN attempts USING (run) WHERE what = 'verify' GROUP BY run
+           )
+           SELECT run, started, ended - started, tasks - IFNULL(recovered + failed, 0), IFNULL(recovered, 0),
+                  IFNULL(failed, 0)
+           FROM counted LEFT JOIN ended USING (run) ORDER BY at""",
+        (RUNS_KEPT,),
     )
-    return tuple(RunSummary(*row) for row in reversed(rows))
+    return tuple(RunSummary(*row) for row in rows)
 
 
-def kind_summaries(history: History) -> tuple[KindSummary, ...]:
+def _kinds(history: History) -> tuple[KindSummary, ...]:
     """Kinds by how often they were met; recovered where the task passed later in that run."""
     rows = history.query(
-        """SELECT kind, COUNT(*), IFNULL(SUM(good), 0) FROM observation LEFT JOIN episode USING (run, spec, task)
+        """SELECT kind, COUNT(*), IFNULL(SUM(good), 0) FROM observation LEFT JOIN trouble USING (run, spec, task)
            WHERE bad AND kind <> '' GROUP BY kind ORDER BY COUNT(*) DESC, kind"""
     )
     return tuple(KindSummary(*row) for row in rows)

@@ -3,7 +3,7 @@
 Rows of one task in one run stand in the order in which things happened, whatever the clock did meanwhile.
 
 observation   a row that says how a task fared; `bad` where it fared badly
-episode       one task in one run: `first_bad` and `last` verification, `good` if the last one passed
+trouble       one task in one run in which it failed: its `first_bad` and its `last` verification, `good` if that passed
 remedy        a fix, repair or retry; `worked` if the next verification of the task in that run passed
               (NULL where the run ended before it could be seen)
 flip          a failed verification next to a passed one with nothing changed between them: no fix, no repair, the
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 VIEWS = {
     "observation": """
         SELECT *, outcome IN ('failed', 'escalated') AS bad FROM attempts WHERE what IN ('verify', 'execute')""",
-    "episode": """
+    "trouble": """
         SELECT ends.*, last.outcome IN ('passed', 'recovered') AS good, last.time AS ended
-        FROM (SELECT run, spec, task, MAX(id) AS last, MIN(time - duration) AS started,
+        FROM (SELECT run, spec, task, MAX(id) AS last,
                      MIN(CASE WHEN outcome IN ('failed', 'escalated') THEN id END) AS first_bad
-              FROM attempts WHERE what = 'verify' GROUP BY run, spec, task) AS ends
+              FROM attempts WHERE what = 'verify' GROUP BY run, spec, task HAVING first_bad IS NOT NULL) AS ends
         CROSS JOIN attempts AS last ON last.id = ends.last""",
     "remedy": """
         SELECT *, CASE

@@ -22,10 +22,7 @@ from pytest_ralph.history.statistics import (
     Score,
     Share,
     Totals,
-    flaky_tasks,
-    kind_summaries,
     measure,
-    run_summaries,
 )
 from pytest_ralph.history.store import AttemptRecord, History
 
@@ -206,7 +203,7 @@ def test_a_task_is_flaky_when_it_passes_and_fails_with_nothing_changed_between(
         else:
             diary.note(outcome="failed" if what == "execute" else "passed", what=what, **fields)
     expected = (Flaky("specs/foo", "1.1", flips, verifications),) if flips else ()
-    assert flaky_tasks(diary.history) == expected
+    assert measure(diary.history, now=0.0).flaky == expected
 
 
 def test_recovery_is_measured_from_the_first_failure_to_the_pass(diary: Diary) -> None:
@@ -258,12 +255,19 @@ def test_runs_and_kinds_are_summed_up_for_charts(diary: Diary) -> None:
     diary.fix("1.2", works=True, time=14.0, verify={"time": 16.0})
     diary.run = "r2"
     diary.fails("1.2", "timeout", time=30.0, duration=5.0)
-    assert run_summaries(diary.history) == (
+    found = measure(diary.history, now=0.0)
+    assert found.runs == (
         RunSummary("r1", started=6.0, duration=10.0, passed=1, recovered=1, failed=0),
         RunSummary("r2", started=25.0, duration=5.0, passed=0, recovered=0, failed=1),
     )
-    assert run_summaries(diary.history, limit=1)[0].run == "r2"
-    assert kind_summaries(diary.history) == (KindSummary("test_failure", 1, 1), KindSummary("timeout", 1, 0))
+    assert found.kinds == (KindSummary("test_failure", 1, 1), KindSummary("timeout", 1, 0))
+
+
+def test_of_many_runs_the_latest_forty_are_kept_oldest_first(diary: Diary) -> None:
+    for number in range(45):
+        diary.run = f"r{number}"
+        diary.note("1.1")
+    assert [run.run for run in measure(diary.history, now=0.0).runs] == [f"r{number}" for number in range(5, 45)]
 
 
 def test_the_json_is_plain_and_named(diary: Diary) -> None:
