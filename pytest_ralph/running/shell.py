@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+USUAL = ("bash", "sh", "/bin/sh")
+
 # Characters that no POSIX shell gives a meaning to, in words that are neither assignments nor job names.
 _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./:@%+,-]*(?: +[\w./:@%+,=-]+)*", re.ASCII)
 
@@ -51,5 +53,5 @@ def shell_argv(shell: str, command: str) -> list[str]:
 def find_shell(wanted: str | None, environ: Mapping[str, str]) -> str | None:
     """The path of the wanted shell, else of bash, else of sh."""
     path = environ.get("PATH")
-    names = (wanted,) if wanted else ("bash", "sh", "/bin/sh")
+    names = (wanted,) if wanted else USUAL
     return next((found for name in names if (found := shutil.which(name, path=path))), None)

@@ -1,0 +1,153 @@
+"""Nothing that a command started lives on, however it tried and however the command ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_younger, read_ps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ralph.running.command import Runner
+
+DAEMON = """
+import os, sys
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+os.chdir("/")
+os.closerange(0, 64)
+os.execve("/bin/sleep", ["sleep", sys.argv[1]], {env})
+"""
+
+WAYS = {
+    "in the background": "sleep {nap} &",
+    "in the background without output": "sleep {nap} >/dev/null 2>&1 &",
+    "with nohup": "nohup sleep {nap} >/dev/null 2>&1 &",
+    "ignoring signals": "(trap '' TERM INT HUP; sleep {nap}) >/dev/null 2>&1 &",
+    "in a group of its own": "set -m; sleep {nap} >/dev/null 2>&1 &",
+    "in a session of its own": "setsid sleep {nap} >/dev/null 2>&1 &",
+    "in a session of its own, forked twice": "(setsid sh -c 'sleep {nap} & sleep {nap}' >/dev/null 2>&1 &)",
+    "as a daemon": "{python} {daemon} {nap}",
+    "as a daemon without environment": "{python} {clean_daemon} {nap}",
+    "starting itself again and again": "(setsid sh -c 'while :; do sleep {nap} & sleep 0.01; kill $!; done' &) 2>&-",
+}
+ENDS = {
+    "pass": "; sleep 0.05; true",
+    "failure": "; sleep 0.05; false",
+    "timeout": "; sleep {nap}",
+    "ctrl-c": "; sleep {nap}",
+}
+
+
+@pytest.fixture
+def commands(project: Path, nap: str) -> Callable[[str, str], str]:
+    (project / "daemon.py").write_text(DAEMON.format(env="os.environ"))
+    (project / "clean.py").write_text(DAEMON.format(env="{}"))
+
+    def command(way: str, end: str) -> str:
+        names = {"nap": nap, "python": sys.executable, "daemon": "daemon.py", "clean_daemon": "clean.py"}
+        return f"{WAYS[way].format(**names)}\n{ENDS[end].format(**names).removeprefix('; ')}"
+
+    return command
+
+
+@pytest.mark.skipif(not LINUX, reason="what leaves the group is only found at once on Linux")
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_lives_on(
+    runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], way: str, end: str
+) -> None:
+    if end == "ctrl-c":
+        threading.Timer(0.2, runner.stop).start()
+    ended = runner.run(commands(way, end), timeout=0.2 if end == "timeout" else 30)
+    assert (ended.timed_out, ended.interrupted) == (end == "timeout", end == "ctrl-c")
+    assert all_gone()
+
+
+def test_commands_beside_it_are_left_alone(runner: Runner, nap: str) -> None:
+    slow: list[int | None] = []
+    thread = threading.Thread(
+        target=lambda: slow.append(runner.run("setsid sleep 0.6 & wait; exit 5", timeout=20).exit_code)
+    )
+    thread.start()
+    time.sleep(0.1)
+    for _ in range(5):
+        runner.run(f"setsid sleep {nap} >/dev/null 2>&1 &", timeout=20)
+        runner.run("sleep 5", timeout=0.05)
+    thread.join()
+    assert slow == [5]
+
+
+def test_processes_of_others_are_left_alone(runner: Runner, nap: str) -> None:
+    with psutil.Popen(["sleep", nap], start_new_session=True) as other:
+        runner.run(f"setsid sleep {nap} >/dev/null 2>&1 & sleep 60", timeout=0.2)
+        runner.close()
+        assert other.poll() is None
+        other.kill()
+
+
+class TestWhatIsKept:
+    Find = Callable[[], list[psutil.Process]]
+
+    def test_lives_until_it_is_released(
+        self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]
+    ) -> None:
+        ended = runner.run(f"sleep {nap} & setsid sleep {nap} & echo started", timeout=20, keep=True, label="VE1")
+        assert (ended.exit_code, ended.output()) == (0, "started\n")
+        runner.run("sleep 60", timeout=0.1)
+        runner.run("true; true", timeout=20)
+        runner.release("VE2")
+        assert len(sleepers()) == 2
+        runner.release("VE1")
+        assert all_gone()
+
+    def test_ends_with_the_run(self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]) -> None:
+        assert runner.run(f"sleep {nap} & exit 7", timeout=20, keep=True).exit_code == 7
+        assert sleepers()
+        runner.close()
+        assert all_gone()
+
+    def test_goes_on_printing_to_its_log(self, runner: Runner) -> None:
+        ended = runner.run("echo one; (sleep 0.3; echo two; sleep 60) &", timeout=20, keep=True, label="VE1")
+        time.sleep(0.6)
+        runner.release("VE1")
+        assert ended.stdout.path.read_text() == "one\ntwo\n"
+
+    def test_does_not_outlive_a_timeout(self, runner: Runner, nap: str, all_gone: Callable[[], bool]) -> None:
+        assert runner.run(f"sleep {nap} & sleep {nap}", timeout=0.2, keep=True).timed_out
+        assert all_gone()
+
+
+def test_a_mark_is_read_from_a_listing_with_environments() -> None:
+    mark = Mark(0xABC, 7)
+    listing = (
+        f"  101 sleep 5 HOME=/x {VARIABLE}=00000abc.7 A=b\n"
+        f"  102 sleep 5 {VARIABLE}=00000abc.71\n"
+        f"  103 sleep 5 {VARIABLE}=00000abc.7\n"
+        f"  104 sleep 5 {VARIABLE}=00000abd.7\n"
+        "  PID COMMAND\n\n"
+    )
+    assert read_ps(listing, mark, whole_run=False) == [101, 103]
+    assert read_ps(listing, mark, whole_run=True) == [101, 102, 103]
+
+
+@pytest.mark.skipif(not LINUX, reason="reads /proc")
+def test_looking_for_strays_after_a_quiet_command_costs_next_to_nothing(runner: Runner) -> None:
+    with psutil.Popen(["sleep", "60"], start_new_session=True) as leader:
+        started = time.perf_counter()
+        for _ in range(100):
+            kill_younger(Mark(1, 1), leader.pid, {leader.pid, os.getpid()})
+        each = (time.perf_counter() - started) / 100
+        leader.kill()
+    # A tenth of it is usual: this only notices that every process is looked at again.
+    assert each < 0.002
