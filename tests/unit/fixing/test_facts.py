@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.facts import look_around
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def make(root: Path, *paths: str) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
@@ -15,6 +14,9 @@ from pytest_ralph.fixing.prompts import LIMIT, Form, PromptContext, Prompts, Tri
 from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.spec.task import Task, Verify
 from pytest_ralph.text.secrets import Masker
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMS: tuple[Form, ...] = get_args(Form)
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
@@ -44,7 +46,8 @@ FAILURE = Failure(
     exit_code=1,
 )
 CONTEXT = PromptContext(
-    task=FIX, spec_name="demo", spec_path="specs/demo/tasks.md", fix_for=ORIGINAL, failure=FAILURE, attempt=2, attempts=2,
+    task=FIX, spec_name="demo", spec_path="specs/demo/tasks.md", fix_for=ORIGINAL, failure=FAILURE,
+    attempt=2, attempts=2,
     tasks_completed=4, tasks_total=9,
 )  # fmt: skip
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.fixing.templating import Templates, TemplatesError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
