@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import shutil
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,28 +28,32 @@ _RUN = re.compile(r"\d{8}-\d{6}-\d+")
 
 @dataclass(frozen=True)
 class Spool:
-    """`size` counts what was printed; `left_out` of it, from the middle, never went to disk. No output, no file."""
+    """`size` counts what was printed; `left_out` of it, from the middle, never went to disk. No output, no file.
+
+    `unstored` is the end of what was printed where it could not all be written.
+    """
 
     path: Path
     size: int
     left_out: int = 0
+    unstored: bytes = field(default=b"", repr=False)
 
     def text(self, head: int = HEAD, tail: int = TAIL) -> str:
         """The first `head` and the last `tail` bytes, decoded, cut at line ends where there are any."""
-        try:
-            with self.path.open("rb") as file:
-                return _head_and_tail(file, head, tail)
-        except FileNotFoundError:
-            return ""
+        with self._open() as file:
+            return _head_and_tail(file, head, tail)
 
     def lines(self) -> Iterator[str]:
         """Every stored line without its end; a longer one than `LINE` comes in pieces."""
-        try:
-            with self.path.open("rb") as file:
-                while piece := file.readline(LINE):
-                    yield decode(piece).rstrip("\r\n")
-        except FileNotFoundError:
-            return
+        with self._open() as file:
+            while piece := file.readline(LINE):
+                yield decode(piece).rstrip("\r\n")
+
+    def _open(self) -> IO[bytes]:
+        with contextlib.suppress(OSError):
+            if not self.unstored:
+                return self.path.open("rb")
+        return io.BytesIO(self.unstored)
 
     def discard(self) -> None:
         with contextlib.suppress(OSError):
@@ -67,16 +72,15 @@ def _head_and_tail(file: IO[bytes], head: int, tail: int) -> str:
     first = _whole_lines(file.read(head), from_start=True) if head else b""
     file.seek(size - tail)
     last = _whole_lines(file.read(tail), from_start=False) if tail else b""
-    return decode(first) + _gap(size - len(first) - len(last)) + decode(last)
+    break_ = "" if first.endswith(b"\n") or not first else "\n"
+    return f"{decode(first)}{break_}{_gap(size - len(first) - len(last))}{decode(last)}"
 
 
 def _whole_lines(data: bytes, *, from_start: bool) -> bytes:
     """`data` without the line its cut went through, unless that would lose more than half of it."""
     cut = data.rfind(b"\n") + 1 if from_start else data.find(b"\n") + 1
     kept = data[:cut] if from_start else data[cut:]
-    if cut and len(kept) * 2 >= len(data):
-        return kept
-    return data + b"\n" if from_start else data
+    return kept if cut and len(kept) * 2 >= len(data) else data
 
 
 def _gap(count: int) -> str:
@@ -108,6 +112,7 @@ class SpoolWriter:
         self._flushed = time.monotonic()
         self._end: deque[bytes] = deque()
         self._left_out = 0
+        self._unstored = b""
         self._last = b""
 
     def write(self, chunk: bytes) -> None:
@@ -154,17 +159,21 @@ class SpoolWriter:
             self._left_out += len(self._end.popleft())
 
     def last_line(self) -> str:
-        lines = self._last.split(b"\n")
-        return decode(next((line for line in reversed(lines) if line.strip()), b"")).strip()
+        lines = self._last.splitlines()
+        return decode(self._masked(next((line for line in reversed(lines) if line.strip()), b""))).strip()
 
     def spool(self) -> Spool:
-        return Spool(self.path, self.size, self._left_out)
+        return Spool(self.path, self.size, self._left_out, self._unstored)
 
     def close(self) -> None:
         self.flush(everything=True)
+        end = self._masked(b"".join(self._end))
         if self._file is None:
+            self._unstored = end
             return
-        with self._file as file, contextlib.suppress(OSError):
-            if self._left_out:
-                file.write(f"\n{_gap(self._left_out)}".encode())
-            file.write(self._masked(b"".join(self._end)))
+        gap = f"\n{_gap(self._left_out)}".encode() if self._left_out else b""
+        try:
+            with self._file as file:
+                file.write(gap + end)
+        except OSError:
+            self._unstored = end

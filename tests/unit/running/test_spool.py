@@ -1,0 +1,146 @@
+"""What a command printed, on disk: head, tail, masked, bounded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ralph.running import spool as room
+from pytest_ralph.running.spool import Spool, SpoolWriter, prune
+
+MIB = 1024 * 1024
+
+
+def stored(path: Path, *chunks: bytes, limit: int = 100 * MIB) -> Spool:
+    writer = SpoolWriter(path, limit)
+    for chunk in chunks:
+        writer.write(chunk)
+    writer.close()
+    return writer.spool()
+
+
+@pytest.mark.parametrize(
+    ("printed", "head", "tail", "text"),
+    [
+        (b"", 10, 10, ""),
+        (b"all of it\n", 10, 10, "all of it\n"),
+        (b"1\n2\n3\n4\n5\n6\n7\n8\n9\n", 4, 4, "1\n2\n… 12 bytes left out …\n9\n"),
+        (b"abcdefghijklmnopqrstuvwxyz", 3, 3, "abc\n… 20 bytes left out …\nxyz"),
+        (b"1\n2\n3\n4\n5\n6\n", 0, 4, "… 10 bytes left out …\n6\n"),
+        (b"1\n2\n3\n4\n5\n6\n", 4, 0, "1\n2\n… 8 bytes left out …\n"),
+    ],
+)
+def test_head_and_tail_are_cut_at_line_ends(tmp_path: Path, printed: bytes, head: int, tail: int, text: str) -> None:
+    assert stored(tmp_path / "log", printed).text(head, tail) == text
+
+
+@given(chunks=st.lists(st.binary(max_size=300), max_size=8), head=st.integers(0, 200), tail=st.integers(0, 200))
+def test_a_text_is_never_much_longer_than_asked_for(
+    tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes], head: int, tail: int
+) -> None:
+    spool = stored(tmp_path_factory.mktemp("spool") / "log", *chunks)
+    printed = b"".join(chunks)
+    text = spool.text(head, tail)
+    assert spool.size == len(printed)
+    if len(printed) <= head + tail:
+        assert text == printed.decode("utf-8", "replace")
+    else:
+        assert len(text) <= head + tail + 60
+
+
+def test_lines_come_one_by_one(tmp_path: Path) -> None:
+    spool = stored(tmp_path / "log", b"one\r\ntwo\n", b"\xff\nlast")
+    assert list(spool.lines()) == ["one", "two", "\ufffd", "last"]
+    assert list(Spool(tmp_path / "no file", 0).lines()) == []
+
+
+def test_a_discarded_spool_is_gone_and_can_still_be_read(tmp_path: Path) -> None:
+    spool = stored(tmp_path / "log", b"x\n")
+    spool.discard()
+    spool.discard()
+    assert not spool.path.exists()
+    assert spool.text() == ""
+
+
+def test_past_the_limit_the_end_is_kept_and_the_gap_told(tmp_path: Path) -> None:
+    lines = [b"%07d\n" % number * 1 for number in range(600_000)]
+    spool = stored(tmp_path / "log", *(b"".join(lines[at : at + 5000]) for at in range(0, 600_000, 5000)), limit=MIB)
+    kept = spool.path.read_bytes()
+    assert spool.size == 8 * 600_000
+    assert len(kept) < 4 * MIB
+    assert kept.startswith(b"0000000\n0000001\n")
+    assert kept.endswith(b"0599999\n")
+    assert f"… {spool.left_out:,} bytes left out …".encode() in kept
+
+
+def test_where_nothing_can_be_written_the_end_is_kept_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way of a directory")
+    spool = stored(tmp_path / "file" / "log", b"x\n" * room.BLOCK, b"x\n" * room.BLOCK, b"the end\n")
+    assert spool.size == 4 * room.BLOCK + 8
+    assert len(spool.unstored) <= 2 * room.BLOCK + 8
+    assert spool.text(0, 10) == f"… {len(spool.unstored) - 8:,} bytes left out …\nthe end\n"
+
+
+def test_output_is_masked_however_it_is_cut(tmp_path: Path) -> None:
+    def mask(text: str) -> str:
+        return text.replace("secret", "***")
+
+    writer = SpoolWriter(tmp_path / "log", MIB, mask)
+    for _ in range(3):
+        writer.write(b"x" * (room.BLOCK - 3) + b"\nsec")
+        writer.write(b"ret \xff\n")
+    writer.close()
+    kept = writer.path.read_bytes()
+    assert b"secret" not in kept
+    assert kept.count(b"***") >= 2
+    assert b"\xff" in kept
+
+
+def test_the_log_grows_while_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "FLUSH", -1.0)
+    writer = SpoolWriter(tmp_path / "log")
+    writer.write(b"whole line\nhalf a")
+    assert writer.path.read_bytes() == b"whole line\n"
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("chunk", "line"),
+    [
+        (b"one\ntwo\n", "two"),
+        (b"one\n\n  \n", "one"),
+        (b"50%\r60%", "60%"),
+        (b"", ""),
+        (b"\n", ""),
+        (b"caf\xe9", "caf\ufffd"),
+    ],
+)
+def test_the_last_line(tmp_path: Path, chunk: bytes, line: str) -> None:
+    writer = SpoolWriter(tmp_path / "log")
+    writer.write(chunk)
+    assert writer.last_line() == line
+
+
+def test_only_the_logs_of_old_runs_are_removed(tmp_path: Path) -> None:
+    for name in ("20240101-000000-1", "20240102-000000-1", "20240103-000000-1", "notes", "20240101"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.log").write_text("x")
+    prune(tmp_path, keep=2)
+    prune(tmp_path / "none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "20240101",
+        "20240102-000000-1",
+        "20240103-000000-1",
+        "notes",
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_does_not_end_the_command() -> None:
+    writer = SpoolWriter(Path("/dev/full"))
+    writer.write(b"x\n")
+    writer.close()
+    assert writer.spool().text() == "x\n"
