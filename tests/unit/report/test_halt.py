@@ -1,0 +1,286 @@
+"""The halt summary: its six sections, drawn to any width, and the texts of plans that cannot be carried out."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ralph.report.halt import (
+    Blocked,
+    Done,
+    Failed,
+    Halt,
+    columns,
+    halt_lines,
+    halt_of,
+    missing_lines,
+    refusal_lines,
+)
+from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
+from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.order import plan
+
+HALT = Halt(
+    reason="Task 2.1 failed after retry",
+    completed=(
+        Done("0.1", "Bootstrap", "chore(bootstrap): add quality tools"),
+        Done("2.2", "Frontend", "feat(ui): add login form"),
+    ),
+    failed=(
+        Failed(
+            "2.1",
+            "Backend",
+            attempts=2,
+            max_attempts=2,
+            error="test_failure",
+            details="3 tests failing - validateToken returns null instead of user object",
+        ),
+    ),
+    blocked=(Blocked("3.1", "Integration", "2.1"),),
+    preserved=(("Directory", ".ralph/"), ("State files", "2 specs"), ("Logs", ".ralph/logs/")),
+    steps=("Fix the failing tests in src/api/auth.test.ts",),
+    command="pytest --ralph-recovery specs/foo",
+)
+
+BOX = """\
+╔═══════════════════════════════════════════════════════════════════╗
+║                           RALPH HALTED                            ║
+╠═══════════════════════════════════════════════════════════════════╣
+║                                                                   ║
+║  Reason: Task 2.1 failed after retry                              ║
+║                                                                   ║
+║  ───────────────────────────────────────────────────────────────  ║
+║  COMPLETED TASKS                                                  ║
+║  ───────────────────────────────────────────────────────────────  ║
+║                                                                   ║
+║  Task 0.1: Bootstrap ................................ complete    ║
+║    Commit: chore(bootstrap): add quality tools                    ║
+║                                                                   ║
+║  Task 2.2: Frontend ................................. complete    ║
+║    Commit: feat(ui): add login form                               ║
+║                                                                   ║
+║  ───────────────────────────────────────────────────────────────  ║
+║  FAILED TASK                                                      ║
+║  ───────────────────────────────────────────────────────────────  ║
+║                                                                   ║
+║  Task 2.1: Backend .................................. FAILED      ║
+║    Attempts: 2/2                                                  ║
+║    Error: test_failure                                            ║
+║    Details: 3 tests failing - validateToken returns null instead  ║
+║             of user object                                        ║
+║                                                                   ║
+║  ───────────────────────────────────────────────────────────────  ║
+║  BLOCKED TASKS                                                    ║
+║  ───────────────────────────────────────────────────────────────  ║
+║                                                                   ║
+║  Task 3.1: Integration .............................. blocked     ║
+║    Blocked by: 2.1                                                ║
+║                                                                   ║
+║  ───────────────────────────────────────────────────────────────  ║
+║  STATE PRESERVED                                                  ║
+║  ───────────────────────────────────────────────────────────────  ║
+║                                                                   ║
+║  Directory: .ralph/                                               ║
+║  State files: 2 specs                                             ║
+║  Logs: .ralph/logs/                                               ║
+║                                                                   ║
+║  ───────────────────────────────────────────────────────────────  ║
+║  RESUME INSTRUCTIONS                                              ║
+║  ───────────────────────────────────────────────────────────────  ║
+║                                                                   ║
+║  1. Fix the failing tests in src/api/auth.test.ts                 ║
+║  2. Run: pytest --ralph-recovery specs/foo                        ║
+║                                                                   ║
+║  To start fresh: Add --ralph-fresh flag                           ║
+║                                                                   ║
+╚═══════════════════════════════════════════════════════════════════╝"""
+
+
+def test_the_box_has_all_sections() -> None:
+    assert "\n".join(halt_lines(HALT, 69)) == BOX
+
+
+def test_without_a_terminal_there_is_no_box() -> None:
+    text = "\n".join(halt_lines(HALT, 80, box=False))
+    assert text.startswith(
+        "RALPH HALTED\n============\n\nReason: Task 2.1 failed after retry\n\nCOMPLETED TASKS\n-------"
+    )
+    assert not set(text) & set("║═─╔")
+
+
+def test_where_there_is_no_unicode_the_box_is_ascii() -> None:
+    lines = halt_lines(HALT, 60, unicode=False)
+    assert "".join(lines).isascii()
+    assert {len(line) for line in lines} == {60}
+
+
+def test_what_is_empty_says_so() -> None:
+    text = "\n".join(halt_lines(Halt(reason="stopped", command="pytest --ralph x"), box=False))
+    assert "COMPLETED TASKS\n---------------\n\nNone\n" in text
+    assert "FAILED TASKS\n------------\n\nNone\n" in text
+
+
+@pytest.mark.parametrize(("count", "hidden"), [(10, None), (11, None), (12, "2"), (1_234, "1,224")])
+def test_long_lists_show_their_first_and_last_few(count: int, hidden: str | None) -> None:
+    halt = Halt(reason="x", blocked=tuple(Blocked(f"9.{n}", "T", "1.1") for n in range(count)))
+    lines = [line for line in halt_lines(halt, box=False) if line.startswith(("Task", "…"))]
+    assert len(lines) == (count if hidden is None else 11)
+    assert lines[0].startswith("Task 9.0:")
+    assert lines[-1].startswith(f"Task 9.{count - 1}:")
+    assert hidden is None or lines[5] == f"… {hidden} more"
+
+
+def test_a_command_too_long_for_the_box_stands_below_it_whole() -> None:
+    command = 'pytest --ralph-recovery specs/foo -k "a  b" ' + "-p no:cacheprovider " * 5
+    halt = Halt(reason="x", command=command.strip())
+    assert halt_lines(halt, 60)[-1] == command.strip()
+    assert halt_lines(HALT, 60)[-1].startswith("╚")
+    assert halt_lines(halt, 60, box=False)[-1] == command.strip()
+
+
+texts = st.text(max_size=60) | st.sampled_from(
+    ["日本語のタイトル", "é combining", "👩‍👩‍👧 family", "\x1b[31mred", "x" * 90, "a\nb"]
+)
+
+
+@given(texts, texts, texts, st.integers(0, 130), st.booleans())
+def test_every_line_of_the_box_is_as_wide_as_the_terminal(a: str, b: str, c: str, width: int, unicode: bool) -> None:
+    halt = Halt(
+        reason=a,
+        completed=(Done(a, b, c),),
+        failed=(Failed(b, c, 1, 3, a, b),),
+        blocked=(Blocked(c, a, b),),
+        preserved=(("State", b),),
+        steps=(c,),
+        command="x",
+    )
+    lines = halt_lines(halt, width, unicode=unicode)
+    assert {columns(line) for line in lines} == {max(width, 40)}
+    assert not any(ord(character) < 32 for line in lines for character in line)
+
+
+@pytest.mark.parametrize(
+    ("text", "width"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("✓", 1), ("🎉", 2), ("a\u200bb", 2)]
+)
+def test_columns_are_those_of_a_terminal(text: str, width: int) -> None:
+    assert columns(text) == width
+
+
+def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
+    failing = AttemptStory(outcome="failed", kind="test_failure", error="3 failing", files=("a.py", "b.py"))
+    stories = [
+        TaskStory("1.1", title="A", commit="abc123"),
+        TaskStory("1.2", title="B", outcome="recovered"),
+        TaskStory("1.3", title="C", outcome="failed", attempts=(failing, failing), fixes=(FixStory("1.3.1"),)),
+        TaskStory("1.4", title="D", outcome="blocked", reason="blocked by 1.3"),
+        TaskStory("1.5", title="E", outcome="skipped", reason="manual: look"),
+    ]
+    halt = halt_of(stories, max_attempts=4, preserved=[("Logs", "x")], command="pytest --ralph s")
+    assert halt == Halt(
+        reason="Task 1.3 failed after retry",
+        completed=(Done("1.1", "A", "abc123"), Done("1.2", "B")),
+        failed=(Failed("1.3", "C", 2, 4, "test_failure", "3 failing"),),
+        blocked=(Blocked("1.4", "D", "1.3"),),
+        preserved=(("Logs", "x"),),
+        steps=("Fix the test failure of task 1.3 in a.py, b.py",),
+        command="pytest --ralph s",
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "reason"),
+    [
+        ([], "stopped before all tasks were done"),
+        (["1.1"], "Task 1.1 failed"),
+        (["1.1", "1.2"], "Tasks 1.1, 1.2 failed"),
+        (["1.1", "1.2", "1.3", "1.4", "1.5"], "Tasks 1.1, 1.2, 1.3 and 2 more failed"),
+    ],
+)
+def test_the_reason_names_what_failed(failed: list[str], reason: str) -> None:
+    assert halt_of([TaskStory(task_id, outcome="failed") for task_id in failed], max_attempts=2).reason == reason
+
+
+def test_a_circular_plan_is_refused_in_the_references_words() -> None:
+    tasks = Spec.parse("- [ ] 2.1 A\n  - **Depends on**: 3.1\n- [ ] 3.1 B\n  - **Depends on**: 2.1\n").tasks
+    (problem,) = plan(tasks).problems
+    assert "\n".join(refusal_lines(problem)) == dedent("""\
+        ERROR: circular_dependency (NON-RETRYABLE)
+        ==========================================
+
+        Plan contains circular task dependencies:
+          Task 2.1 depends on Task 3.1
+          Task 3.1 depends on Task 2.1
+
+        RALPH CANNOT PROCEED
+
+        Resolution:
+          Fix the plan's "Depends on" fields to remove the cycle.
+          Ensure dependencies form a directed acyclic graph (DAG).
+
+        [HALTED - Invalid plan]""")
+
+
+def test_a_file_conflict_is_refused_in_the_references_words() -> None:
+    source = "- [ ] 2.1 [P] A\n  - **Files**: src/api/routes.ts\n- [ ] 2.2 [P] B\n  - **Files**: `src/api/routes.ts`\n"
+    (problem,) = plan(Spec.parse(source).tasks).problems
+    assert "\n".join(refusal_lines(problem)) == dedent("""\
+        ERROR: file_conflict (NON-RETRYABLE)
+        ====================================
+
+        Parallel tasks modify the same file:
+          File: src/api/routes.ts
+          Task 2.1 names it (line 1)
+          Task 2.2 names it (line 3)
+
+        RALPH CANNOT PROCEED
+
+        Resolution options:
+        1. Manually merge the changes
+        2. Modify plan to make these tasks sequential
+        3. Split the shared file to avoid conflicts
+
+        [HALTED - Parallel conflict]""")
+
+
+def test_an_unknown_dependency_is_refused() -> None:
+    (problem,) = plan(Spec.parse("- [ ] 2.1 A\n  - **Depends on**: 9.9\n").tasks).problems
+    assert "\n".join(refusal_lines(problem)) == dedent("""\
+        ERROR: plan_invalid (NON-RETRYABLE)
+        ===================================
+
+        Plan names a task that does not exist:
+          Task 2.1 depends on Task 9.9
+
+        RALPH CANNOT PROCEED
+
+        Resolution:
+          Fix the "Depends on" field of task 2.1 (line 1), or add task 9.9.
+
+        [HALTED - Invalid plan]""")
+
+
+def test_a_missing_dependency_is_told_in_the_references_words() -> None:
+    lines = missing_lines(
+        "@types/jest",
+        required_by="Type checking",
+        install="npm install -D @types/jest",
+        command="pytest --ralph-recovery specs/foo",
+    )
+    assert "\n".join(lines) == dedent("""\
+        ERROR: dependency_missing (NON-RETRYABLE)
+        =========================================
+
+        Required dependency not installed:
+          Package: @types/jest
+          Required by: Type checking
+
+        RALPH CANNOT PROCEED
+
+        Resolution:
+          Install missing dependency: npm install -D @types/jest
+          Then resume: pytest --ralph-recovery specs/foo
+
+        [HALTED - Manual intervention required]""")
