@@ -1,0 +1,1 @@
+"""Room fixing: the built-in repairs, one module each. Each finds a Repair for a Failure, or None."""

@@ -1,0 +1,325 @@
+"""Built-in repairs: made where they fit, undone to the byte, and never beyond the project's own files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.fixing.repair import REPAIRS, Repair, RepairResult, find_repair, undo
+from pytest_ralph.running.command import Runner
+
+UGLY = "x = {  'a':1 }\nimport os\n"
+
+
+class Project:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.backup = root / ".ralph/backup/1"
+        self.environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
+    def verify(self, command: str, kind: str, **facts: object) -> Failure:
+        """The failure that really comes of running `command` here."""
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.root, env=self.environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode != 0, "the command was expected to fail"
+        output = done.stdout + done.stderr
+        return Failure(kind=kind, command=command, exit_code=done.returncode, raw_output=output, **facts)  # type: ignore[arg-type]
+
+    def passes(self, command: str) -> bool:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.root, env=self.environ, capture_output=True, check=False
+        )
+        return done.returncode == 0
+
+    def find(self, failure: Failure, *allowed: str) -> Repair | None:
+        return find_repair(failure, self.root, allowed or REPAIRS, environ=self.environ)
+
+    def repair(self, failure: Failure) -> RepairResult:
+        found = self.find(failure)
+        assert found is not None
+        runner = Runner(root=self.root, environ=self.environ, logs=self.root / ".ralph/logs")
+        try:
+            return found.apply(runner, self.root, self.backup)
+        finally:
+            runner.close()
+
+    def texts(self) -> dict[str, str]:
+        files = (path for path in self.root.rglob("*") if path.is_file())
+        return {
+            path.relative_to(self.root).as_posix(): f"{path.stat().st_mode:o} {path.read_text()}"
+            for path in files
+            if not {".ralph", ".ruff_cache"} & set(path.parts)
+        }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root = tmp_path / "project"
+    root.mkdir()
+    return Project(root.resolve())
+
+
+# chmod
+
+
+@pytest.mark.parametrize("command", ["./build.sh", "cd . && ./build.sh && echo ok", "sh -c ./build.sh", "make build"])
+def test_a_script_that_may_not_be_executed_is_made_executable(project: Project, command: str) -> None:
+    project.write({"build.sh": "#!/bin/sh\necho built\n", "Makefile": "build:\n\t./build.sh\n"})
+    result = project.repair(project.verify(command, "permission_denied"))
+    assert (result.made, result.note, result.files) == (True, "made build.sh executable", ("build.sh",))
+    assert result.undo == "chmod 644 build.sh"
+    assert project.passes(command)
+
+
+def test_a_script_that_another_one_calls_is_found_by_what_the_shell_says(project: Project) -> None:
+    project.write({"run.sh": "./tools/step.sh\n", "tools/step.sh": "#!/bin/sh\n", "notes.txt": "x"})
+    failure = project.verify("bash run.sh", "permission_denied")
+    found = project.find(failure)
+    assert found is not None
+    assert found.command == "chmod +x tools/step.sh"
+
+
+def test_chmod_is_undone_to_the_mode_it_was(project: Project) -> None:
+    project.write({"build.sh": "#!/bin/sh\n"})
+    (project.root / "build.sh").chmod(0o640)
+    before = project.texts()
+    project.repair(project.verify("./build.sh", "permission_denied"))
+    assert (project.root / "build.sh").stat().st_mode & 0o777 == 0o750
+    assert undo(project.backup, project.root) == ("build.sh",)
+    assert project.texts() == before
+
+
+def outside(project: Project) -> str:
+    (project.root.parent / "outside.sh").write_text("#!/bin/sh\n")
+    return "../outside.sh"
+
+
+def absolute(project: Project) -> str:
+    (project.root.parent / "outside.sh").write_text("#!/bin/sh\n")
+    return str(project.root.parent / "outside.sh")
+
+
+def linked_out(project: Project) -> str:
+    (project.root.parent / "outside.sh").write_text("#!/bin/sh\n")
+    (project.root / "build.sh").symlink_to("../outside.sh")
+    return "./build.sh"
+
+
+def linked_directory(project: Project) -> str:
+    (project.root.parent / "bin").mkdir()
+    (project.root.parent / "bin/x.sh").write_text("#!/bin/sh\n")
+    (project.root / "bin").symlink_to("../bin")
+    return "bin/x.sh"
+
+
+def hard_linked(project: Project) -> str:
+    (project.root.parent / "outside.sh").write_text("#!/bin/sh\n")
+    (project.root / "build.sh").hardlink_to(project.root.parent / "outside.sh")
+    return "./build.sh"
+
+
+def directory(project: Project) -> str:
+    (project.root / "build").mkdir()
+    return "./build"
+
+
+def installed(project: Project) -> str:
+    project.write({"node_modules/.bin/x": "#!/bin/sh\n"})
+    return "node_modules/.bin/x"
+
+
+def a_spec_file(project: Project) -> str:
+    project.write({"specs/foo/tasks.md": "#!/bin/sh\n"})
+    return "specs/foo/tasks.md"
+
+
+def in_git(project: Project) -> str:
+    project.write({".git/hooks/pre-commit": "#!/bin/sh\n"})
+    return ".git/hooks/pre-commit"
+
+
+@pytest.mark.parametrize(
+    "arrange",
+    [outside, absolute, linked_out, linked_directory, hard_linked, directory, installed, a_spec_file, in_git],
+)
+def test_nothing_but_a_file_of_the_project_is_made_executable(project: Project, arrange: object) -> None:
+    assert callable(arrange)
+    failure = project.verify(arrange(project), "permission_denied")
+    assert failure.exit_code == 126
+    assert project.find(failure) is None
+
+
+def test_a_file_that_is_only_named_in_the_output_is_not_made_executable_unless_it_is_a_program(
+    project: Project,
+) -> None:
+    project.write({"data.json": "{}", "evil.py": "print()\n"})
+    told = "sh: ./data.json: Permission denied\nPermissionError: [Errno 13] Permission denied: 'evil.py'\n"
+    assert project.find(Failure(kind="permission_denied", exit_code=1, raw_output=told, files=("evil.py",))) is None
+
+
+# format and lint
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "name"),
+    [
+        ("ruff format --check .", "format_error", "format"),
+        ("python -m ruff format --check src", "format_error", "format"),
+        ("cd src && ruff format --check --line-length=60 .", "format_error", "format"),
+        ("ruff check --select E401,F401 --output-format=concise .", "lint_error", "lint"),
+        ("ruff check --select F401 . && ruff format --check .", "lint_error", "lint"),
+        ("make lint", "lint_error", "lint"),
+    ],
+)
+def test_the_tool_that_failed_fixes_the_files_it_named(project: Project, command: str, kind: str, name: str) -> None:
+    project.write({"src/a.py": UGLY, "src/b.py": "y = 1\n", "Makefile": "lint:\n\t@ruff check --select F401 src\n"})
+    found = project.find(project.verify(command, kind))
+    assert found is not None
+    assert (found.name, found.files) == (name, ("src/a.py",))
+    result = project.repair(project.verify(command, kind))
+    assert (result.made, result.files) == (True, ("src/a.py",))
+    assert project.passes(command.partition(" && ruff format")[0])
+
+
+def test_only_named_files_change_and_all_of_them_come_back(project: Project) -> None:
+    project.write({f"pkg/m{number}.py": UGLY for number in range(3)})
+    project.write({"other.py": UGLY, "specs/foo/tasks.md": "- [ ] 1.1 A\n", "-odd name.py": UGLY})
+    before = project.texts()
+    failure = project.verify("ruff format --check pkg ./-odd*", "format_error")
+    assert project.repair(failure).made
+    after = project.texts()
+    assert {name for name in before if before[name] != after[name]} == {
+        "-odd name.py", "pkg/m0.py", "pkg/m1.py", "pkg/m2.py"
+    }  # fmt: skip
+    undo(project.backup, project.root)
+    assert project.texts() == before
+
+
+def test_a_fix_that_changes_nothing_is_not_made(project: Project) -> None:
+    project.write({"a.py": "print(undefined_name)\n"})
+    result = project.repair(project.verify("ruff check --select F821 .", "lint_error"))
+    assert (result.made, result.note) == (False, "ruff check --fix --select F821 changed nothing")
+
+
+def test_a_tool_that_is_not_installed_is_not_a_crash(project: Project) -> None:
+    project.write({"a.py": UGLY})
+    failure = Failure(kind="format_error", command="no/such/black --check .", exit_code=1, files=("a.py",))
+    result = project.repair(failure)
+    assert not result.made
+    assert "\n" not in result.note
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "files", "expected"),
+    [
+        ("black --check -l 100 .", "would reformat a.py\nOh no!", (), "black -l 100 a.py"),
+        ("black --check --config $CFG .", "would reformat a.py", (), None),
+        ("black --check --workers 4 --output-file x .", "would reformat a.py", (), "black a.py"),
+        (
+            "isort -c --profile black .",
+            "ERROR: {root}/a.py Imports are incorrectly sorted.",
+            (),
+            "isort --profile black a.py",
+        ),
+        (
+            "npx prettier --check .",
+            "[warn] web/a.ts\n[warn] Code style issues",
+            (),
+            "npx --no-install prettier --write web/a.ts",
+        ),
+        ("cd web && npx prettier -l .", "a.ts", (), "npx --no-install prettier --write a.ts"),
+        (
+            "npx eslint . --max-warnings 0 -c e.js",
+            "",
+            ("{root}/web/a.ts",),
+            "npx --no-install eslint --fix -c e.js web/a.ts",
+        ),
+        ("npx eslint . --output-file web/a.ts", "", ("web/a.ts",), "npx --no-install eslint --fix web/a.ts"),
+        ('test -z "$(gofmt -s -l .)"', "", ("m.go",), "gofmt -w -s m.go"),
+        ("gofmt -l .", "m.go\n", (), "gofmt -w m.go"),
+        ("cargo fmt --check", "Diff in {root}/src/x.rs:1:", (), "rustfmt --edition 2021 src/x.rs"),
+        ("cargo fmt --all -- --check", "Diff in {root}/src/x.rs at line 1:", (), "rustfmt --edition 2021 src/x.rs"),
+        ("shfmt -d -i 2 .", "--- r.sh.orig\n+++ r.sh", (), "shfmt -w -i 2 r.sh"),
+        ("terraform fmt -check", "m.tf\n", (), "terraform fmt m.tf"),
+        ("bundle exec rubocop --format simple", "== a.rb ==\nC:  1: x", (), "bundle exec rubocop -a a.rb"),
+        (
+            "vendor/bin/phpcs --standard=PSR12 src",
+            "FILE: {root}/src/a.php",
+            (),
+            "vendor/bin/phpcbf --standard=PSR12 src/a.php",
+        ),
+        (
+            "clang-format --dry-run -Werror a.c",
+            "a.c:1:2: error: code should be clang-formatted",
+            (),
+            "clang-format -i a.c",
+        ),
+        ("biome ci .", "./web/a.ts format ━━━", (), "biome check --write web/a.ts"),
+        ("dotnet format --verify-no-changes", "", ("P.cs",), "dotnet format --no-restore --include P.cs"),
+        ("mix format --check-formatted", "  * lib/a.ex", (), "mix format lib/a.ex"),
+        ("dart format -o none --set-exit-if-changed .", "Changed lib/a.dart", (), "dart format lib/a.dart"),
+        ("flake8 .", "a.py:1:1: E401", ("a.py",), None),
+        ("black --check .", "would reformat ../outside.py", ("/etc/hosts.py",), None),
+        ("npx prettier --check .", "[warn] specs/foo/tasks.md", (), None),
+        ("npx prettier --check .", "[warn] node_modules/x/a.ts", (), None),
+        ("black --check .", "would reformat link.py", (), None),
+        ("sudo black --check .", "would reformat a.py", (), None),
+        ("echo black", "would reformat a.py", (), None),
+    ],
+)
+def test_the_fixing_call_is_made_from_the_failing_one(
+    project: Project, command: str, output: str, files: tuple[str, ...], expected: str | None
+) -> None:
+    names = "a.py web/a.ts m.go src/x.rs r.sh m.tf a.rb src/a.php a.c P.cs lib/a.ex lib/a.dart node_modules/x/a.ts"
+    project.write(dict.fromkeys([*names.split(), "specs/foo/tasks.md"], "x"))
+    project.write({"Cargo.toml": '[package]\nname = "x"\nedition = "2021"\n'})
+    (project.root.parent / "outside.py").write_text("x")
+    (project.root / "link.py").symlink_to("../outside.py")
+    kind = (
+        "lint_error"
+        if any(tool in command for tool in ("lint", "rubocop", "phpcs", "biome", "flake8"))
+        else "format_error"
+    )
+    here = str(project.root)
+    failure = Failure(
+        kind=kind,
+        command=command,
+        exit_code=1,
+        raw_output=output.replace("{root}", here),
+        files=tuple(name.replace("{root}", here) for name in files),
+    )
+    found = project.find(failure)
+    assert (found.command if found else None) == expected
+
+
+@pytest.mark.parametrize("allowed", [("chmod", "install"), ("lint",), ()])
+def test_a_repair_that_is_not_allowed_is_not_found(project: Project, allowed: tuple[str, ...]) -> None:
+    project.write({"a.py": UGLY})
+    failure = project.verify("ruff format --check .", "format_error")
+    assert find_repair(failure, project.root, allowed, environ=project.environ) is None
+
+
+def test_a_failure_of_another_kind_gets_no_repair(project: Project) -> None:
+    project.write({"a.py": UGLY})
+    failure = project.verify("ruff format --check .", "test_failure")
+    assert project.find(failure) is None
+
+
+def test_finding_a_repair_touches_nothing(project: Project) -> None:
+    project.write({"a.py": UGLY, "build.sh": "#!/bin/sh\n"})
+    before = project.texts()
+    project.find(project.verify("ruff format --check .", "format_error"))
+    project.find(project.verify("./build.sh", "permission_denied"))
+    assert project.texts() == before
+    assert not project.backup.exists()
