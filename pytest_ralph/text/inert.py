@@ -77,7 +77,7 @@ _STRUCTURE = re.compile(
 )
 _STARTS_A_BLOCK = re.compile(r"(?: [#>|=:~]+ | [-+]+ | \d{1,9} (?=[.)]) )", re.VERBOSE)
 _LIKE_A_FIELD = re.compile(
-    r"[\W_]*(?:do|files?|done\s+when|verify|verification|commit|requirements|design|depends\s+on|timeout)\b[\s*_]*:",
+    r"[\W_]*(?:do|files?|done\s+when|verify|verification|commit|requirements|design|depends\s+on|timeout)[\s*_]*:",
     re.IGNORECASE,
 )
 
