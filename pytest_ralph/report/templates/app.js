@@ -14,7 +14,7 @@ const list = new RowList($("rows"), (row, at) => {
 });
 
 function refresh() {
-  const found = tasks.filter((task) => matches(task, filter));
+  const found = tasks.filter((task) => matches(task, filter) && (view !== "fixes" || task.fixes));
   if (view === "timeline") {
     scale = span(found);
     axis($("axis"), $("rows"), scale);
@@ -27,10 +27,10 @@ function refresh() {
 function tell(found) {
   const narrowed = filter.words.length || filter.outcomes.size || filter.spec || filter.kind;
   const all = plural(tasks.length, "task");
-  $("tally").textContent = narrowed ? `${found.length.toLocaleString("en")} of ${all}` : all;
+  $("tally").textContent = found.length < tasks.length ? `${found.length.toLocaleString("en")} of ${all}` : all;
   $("clear").hidden = !narrowed;
-  $("empty").hidden = list.rows.length > 0;
-  $("empty").textContent = view === "fixes" && found.length ? "Nothing here needed a fix." : "No task matches.";
+  $("empty").hidden = found.length > 0;
+  $("empty").textContent = view === "fixes" && !narrowed ? "Nothing needed a fix." : "No task matches.";
 }
 
 /** Show which row is chosen without drawing the others again. */

@@ -37,10 +37,13 @@ function evidence(attempt) {
 }
 
 function quote(task, failure) {
-  const tone = task.outcome === "recovered" || task.outcome === "passed" ? "is-eased" : "";
+  const eased = task.outcome === "recovered" || task.outcome === "passed";
   const chips = [failure.kind, failure.type, failure.category, failure.retryable === false && "not retryable"];
   return h(
-    "div", { class: `quote ${tone}` }, h("p", {}, failure.error || task.reason || "Failed"),
+    "div", { class: `quote${eased ? " is-eased" : ""}` },
+    eased ? h("p", { class: "muted" }, "Recovered from") : "",
+    h("p", {}, failure.error || task.reason || "Failed"),
+    failure.error && task.reason && task.reason !== failure.error ? h("p", { class: "muted" }, task.reason) : "",
     h("div", { class: "chips" }, chips.filter(Boolean).map((text) => h("span", { class: "chip" }, text))),
   );
 }
@@ -55,7 +58,7 @@ function output(attempt, open) {
   return h("details", { open }, h("summary", {}, "Output"), h("pre", { tabindex: "0" }, attempt.output));
 }
 
-const STEP = { verify: "Verified", retry: "Verified again", fix: "Fix", repair: "Repair", execute: "Carried out" };
+const STEP = { verify: "Verify", retry: "Verify again", fix: "Fix", repair: "Repair", execute: "Execute" };
 
 function step(attempt, open) {
   const failed = attempt.outcome === "failed";
@@ -99,7 +102,7 @@ function detailOf(task, { close, openOutput = true } = {}) {
       h("div", {}, h("h2", {}, h("span", { class: "id" }, task.id), ` ${task.title}`), h("p", { class: "where" }, where)),
       close ? h("button", { class: "round close", onclick: close, "aria-label": "Back to the list" }, icon("close", "close")) : ""),
     headlineOf(task, failure),
-    failure && failure.advice ? section("What to do next", h("ul", { class: "advice" }, failure.advice.map((line) => h("li", {}, line)))) : "",
+    failure && failure.advice ? section(task.outcome === "recovered" ? "What was advised" : "What to do next", h("ul", { class: "advice" }, failure.advice.map((line) => h("li", {}, line)))) : "",
     failure && evidence(failure) ? section("Evidence", evidence(failure)) : "",
     task.fixes ? section("Fixes", tree(task.fixes)) : "",
     attempts.length ? section("Attempts", h("ol", { class: "steps" }, attempts.map((attempt) => step(attempt, openOutput && attempt === failure)))) : "",

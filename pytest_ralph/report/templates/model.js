@@ -56,7 +56,7 @@ function matches(task, filter) {
 function rowsOf(found, view) {
   const rows = [];
   let heading = null;
-  for (const task of view === "fixes" ? found.filter((task) => task.fixes) : found) {
+  for (const task of found) {
     const mine = `${task.spec}\n${task.phase || ""}`;
     if (mine !== heading) rows.push({ group: task });
     heading = mine;

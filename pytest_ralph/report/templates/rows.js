@@ -37,7 +37,7 @@ const taskLabel = (task) => [
 function taskRow(task, at, selected) {
   const failure = NEEDS_YOU.has(task.outcome) ? lastFailure(task) : null;
   const chip = failure && failure.kind ? h("span", { class: "chip" }, failure.kind.replaceAll("_", " ")) : "";
-  const reason = !failure && task.reason ? h("span", { class: "chip" }, task.reason.slice(0, 40)) : "";
+  const reason = !failure && task.reason ? h("span", { class: "chip", title: task.reason }, h("span", {}, task.reason)) : "";
   return optionRow(task, at, selected, taskLabel(task), chip, reason, pips(task), h("span", { class: "time" }, duration(task.duration)));
 }
 
