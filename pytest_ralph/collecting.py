@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.items import SPEC_NAME, SpecFile, TaskItem
+from pytest_ralph.discovery import SPEC_NAME
+from pytest_ralph.items import SpecFile, TaskItem
 
 if TYPE_CHECKING:
     from pathlib import Path

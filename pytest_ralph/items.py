@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ralph.recovery.work import TaskResult
+    from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.session import Run
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 WORD = re.compile(r"\w+(?:[-.]\w+)*")
-SPEC_NAME = "tasks.md"
 
 
 class RalphWarning(pytest.PytestWarning):

@@ -6,13 +6,12 @@ import hashlib
 import json
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from pathlib import Path
 
 
 class SpecHeld(Exception):  # noqa: N818 - a state of affairs, told in one line
@@ -26,12 +25,9 @@ class SpecLocks:
         self._directory = directory / "locks"
         self._held: dict[Path, FileLock] = {}
 
-    def take(self, specs: Iterable[Path], shown: dict[Path, str]) -> None:
-        for path in specs:
-            if path not in self._held:
-                self._take(path, shown.get(path, str(path)))
-
-    def _take(self, path: Path, shown: str) -> None:
+    def take(self, path: Path, shown: str) -> None:
+        if path in self._held:
+            return
         self._directory.mkdir(parents=True, exist_ok=True)
         base = self._directory / hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
         lock = FileLock(f"{base}.lock", timeout=0, thread_local=False)

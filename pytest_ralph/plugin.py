@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
 
@@ -30,8 +30,12 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option("recovery", "switch", None, "recovery mode on (or off with --no-ralph-recovery), whatever the state file says"),
-    Option("executor", "text", "repair", "who carries out a fix task: repair, none, a preset (claude, codex, gemini, opencode, aider, cursor-agent, goose, amp) or a shell command line"),
+    Option("recovery", "switch", None, "recovery mode on, whatever the state file says"),
+    Option(
+        "executor", "text", "repair",
+        "who carries out a fix task: repair (built-in repairs only), none, a preset (claude, codex, gemini, opencode, "
+        "aider, cursor-agent, goose, amp) or any shell command line",
+    ),
     Option("execute", "flag", False, "also have the executor do each unchecked task before it is verified"),
     Option("max-fixes", "count", "3", "fix tasks per original task"),
     Option("max-depth", "count", "3", "how deep a fix of a fix may go"),
@@ -39,9 +43,16 @@ OPTIONS = (
     Option("timeout", "seconds", "300", "seconds for one Verify command"),
     Option("executor-timeout", "seconds", "600", "seconds for one executor run"),
     Option("jobs", "count", None, "how many tasks of a [P] group run at once (default: number of cores)"),
-    Option("repair", "list", "format,lint,chmod,install", "which built-in repairs may be made; none for none", ("format", "lint", "chmod", "install")),
+    Option(
+        "repair", "list", "format,lint,chmod,install",
+        "which built-in repairs may be made; none for none", ("format", "lint", "chmod", "install"),
+    ),
     Option("rollback", "flag", False, "on BROKEN_BUILD, go back to the last good commit before fixing"),
-    Option("commit", "choice", "none", "none, message-only (write the messages to a script) or auto (commit each task that newly passes)", ("none", "message-only", "auto")),
+    Option(
+        "commit", "choice", "none",
+        "none, message-only (write the messages to a script) or auto (commit each task that newly passes)",
+        ("none", "message-only", "auto"),
+    ),
     Option("pending", "flag", False, "do not verify again what is already checked off"),
     Option("fresh", "flag", False, "start over: state moved aside, history kept"),
     Option("keep-going", "flag", False, "in recovery mode, go on past a task that could not be recovered"),
@@ -51,7 +62,7 @@ OPTIONS = (
 )  # fmt: skip
 
 # Settings that make no sense on a command line: they belong to a project, not to a run.
-INI_ONLY = {
+INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
     "ralph_kinds": ("string", "YAML file that extends or overrides the table of failure kinds"),
     "ralph_templates": ("string", "directory with prompt and fix-task templates of the project"),
     "ralph_junit": ("linelist", "globs of JUnit XML files that Verify commands write"),
@@ -90,7 +101,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("ralph", "collect tasks.md files as if --ralph were given", type="bool", default=False)
     for option in OPTIONS:
         _add(group, option)
-        parser.addini(option.key, option.help, type="bool" if option.kind == "flag" else "string", default=None)
+        kind: Literal["bool", "string"] = "bool" if option.kind == "flag" else "string"
+        parser.addini(option.key, option.help, type=kind, default=None)
     # The whole word with its value is one flag: `--ralph-lint specs/foo` must not take the path for the value.
     for name, value, text in (
         ("lint", "github", "run nothing; tell what is wrong with the specs"),
@@ -104,8 +116,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             dest=f"ralph_{name}",
             help=f"the same as {value}",
         )
-    for key, (kind, text) in INI_ONLY.items():
-        parser.addini(key, text, type=kind, default=None if kind == "string" else [] if kind == "linelist" else False)  # type: ignore[arg-type]
+    for key, (form, text) in INI_ONLY.items():
+        parser.addini(key, text, type=form)
 
 
 def _add(group: Any, option: Option) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ralph.items import TaskItem
 from pytest_ralph.report import junit
+from pytest_ralph.report.live import live_of
 from pytest_ralph.report.story import TaskStory
 from pytest_ralph.report.terminal import Summary
 
@@ -30,6 +31,13 @@ class Reporting:
         self.run = run
         self.stories: dict[str, TaskStory] = {}
         self.lines: dict[str, list[str]] = {}
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self.run.session = session
+        self.run.live = live_of(self.run.config)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        self.run.stop()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -21,7 +21,7 @@ from pytest_ralph.recovery.desk import Budget, Desk
 from pytest_ralph.recovery.work import SpecWork
 from pytest_ralph.recovery.workspace import Workspace
 from pytest_ralph.settings import SettingError, Settings, read_settings
-from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import STATE_NAME, StateError, set_aside
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.executors.base import Executor
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.history.store import History
+    from pytest_ralph.interactive import Interactive
     from pytest_ralph.items import TaskItem
     from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.report.live import Live
@@ -71,6 +72,8 @@ class Run:
         self.handed: dict[str, Any] = getattr(config, "workerinput", {}).get("ralph", {})
         self.id: str = self.handed.get("run") or f"{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
         self.notes: list[str] = []
+        self.live: Live | None = None
+        self.session: pytest.Session | None = None
         self.works: dict[Path, SpecWork] = {}
         self._plans: dict[Path, Plan] = {}
         self._environ = dict(os.environ)
@@ -112,7 +115,7 @@ class Run:
         return self.root / value if value else None
 
     def _stops_early(self) -> bool:
-        return self.config.getoption("maxfail") == 1
+        return bool(self.config.getoption("maxfail") == 1)
 
     # Parts
 
@@ -163,16 +166,32 @@ class Run:
         return Prompts(Templates(self._project_path("ralph_templates")), self.masker)
 
     @cached_property
+    def interactive(self) -> Interactive | None:
+        from pytest_ralph.interactive import Interactive
+
+        return Interactive(self.config, self.halt) if self.settings.interactive else None
+
+    @cached_property
     def locks(self) -> SpecLocks:
         return SpecLocks(self.directory)
 
-    @cached_property
-    def live(self) -> Live | None:
-        from pytest_ralph.report.live import live_of
-
-        return live_of(self.config)
-
     # Specs
+
+    @cached_property
+    def snapshots(self) -> dict[str, str]:
+        """Every spec as it is now, for workers; taken, and locked, once by the controller."""
+        from pytest_ralph.discovery import find_specs
+
+        found = {path: self._source(path) for path in find_specs(self.config)}
+        self._lock(path for path, source in found.items() if source is not None)
+        return {str(path): source for path, source in found.items() if source is not None}
+
+    def _source(self, path: Path) -> str | None:
+        try:
+            return self.load(path).source
+        except SpecError:
+            # The worker that collects it says what is wrong.
+            return None
 
     @cached_property
     def _verify_mapping(self) -> dict[str, str]:
@@ -195,12 +214,18 @@ class Run:
         """Take hold of the specs and get ready to work on them: what is wrong with one is said before anything runs."""
         specs = list(specs)
         if not self.handed:
-            try:
-                self.locks.take([spec.path for spec in specs], {spec.path: self.relative(spec.path) for spec in specs})
-            except SpecHeld as error:
-                raise pytest.UsageError(str(error)) from None
+            self._lock(spec.path for spec in specs)
         for spec in specs:
             self.work(spec)
+
+    def _lock(self, paths: Iterable[Path]) -> None:
+        try:
+            for path in paths:
+                self.locks.take(path, self.relative(path))
+        except SpecHeld as error:
+            raise pytest.UsageError(str(error)) from None
+        except OSError as error:
+            self.note(f"no lock could be taken, so another run would not be noticed: {error}")
 
     def work(self, spec: Spec) -> SpecWork:
         if spec.path not in self.works:
@@ -240,6 +265,8 @@ class Run:
             mask=self.masker.mask,
             junit_globs=tuple(self.ini("ralph_junit")),
             live=self._live,
+            ask=self.interactive.ask if self.interactive else None,
+            edit=self.interactive.edit if self.interactive else None,
         )
 
     @contextmanager
@@ -261,6 +288,11 @@ class Run:
 
     def relative(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+
+    def halt(self, reason: str) -> None:
+        """No further item is started."""
+        if self.session is not None:
+            self.session.shouldstop = reason
 
     def stop(self) -> None:
         """Ctrl-C: end what runs, start nothing more."""

@@ -82,6 +82,8 @@ class Decision:
     final: Final = ""
     timeout: float | None = None
     lines: tuple[str, ...] = ()
+    # A person wants to change the fix task before it is written.
+    edit: bool = False
 
 
 Rule = tuple["Callable[[Failure, Past], bool]", "Callable[[Failure, Past], Decision]"]
@@ -109,7 +111,8 @@ def _longer(_: Failure, past: Past) -> Decision:
 
 
 def _can_continue(failure: Failure, past: Past) -> bool:
-    return failure.type == CONTEXT_EXHAUSTED and past.has_agent and past.continuations < MAX_CONTINUATIONS
+    possible = past.has_agent and past.budget_left > 0 and past.continuations < MAX_CONTINUATIONS
+    return failure.type == CONTEXT_EXHAUSTED and possible
 
 
 def _go_on(_: Failure, past: Past) -> Decision:
@@ -183,23 +186,44 @@ def _always(_: Failure, __: Past) -> bool:
     return True
 
 
+def _answer(action: Action, reason: str, final: Final = "") -> Callable[[Failure, Past], Decision]:
+    """A decision whose reason is a template over the failure `f` and the past `p`."""
+    return lambda failure, past: Decision(action, reason.format(f=failure, p=past), final)
+
+
+def _is(kind: str) -> Callable[[Failure, Past], bool]:
+    return lambda failure, _: failure.type == kind
+
+
+def _broken_and_rollback(failure: Failure, past: Past) -> bool:
+    return failure.type == BROKEN_BUILD and past.rollback and not past.fixes
+
+
+def _first_failure(failure: Failure, past: Past) -> bool:
+    return failure.type == VERIFICATION_FAILED and not past.fixes
+
+
+def _unknown_once(failure: Failure, past: Past) -> bool:
+    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
+
+
 RULES: tuple[Rule, ...] = (
     (_can_double, _longer),
-    (lambda f, p: _can_continue(f, p) and p.budget_left > 0, _go_on),
+    (_can_continue, _go_on),
     (_too_deep, _depth_exceeded),
     (_too_many, _limit_reached),
     (_in_circles, _circular),
-    (lambda _, p: p.repair is not None, lambda _, p: Decision("repair", f"a built-in repair applies: {p.repair}")),
-    (_split_helps, lambda _, p: Decision("split", f"no progress in {p.timeout:g} s: split into its {p.steps} steps")),
-    (_no_time, lambda _, p: Decision("escalate", f"no progress in {p.timeout:g} s, and nothing to split", "not retryable")),
+    (lambda _, p: p.repair is not None, _answer("repair", "a built-in repair applies: {p.repair}")),
+    (_split_helps, _answer("split", "no progress in {p.timeout:g} s: split into its {p.steps} steps")),
+    (_no_time, _answer("escalate", "no progress in {p.timeout:g} s, and nothing to split", "not retryable")),
     (lambda _, p: p.has_agent and p.budget_left <= 0, _spent),
-    (_missing_context, lambda f, _: Decision("enrich", f"context was missing ({f.error[:60]}): asked again with more of it")),
-    (_installable, lambda f, _: Decision("fix", f"{f.missing or f.kind} is missing: one fix task for the agent")),
+    (_missing_context, _answer("enrich", "context was missing: asked again with more of it")),
+    (_installable, _answer("fix", "{f.kind}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),
-    (lambda f, p: f.type == BROKEN_BUILD and p.rollback and not p.fixes, lambda *_: Decision("rollback", "the build is broken: back to the last good commit, then fix")),
-    (lambda f, _: f.type == BROKEN_BUILD, lambda *_: Decision("fix", "the build is broken: fix it")),
-    (lambda f, p: f.type == VERIFICATION_FAILED and not p.fixes, lambda *_: Decision("fix", "it runs but does not pass: fix it")),
-    (lambda f, _: f.type == VERIFICATION_FAILED, lambda *_: Decision("fix", "it still does not pass: fix it with a different approach")),
-    (lambda f, p: f.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not p.fixes, lambda f, _: Decision("fix", f"{f.kind}: one fix, then a person")),
-    (_always, lambda *_: Decision("escalate", "an error of unknown type came back after a fix", "unknown error")),
-)  # fmt: skip
+    (_broken_and_rollback, _answer("rollback", "the build is broken: back to the last good commit, then fix")),
+    (_is(BROKEN_BUILD), _answer("fix", "the build is broken: fix it")),
+    (_first_failure, _answer("fix", "it runs but does not pass: fix it")),
+    (_is(VERIFICATION_FAILED), _answer("fix", "it still does not pass: fix it with a different approach")),
+    (_unknown_once, _answer("fix", "{f.kind}: one fix, then a person")),
+    (_always, _answer("escalate", "an error of unknown type came back after a fix", "unknown error")),
+)

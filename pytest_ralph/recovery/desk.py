@@ -51,6 +51,8 @@ class Options(Protocol):
     def rollback(self) -> bool: ...
     @property
     def commit(self) -> str: ...
+    @property
+    def jobs(self) -> int: ...
 
 
 class Budget:
@@ -104,6 +106,7 @@ class Desk:
     hints: Callable[[str, Task, Failure], tuple[str, ...]] = lambda *_: ()
     live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
     ask: Ask | None = None
+    edit: Callable[[str], str] | None = None
     git_lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property

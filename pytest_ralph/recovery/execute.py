@@ -9,10 +9,8 @@ from pytest_ralph.recovery.decide import Decision
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.recovery.decide import Action
     from pytest_ralph.recovery.loop import Loop
-
-# One try and one more with the error in hand; a state file's maxTaskIterations overrides it.
-TRIES = 2
 
 
 class Execution:
@@ -24,8 +22,8 @@ class Execution:
 
     @property
     def tries(self) -> int:
-        state = self.loop.workspace.state
-        return max(1, state.number("maxTaskIterations")) if "maxTaskIterations" in state.given else TRIES
+        """By default one, and one more with the error in hand; a state file may say otherwise."""
+        return max(1, self.loop.workspace.state.number("maxTaskIterations"))
 
     def run(self) -> Failure | None:
         """None when the task passes; else why it does not, after as many tries as there are."""
@@ -39,7 +37,7 @@ class Execution:
         self.lines = (f"ERROR: Max retries reached for task {self.loop.task.id} after {self.tries} attempts",)
         return failure
 
-    def _once(self, before: Failure | None, action: str) -> Failure | None:
+    def _once(self, before: Failure | None, action: Action) -> Failure | None:
         loop = self.loop
         options = loop.desk.options
         past = loop.remedies.past(loop.task, before, timeout=options.executor_timeout)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory, fix_tree
+from pytest_ralph.text.bounded import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pytest_ralph.running.checks import Verified
     from pytest_ralph.spec.task import Task
 
+# Lines of an output that a report keeps.
+HEAD, TAIL = 40, 120
 PASSED = ("passed", "recovered")
 SKIPPED = ("skipped", "manual", "blocked")
 
@@ -73,22 +76,21 @@ class Journal:
 
     def verified(self, verified: Verified, failure: Failure | None, *, timeout: float, tree: str = "") -> None:
         """An attempt at the task's Verify ended."""
-        facts = dict(
-            number=self.attempts + 1,
-            what="retry" if self.attempts and not self._fixes else "verify",
-            started=verified.started,
-            duration=verified.duration,
-        )
+        facts: dict[str, Any] = {
+            "number": self.attempts + 1,
+            "what": "retry" if self.attempts and not self._fixes else "verify",
+            "started": verified.started,
+            "duration": verified.duration,
+        }
         shown = verified.failing or (verified.checked[-1] if verified.checked else None)
         if shown:
-            facts |= dict(
-                command=shown.check.command, log=str(shown.ended.stdout.path), exit_code=shown.ended.exit_code
-            )
+            facts |= {"command": shown.check.command, "exit_code": shown.ended.exit_code}
+            facts["log"] = str(shown.ended.stdout.path) if shown.ended.progress else ""
         if failure is None:
             self._attempts.append(AttemptStory(**facts))
         else:
             wanted, _, got = ("; ".join(shown.unmet) if shown else "").partition(", got ")
-            self._attempts.append(AttemptStory.of_failure(failure, **facts, expected=wanted, got=got))
+            self._attempts.append(_failed(failure, **facts, expected=wanted, got=got))
             self.did_not_help(failure)
             self.failures.append(failure)
             self.trees.append(tree)
@@ -121,15 +123,14 @@ class Journal:
     ) -> None:  # fmt: skip
         """An executor ended its run, well or with a failure of its own."""
         what = "execute" if task is self.task else "fix"
-        facts = dict(
-            number=len(self._attempts) + 1, what=what, started=started, duration=duration, executor=executor,
-            fix_id="" if task is self.task else task.id, log=str(outcome.ended.stdout.path) if outcome.ended else "",
-        )  # fmt: skip
+        fix_id = "" if task is self.task else task.id
+        facts: dict[str, Any] = {
+            "number": len(self._attempts) + 1, "what": what, "started": started, "duration": duration, "fix_id": fix_id,
+            "executor": executor, "log": str(outcome.ended.stdout.path) if outcome.ended else "",
+        }  # fmt: skip
         failure = outcome.failure
-        story = (
-            AttemptStory.of_failure(failure, **{**facts}) if failure else AttemptStory(**facts, output=outcome.output)
-        )
-        self._attempts.append(story)
+        said = bounded(outcome.output, HEAD, TAIL)
+        self._attempts.append(_failed(failure, **facts) if failure else AttemptStory(**facts, output=said))
         self.runs += 1
         if approach:
             self.approaches.append(approach)
@@ -137,16 +138,8 @@ class Journal:
         self._fix_ended(task.id, "completed" if failure is None else "failed", executor)
         about = failure if what == "execute" else answered
         ended = "passed" if failure is None else "failed"
-        self._remember(
-            what,
-            duration,
-            about,
-            ended,
-            fix=facts["fix_id"],
-            executor=executor,
-            approach=approach,
-            session=outcome.session_id,
-        )
+        extra = {"fix": fix_id, "executor": executor, "approach": approach, "session": outcome.session_id}
+        self._remember(what, duration, about, ended, **extra)
 
     def did_not_help(self, failure: Failure) -> None:
         """The last fix claimed success, and the original fails again: what it claimed and what was found differ."""
@@ -163,16 +156,16 @@ class Journal:
             self._fixes[fix_id] = replace(known, outcome=outcome, executor=executor or known.executor)
 
     def _remember(self, what: str, duration: float, about: Failure | None, outcome: str, **facts: Any) -> None:
-        failure = dict(
-            kind=about.kind, type=about.type, category=about.category, error=about.error,
-            fingerprint=about.fingerprint, blocker=about.blocked_on,
-        ) if about else {}  # fmt: skip
-        self._record(
-            AttemptRecord(
-                run=self._run, time=time.time(), spec=self._spec, task=self.task.id, number=len(self._attempts), what=what,
-                duration=duration, outcome=outcome, **{**failure, **facts},
-            )
-        )  # fmt: skip
+        if about:
+            same = ("kind", "type", "category", "error", "fingerprint")
+            facts = {**{name: getattr(about, name) for name in same}, "blocker": about.blocked_on, **facts}
+        where: dict[str, Any] = {
+            "run": self._run,
+            "spec": self._spec,
+            "task": self.task.id,
+            "number": len(self._attempts),
+        }
+        self._record(AttemptRecord(**where, time=time.time(), what=what, duration=duration, outcome=outcome, **facts))
 
     def ended(self, outcome: str, reason: str = "") -> TaskResult:
         """The result, and with it the end of this journal."""
@@ -184,3 +177,8 @@ class Journal:
             fixes=fix_tree(self._fixes.values(), task.id), commit=self.commit,
         )  # fmt: skip
         return TaskResult(story, tuple(self.lines), self.last.report() if self.last and outcome not in PASSED else "")
+
+
+def _failed(failure: Failure, **facts: Any) -> AttemptStory:
+    """A failed attempt for the reports, its output bounded: a run may hold thousands of them."""
+    return AttemptStory.of_failure(failure, output=bounded(failure.raw_output, HEAD, TAIL), **facts)

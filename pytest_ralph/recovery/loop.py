@@ -48,7 +48,7 @@ class Loop:
             elif given_up := self.remedies.fix(self.task, failure, decision):
                 return self.escalate(failure, given_up)
             step("before verifying again")
-            verified, again = self.attempts.verify()
+            _, again = self.attempts.verify()
             if again is None:
                 return self.recovered()
             failure = again
@@ -65,6 +65,8 @@ class Loop:
         )
 
     def escalate(self, failure: Failure, decision: Decision) -> TaskResult:
+        if decision.final == "skipped":
+            return self.journal.ended("skipped", decision.reason)
         self.journal.say(*decision.lines)
         self.workspace.gave_up(self.task, decision.final)
         self.desk.hook.pytest_ralph_escalated(task=self.task, failure=failure, reason=decision.reason)

@@ -86,20 +86,23 @@ class Remedies:
             self.journal.say(*self.desk.roll_back(self.workspace, target))
         if decision.action == "split":
             return self._split_up(failure)
-        fix = self._fix_task(target, failure)
+        fix = self._fix_task(target, failure, edit=decision.edit)
         if decision.action == "repair":
             return self._repair(target, fix, failure)
         if not self.desk.has_agent:
             return nobody(fix, self.desk.options.executor)
         return self._execute(target, fix, failure, decision)
 
-    def _fix_task(self, target: Task, failure: Failure) -> Task:
+    def _fix_task(self, target: Task, failure: Failure, *, edit: bool) -> Task:
         """The open fix of `target` that waits to be carried out, else a new one."""
         with self.workspace.lock:
             fix = self.workspace.open_fix(target)
             if fix is None:
                 fix_id = self.workspace.next_id(target)
-                fix = self.workspace.insert(target, fix_id, self._block(target, failure, fix_id), failure.error)
+                block = self._block(target, failure, fix_id)
+                if edit and self.desk.edit is not None:
+                    block = self.desk.edit(block)
+                fix = self.workspace.insert(target, fix_id, block, failure.error)
                 self.desk.hook.pytest_ralph_fix_inserted(task=target, fix=fix, failure=failure)
         self.journal.fix_planned(fix, target.id, self.desk.executor_name)
         step("after a fix task is in place")

@@ -7,16 +7,18 @@ brought in line with it at the start of each run.
 
 from __future__ import annotations
 
+import os
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step, write_whole
 from pytest_ralph.spec import edit, progress
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.state import STATE_NAME, State
+from pytest_ralph.spec.state import STATE_NAME, State, current_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
@@ -38,6 +40,8 @@ class Workspace:
         self.lock = threading.RLock()
         self.failed: dict[str, str] = {}
         self._verify = verify
+        # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
+        self._signature: tuple[int, ...] = ()
 
     @property
     def own_files(self) -> tuple[Path, ...]:
@@ -49,11 +53,15 @@ class Workspace:
         return self.spec.directory / PROGRESS_NAME
 
     def reload(self) -> Spec:
-        self.spec = Spec.load(self.spec.path, verify=self._verify)
+        """The document as it is on disk now; read again only if somebody wrote it."""
+        signature = _signature(self.spec.path)
+        if signature != self._signature:
+            self.spec = Spec.load(self.spec.path, verify=self._verify)
+            self._signature = signature
         return self.spec
 
     def start(self, base_path: str) -> list[str]:
-        """A run in recovery mode begins: the state is there and says what the document says; what was changed for it."""
+        """A run in recovery mode begins: the state comes to say what the document says. What was changed."""
         said = []
         if self.state.exists:
             said = self.state.start_run()
@@ -124,17 +132,22 @@ class Workspace:
             self._log_progress(task, newly, "", "PASS")
             for one in (task, *fixes):
                 self.state.task_passed(one.id)
-            self.state.reconcile(self.spec.tasks)
+            self.state.set_number("taskIndex", current_index(self.spec.tasks))
             self.state.save()
             return self.state.fix_ids(task.id)
 
-    def _tick(self, tasks: Iterable[Task]) -> None:
+    def _tick(self, tasks: Sequence[Task]) -> None:
         source = self.spec.source
         for task in tasks:
             source = edit.tick(source, task)
-        if source != self.spec.source:
-            write_whole(self.spec.path, source)
-            self.reload()
+        if source == self.spec.source:
+            return
+        write_whole(self.spec.path, source)
+        names = {task.name for task in tasks}
+        ticked = tuple(replace(task, checked=True) if task.name in names else task for task in self.spec.tasks)
+        # No line has moved, so nothing needs to be read again.
+        self.spec = replace(self.spec, source=source, tasks=ticked)
+        self._signature = _signature(self.spec.path)
 
     def gave_up(self, task: Task, final: str) -> None:
         with self.lock:
@@ -156,7 +169,7 @@ class Workspace:
 
     def _progress(self) -> str:
         try:
-            return self.progress_path.read_text(encoding="utf-8", errors="surrogateescape", newline="")
+            return self.progress_path.read_bytes().decode("utf-8", "surrogateescape")
         except FileNotFoundError:
             return ""
 
@@ -172,3 +185,8 @@ class Workspace:
     @property
     def complete(self) -> bool:
         return bool(self.spec.tasks) and all(task.checked for task in self.spec.tasks)
+
+
+def _signature(path: Path) -> tuple[int, ...]:
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size, found.st_ino
