@@ -134,14 +134,14 @@ class State:
         """Every id a fix task ever had here: none of them is given again."""
         return tuple(fix_id for task_id in self._map("fixTaskMap") for fix_id in self.fix_ids(task_id))
 
-    def record_fix(self, task_id: str, fix_id: str, error: str) -> None:
-        """A fix task was generated and inserted."""
-        self._count_fix(task_id, fix_id, error)
+    def record_fix(self, task_id: str, fix_id: str, error: str, *, counts: bool = True) -> None:
+        """A fix task was generated and inserted. A part of a split task has an id of the same row, but is no fix."""
+        self._count_fix(task_id, fix_id, error, counts=counts)
         self.data["totalTasks"] = self.number("totalTasks") + 1
 
-    def _count_fix(self, task_id: str, fix_id: str, error: str) -> None:
+    def _count_fix(self, task_id: str, fix_id: str, error: str, *, counts: bool) -> None:
         entry = self._own("fixTaskMap", task_id)
-        entry["attempts"] = self.fixes_attempted(task_id) + 1
+        entry["attempts"] = self.fixes_attempted(task_id) + counts
         entry["fixTaskIds"] = [*self.fix_ids(task_id), fix_id]
         entry["lastError"] = error
 
@@ -150,11 +150,14 @@ class State:
     def status(self, task_id: str) -> str:
         return str(self._map("taskResults").get(task_id, {}).get("status") or "pending")
 
-    def begin_attempt(self, task_id: str, max_attempts: int) -> int:
-        """One more attempt starts; its number."""
+    def set_status(self, task_id: str, status: str) -> None:
+        self._own("taskResults", task_id)["status"] = status
+
+    def begin_attempt(self, task_id: str, max_attempts: int, number: int | None = None) -> int:
+        """One more attempt starts, or attempt `number` again; its number."""
         entry = self._own("taskResults", task_id)
         entry["status"] = "running"
-        entry["attempt"] = int(entry.get("attempt") or 0) + 1
+        entry["attempt"] = number or int(entry.get("attempt") or 0) + 1
         entry["max_attempts"] = max(max_attempts, entry["attempt"])
         return int(entry["attempt"])
 
@@ -218,7 +221,9 @@ class State:
         said = []
         for task in tasks:
             if task.fix_for is not None and task.id not in self.fix_ids(task.fix_for):
-                self._count_fix(task.fix_for, task.id, _error_of(task))
+                # Counted only for a run that was cut off before it could: for any other, counters start again.
+                counts = self.status(self._original(task.fix_for)) == "running" and not task.has_marker("SPLIT")
+                self._count_fix(task.fix_for, task.id, _error_of(task), counts=counts)
                 said.append(f"fixTaskMap did not have {task.id}, a fix of {task.fix_for} in tasks.md")
         return said
 

@@ -311,11 +311,27 @@ def test_totals_fixes_and_results_are_rebuilt_from_the_document(path: Path) -> N
         "taskIndex was 0, tasks.md says 1",
     ]
     assert state.data["fixTaskMap"] == {
-        "1.2": {"attempts": 1, "fixTaskIds": ["1.2.1"], "lastError": "File not found: a.py"}
+        "1.2": {"attempts": 0, "fixTaskIds": ["1.2.1"], "lastError": "File not found: a.py"}
     }
     assert state.status("1.1") == "complete"
     assert state.status("1.2") == "pending"
     assert state.reconcile(tasks) == []
+
+
+def test_a_fix_inserted_by_a_run_that_was_cut_off_then_counts(path: Path) -> None:
+    state = State.load(path)
+    state.begin_attempt("1.2", 4)
+    tasks = [
+        Task("1.2", "b"),
+        fix("1.2.1", "1.2", do="Address the error: x"),
+        Task("1.2.2", "part", markers=("SPLIT 1.2",)),
+        fix("1.2.1.1", "1.2.1"),
+    ]
+    for order in ((state.start_run, lambda: state.reconcile(tasks)), (lambda: state.reconcile(tasks), state.start_run)):
+        for one in order:
+            one()
+        assert state.fixes_attempted("1.2") == state.fixes_attempted("1.2.1") == 1
+        assert state.fix_ids("1.2") == ("1.2.1", "1.2.2")
 
 
 def test_a_fix_a_person_deleted_keeps_its_id(path: Path) -> None:
