@@ -1,0 +1,68 @@
+"""spec room: the BareLine, a command in a Verify field that nobody put between backticks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.spec.commandline import Likeness, likeness, without_prompt
+from pytest_ralph.spec.expectation import read_expectations
+from pytest_ralph.spec.fields import dedent
+from pytest_ralph.spec.lexicon import in_english
+from pytest_ralph.spec.task import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_LABEL = re.compile(
+    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*|^run\s+(?=\S)",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(
+    r"\s(?:\(|[→—–-]+\s|->|=>|>=\s|(?:should|must|will)\s|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
+    r"|works|and (?:verify|check|confirm|ensure))\b)",
+    re.IGNORECASE,
+)
+_PROSE = frozenset(
+    """
+    the a an is are was be should must will and or with that this to of for from into passes pass succeeds works shows
+    all each both no not without correctly successfully when where which then after before file files exists exist
+    """.split()
+)
+
+
+def read_bare_lines(text: str) -> Sequence[Check]:
+    """The commands of a field without any backticks, if every line of it is one; otherwise none: it is prose."""
+    lines = [line for line in dedent(text).split("\n") if line.strip()]
+    joined = _continued(lines)
+    checks = [check for line in joined if (check := _read(line)) is not None]
+    return checks if len(checks) == len(joined) else []
+
+
+def _continued(lines: Sequence[str]) -> list[str]:
+    joined: list[str] = []
+    for line in lines:
+        if joined and joined[-1].endswith("\\"):
+            joined[-1] += f"\n{line}"
+        else:
+            joined.append(line.rstrip())
+    return joined
+
+
+def _read(line: str) -> Check | None:
+    line = without_prompt(_LABEL.sub("", _BULLET.sub("", line).strip().strip("*_")).strip())
+    verdict = _VERDICT.search(_unquoted(line))
+    command, words = (line[: verdict.start()], line[verdict.start() :]) if verdict else (line, "")
+    command = command.strip().rstrip(".,;") if verdict else command.strip()
+    like = likeness(command)
+    if like is Likeness.SURE and not _PROSE & set(_unquoted(command).lower().split()):
+        return Check(command, read_expectations(command, in_english(words)))
+    if like is Likeness.MAYBE and not words and " " not in command:
+        return Check(command)
+    return None
+
+
+def _unquoted(line: str) -> str:
+    """The line with quoted parts blanked out, every position kept."""
+    return re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", lambda match: "Q" * len(match[0]), line)

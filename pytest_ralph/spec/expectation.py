@@ -1,0 +1,288 @@
+"""spec room: the Expectation, what the words behind a command ask of its exit status or of its output.
+
+`returns 3`, `exits 0`, `>= 1`, `prints "OK"`, `no matches`. Words that no machine can check (`looks right`, `all
+green`) ask for nothing: the command's exit status decides, as it does when nothing is said at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.spec.lexicon import in_english
+from pytest_ralph.spec.printing import Prints, ends_with_echo, is_http, prints, shows_http_status
+from pytest_ralph.spec.saying import Kind, Saying, sayings
+from pytest_ralph.spec.task import Expect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ralph.spec.task import Stream
+
+_PARENTHESES = re.compile(r"\(([^()]*)\)")
+_CLAUSE_END = re.compile(r"[;\n]|[.!?](?=\s|$)")
+_GOES_ON = re.compile(r"\W*(?:expect|should|must|output|result|it should|returns|exit|stdout)", re.IGNORECASE)
+# An aside in parentheses is a remark unless it says so.
+_ASIDE = re.compile(
+    r"\W*(?:expect|should|must|exit|returns|returning|prints|outputs|shows|[<>=≥≤]|\d+\+?\W*$|fails?$|empty|no output|no matches)",
+    re.IGNORECASE,
+)
+_FAR = 4
+
+
+def read_expectations(command: str, words: str) -> tuple[Expect, ...]:
+    """What `words`, which stand behind `command`, ask of it; an empty tuple if nothing a machine can check."""
+    if not words.strip(" .,;:)\n"):
+        return ()
+    words = in_english(words)
+    found: tuple[Expect, ...] = ()
+    outside = _PARENTHESES.sub(" ", words) if "(" in words else words
+    for clause in _clauses(outside):
+        found += _Reader(command).read(sayings(clause))
+    if not found and "(" in words:
+        asides = (aside for aside in _PARENTHESES.findall(words) if _ASIDE.match(aside))
+        found = next(filter(None, (_Reader(command).read(sayings(aside)) for aside in asides)), ())
+    return tuple(dict.fromkeys(found))
+
+
+def _clauses(words: str) -> Iterator[str]:
+    """The first clause, and those after it that go on about the result (`. Expected: 3`)."""
+    for index, clause in enumerate(_CLAUSE_END.split(words)):
+        if index == 0 or _GOES_ON.match(clause):
+            yield clause
+
+
+class _Reader:
+    """Goes through the sayings of one clause once, remembering the verb it is under."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.found: list[Expect] = []
+        self.verb: Kind | None = None
+        # Words since the verb that are neither numbers nor values: past a few, the verb is no longer about them.
+        self.far = 0
+        self.negated = False
+        self.each = False
+
+    def read(self, said: Sequence[Saying]) -> tuple[Expect, ...]:
+        self.each = any(saying.kind is Kind.EACH for saying in said)
+        at = 0
+        while at < len(said) and said[at].kind is not Kind.CONDITION:
+            at += max(self._step(said, at), 1)
+        return tuple(self.found)
+
+    def _step(self, said: Sequence[Saying], at: int) -> int:
+        """Take in the saying at `at`; how many sayings that used up."""
+        kind = said[at].kind
+        if kind in (Kind.IS, Kind.HAS):
+            return self._verb(said[at])
+        if kind is Kind.NUMBER:
+            return self._number(said, at)
+        if kind is Kind.VALUE:
+            return self._value(said, at)
+        if kind is Kind.COMPARES:
+            return self._comparison(said, at)
+        if kind is Kind.EXIT:
+            return self._exit(said, at)
+        if kind is Kind.NOT:
+            return self._not(said, at)
+        return self._state(kind)
+
+    def _state(self, kind: Kind) -> int:
+        if kind is Kind.NOTHING:
+            self._empty()
+        elif kind is Kind.SOMETHING:
+            self._add("stdout", "nonempty")
+        elif kind is Kind.NONZERO:
+            self._nonzero()
+        elif kind is Kind.FAILS and not self.negated and self.far < _FAR:
+            self._add("exit", "nonzero")
+        elif kind is Kind.PASSES:
+            self.verb = None
+        elif kind in (Kind.OTHER, Kind.THING, Kind.VERDICT):
+            self.far += 1
+            self.negated = self.negated and self.far < 3
+            self.verb = self.verb if self.far <= _FAR else None
+        elif kind in (Kind.AND, Kind.OR):
+            self.far = 0
+        return 1
+
+    def _verb(self, saying: Saying) -> int:
+        if not (saying.text == ":" and self.verb and self.far == 0):
+            self.verb = saying.kind
+            self.negated = self.negated and self.far == 0
+        self.far = 0
+        return 1
+
+    def _number(self, said: Sequence[Saying], at: int) -> int:
+        following = said[at + 1].kind if at + 1 < len(said) else None
+        if following is Kind.COMPARES_LAST:
+            op = "<=" if said[at + 1].text in ("or fewer", "or less", "or lower") else ">="
+            self._amount(op, said, at, 2)
+            return 2
+        if (self.verb is None and not (at == 0 and prints(self.command) is Prints.COUNT)) or self.far > 1:
+            return 1
+        if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
+            self._add("stdout", "in", (_plain(said[at]), _plain(said[at + 2])))
+            return 3
+        self._amount("!=" if self.negated else "==", said, at, 1)
+        return 1
+
+    def _comparison(self, said: Sequence[Saying], at: int) -> int:
+        number = _next(said, at + 1, Kind.NUMBER)
+        if number is None:
+            return 1
+        self._amount(str(said[at].value), said, number, 1)
+        return number - at + 1
+
+    def _exit(self, said: Sequence[Saying], at: int) -> int:
+        for index in range(at + 1, min(at + 5, len(said))):
+            saying = said[index]
+            if (
+                (saying.kind is Kind.NUMBER
+                and said[index - 1].kind in (Kind.NOT, Kind.COMPARES))
+                or saying.kind is Kind.NONZERO
+            ):
+                self._add("exit", "nonzero")
+            elif saying.kind is Kind.NUMBER:
+                self._add("exit", "==", saying.value)
+            elif saying.kind in (Kind.SMALL, Kind.IS, Kind.EXIT, Kind.NOT, Kind.COMPARES, Kind.HAS):
+                continue
+            else:
+                return 1
+            return index - at + 1
+        return 1
+
+    def _not(self, said: Sequence[Saying], at: int) -> int:
+        self.negated, self.far = True, 0
+        for index in range(at + 1, min(at + 4, len(said))):
+            saying = said[index]
+            if saying.kind is Kind.NUMBER and saying.value == 0:
+                self._nonzero()
+                return index - at + 1
+            if saying.kind is Kind.THING:
+                self._empty(saying.text)
+                return index - at + 1
+            if saying.kind is Kind.OTHER and _is_name(saying.text) and prints(self.command) is Prints.LINES:
+                self._add("stdout", "not_contains", saying.text)
+                return index - at + 1
+            if saying.kind not in (Kind.OTHER, Kind.SMALL, Kind.HAS):
+                break
+        return 1
+
+    def _value(self, said: Sequence[Saying], at: int) -> int:
+        values = [at]
+        joined: Kind | None = None
+        while (following := values[-1] + 1) + 1 < len(said) and said[following].kind in (Kind.AND, Kind.OR):
+            after = _next(said, following + 1, Kind.VALUE)
+            if after is None:
+                break
+            joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
+            values.append(after)
+        texts = [str(said[index].value).strip() for index in values]
+        self._texts([text for text in texts if text], joined)
+        return values[-1] - at + 1
+
+    def _texts(self, texts: list[str], joined: Kind | None) -> None:
+        if self.negated:
+            for text in texts if self.far == 0 else ():
+                self._add("stdout", "not_contains", text)
+        elif self.verb is Kind.IS and self.far == 0 and joined is Kind.OR:
+            self._add("stdout", "in", tuple(texts))
+        elif self.verb is Kind.IS and self.far == 0 and len(texts) == 1:
+            self._add("stdout", "==", texts[0])
+        elif self.verb is not None and joined is not Kind.OR:
+            for text in texts:
+                self._add("stdout", "contains", text)
+
+    def _amount(self, op: str, said: Sequence[Saying], at: int, used: int) -> None:
+        number, unit = _plain(said[at]), _unit(said, at, used)
+        if unit is Kind.MEASURE:
+            return
+        shown = prints(self.command)
+        if shown is Prints.COUNTS:
+            self._counts(op, number)
+        elif shown is Prints.COUNT:
+            self._add("stdout", op, number)
+        elif unit is Kind.VERDICT or (is_http(self.command) and not shows_http_status(self.command)):
+            return
+        elif unit is Kind.THING or shown is Prints.LINES:
+            self._lines(op, number)
+        elif shown is Prints.STATUS and self.verb is Kind.IS:
+            # `returns 0` or `returns 1` of a tool is its status; a larger number is something it counted.
+            self._add("exit" if op == "==" and number <= 2 else "stdout", op, number)
+        else:
+            self._add("stdout", op, number)
+
+    def _counts(self, op: str, number: float) -> None:
+        if self.each and op == "==":
+            self._add("stdout", "each_line==", number)
+        elif op in ("==", ">="):
+            self._add("stdout", f"sum{op}", number)
+        else:
+            self._add("stdout", "sum>=" if op == ">" else op, number + 1 if op == ">" else number)
+
+    def _lines(self, op: str, number: float) -> None:
+        if number == 0 and op in ("==", "<="):
+            self._empty()
+        elif number == 0 and op in (">", "!="):
+            self._add("stdout", "nonempty")
+        elif op in ("==", ">="):
+            self._add("stdout", f"lines{op}", number)
+        elif op == ">":
+            self._add("stdout", "lines>=", number + 1)
+
+    def _nonzero(self) -> None:
+        if prints(self.command) in (Prints.COUNT, Prints.COUNTS):
+            self._add("stdout", ">", 0)
+        else:
+            self._add("exit", "nonzero")
+
+    def _empty(self, thing: str = "") -> None:
+        shown = prints(self.command)
+        if thing in ("diff", "changes", "differences") and shown is not Prints.LINES:
+            return
+        # A command that echoes its own verdict is never silent, whatever the prose says.
+        if ends_with_echo(self.command):
+            return
+        if shown in (Prints.COUNT, Prints.COUNTS):
+            self._add("stdout", "==" if shown is Prints.COUNT else "sum==", 0)
+        else:
+            self._add("stdout", "empty")
+
+    def _add(self, stream: Stream, op: str, value: Any = None) -> None:
+        self.found.append(Expect(stream, op, value))
+        self.far = 0
+
+
+def _plain(saying: Saying) -> int | float:
+    assert isinstance(saying.value, int | float)
+    return saying.value
+
+
+def _next(said: Sequence[Saying], start: int, kind: Kind) -> int | None:
+    """The index of the next saying of this kind with only small words before it."""
+    for index in range(start, min(start + 4, len(said))):
+        if said[index].kind is kind:
+            return index
+        if said[index].kind not in (Kind.SMALL, Kind.EACH):
+            return None
+    return None
+
+
+def _unit(said: Sequence[Saying], at: int, used: int) -> Kind | None:
+    """What the number at `at` counts: said right behind it, or one word on (`3 new files`)."""
+    if said[at].text:
+        return Kind.MEASURE
+    for saying in said[at + used : at + used + 2]:
+        if saying.kind in (Kind.THING, Kind.VERDICT, Kind.MEASURE):
+            return saying.kind
+        if saying.kind not in (Kind.OTHER, Kind.SMALL):
+            return None
+    return None
+
+
+def _is_name(word: str) -> bool:
+    return any(mark in word for mark in "-_./") and not word.startswith(
+        ("non-", "pre-", "un", "off-", "cross-", "out-")
+    )

@@ -1,0 +1,140 @@
+"""spec room: the FrontMatter of a spec, the YAML between two `---` lines at its top, with its `ralph:` settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The command line options without their `ralph-`, as a `ralph:` mapping may set them for one spec.
+OPTION_KEYS = (
+    "executor",
+    "execute",
+    "max-fixes",
+    "max-depth",
+    "budget",
+    "timeout",
+    "executor-timeout",
+    "jobs",
+    "repair",
+    "rollback",
+    "commit",
+    "pending",
+    "fresh",
+    "keep-going",
+    "interactive",
+    "shell",
+    "report",
+    "recovery",
+)
+# `verify` gives commands to tasks of formats that have no Verify field.
+SETTING_KEYS = (*OPTION_KEYS, "verify")
+
+
+class FrontMatterError(Exception):
+    """What is wrong, and on which line of the file."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """`lines`: how many lines of the file it takes, both `---` included; 0 when there is none."""
+
+    lines: int = 0
+    data: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    total_line: int = 1
+
+
+def read_front_matter(source: str) -> FrontMatter:
+    """The front matter of a markdown text. FrontMatterError if it is there and cannot be used."""
+    text = source.removeprefix("\ufeff")
+    if not text.startswith("---"):
+        return FrontMatter()
+    lines = text.split("\n", 1)[0].rstrip() == "---" and text.split("\n")
+    if not lines:
+        return FrontMatter()
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    if not end:
+        return FrontMatter()
+    loaded = _load("\n".join(lines[1:end]))
+    if loaded is None:
+        return FrontMatter(end + 1)
+    if not isinstance(loaded, dict):
+        # Prose between two rules: a document may start with one.
+        return FrontMatter()
+    settings = _settings(loaded)
+    total_line = _line_of(loaded, "total_tasks") if "total_tasks" in loaded else 1
+    return FrontMatter(end + 1, _plain(loaded), settings, total_line)
+
+
+def _load(text: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    yaml = YAML(typ="rt", pure=True)
+    yaml.allow_duplicate_keys = True
+    try:
+        return yaml.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise FrontMatterError((mark.line if mark else 0) + 2, f"malformed front matter: {_one_line(error)}") from None
+    except (YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise FrontMatterError(2, f"malformed front matter: {_one_line(error)}") from None
+
+
+def _one_line(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or str(error) or type(error).__name__
+    return " ".join(str(problem).split())[:200]
+
+
+def _settings(data: Any) -> dict[str, Any]:
+    if "ralph" not in data or data["ralph"] is None:
+        return {}
+    settings = data["ralph"]
+    if not isinstance(settings, dict):
+        raise FrontMatterError(_line_of(data, "ralph"), "`ralph:` in the front matter must be a mapping of settings")
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = str(key).replace("_", "-")
+        if name not in SETTING_KEYS:
+            raise FrontMatterError(_line_of(settings, key), _unknown(str(key)))
+        found[name] = _plain(value)
+    if not isinstance(found.get("verify", {}), dict):
+        raise FrontMatterError(
+            _line_of(settings, "verify"), "`ralph: verify:` must map ids, markers or phases to commands"
+        )
+    return found
+
+
+def _unknown(key: str) -> str:
+    close = get_close_matches(key.replace("_", "-"), SETTING_KEYS, 1)
+    hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(SETTING_KEYS)}"
+    return f"unknown key `{key}` under `ralph:`; {hint}"
+
+
+def _line_of(mapping: Any, key: Any) -> int:
+    """The line in the file (1-based) where `key` stands; the front matter's text starts on line 2."""
+    try:
+        return int(mapping.lc.key(key)[0]) + 2
+    except (AttributeError, KeyError, TypeError):
+        return 2
+
+
+def _plain(value: Any) -> Any:
+    """YAML's own types as Python's, so that a spec can be copied, compared and sent to another process."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    for plain in (bool, int, float, str):
+        if isinstance(value, plain):
+            return plain(value)
+    return value if value is None else str(value)

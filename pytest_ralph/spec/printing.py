@@ -1,0 +1,136 @@
+"""spec room: what a command line Prints: a count, one count a file, lines, some text, or nothing that matters."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+_STAGES = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\\.|(?P<stop>\|\||&&|[|;\n&])")
+_COUNT_FLAG = re.compile(r"\s(?:-[A-Za-z]*c[A-Za-z]*|--count)\b")
+_QUIET_FLAG = re.compile(r"\s(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)\b")
+_WORD = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
+_OPTION_WITH_VALUE = frozenset(
+    ("-e", "-m", "-A", "-B", "-C", "-f", "-g", "-t", "--include", "--exclude", "--exclude-dir", "--glob")
+)
+_GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep", "ag", "ack", "git grep"))
+_LISTS = frozenset(
+    """
+    ls find fd cat head tail sort uniq tree cut column comm tac nl git-ls-files git-log git-diff git-status git-branch
+    git-tag git-grep git-show git-stash git-worktree docker-ps docker-images kubectl-get crontab ps pgrep dir gh-pr
+    gh-issue
+    """.split()
+)
+_TEXTS = frozenset(
+    """
+    echo printf jq yq awk sed python python3 node deno ruby perl php curl wget http date basename dirname realpath
+    readlink sqlite3 psql mysql redis-cli bc expr stat file openssl base64 tr dig env printenv git-rev-parse git-rev-list
+    git-config git-describe xmllint gh-api gh-repo uname hostname whoami pwd id seq cast
+    """.split()
+)
+_PASS_ON = frozenset(("head", "tail", "tr", "xargs", "sort", "sed", "awk", "cut", "bc", "tee", "cat"))
+_COUNTING = re.compile(
+    r"\blength\b|\blen\(|\.length\b|\bcount\(|-(?:-count)\b|%\{http_code\}|\$\?|\bNR\b|\$#|count", re.IGNORECASE
+)
+
+
+class Prints(Enum):
+    """What there is to compare a number with."""
+
+    COUNT = "one number"
+    COUNTS = "one number a file"
+    LINES = "lines that can be counted"
+    TEXT = "some text"
+    STATUS = "nothing that matters: its exit status says it"
+
+
+def prints(command: str) -> Prints:
+    """What the last stage of a command line prints."""
+    stages = split_stages(command)
+    last = stages[-1]
+    if len(stages) > 1 and _program(last) in _PASS_ON and _of_stage(stages[-2]) is Prints.COUNT:
+        return Prints.COUNT
+    return _of_stage(last)
+
+
+def split_stages(command: str) -> list[str]:
+    """The simple commands of a command line, cut at pipes, `&&`, `||`, `;` and line ends outside quotes."""
+    stages, start = [], 0
+    for match in _STAGES.finditer(command):
+        if match["stop"] and not _is_redirection(command, match.start()):
+            stages.append(command[start : match.start()].strip())
+            start = match.end()
+    stages.append(command[start:].strip())
+    return [stage for stage in stages if stage] or [command]
+
+
+def ends_with_echo(command: str) -> bool:
+    """`… && echo PASS` prints its own verdict."""
+    stages = split_stages(command)
+    return len(stages) > 1 and _program(stages[-1]) in ("echo", "printf")
+
+
+def is_http(command: str) -> bool:
+    """Whether a status of the answer, which is not in the output by itself, may be meant by a number."""
+    return any(_program(stage) in ("curl", "http", "wget", "xh") for stage in split_stages(command)[-1:])
+
+
+def shows_http_status(command: str) -> bool:
+    return bool(re.search(r"http_code|\s-[A-Za-z]*[iIv]\b|--include|--head|--verbose", command))
+
+
+def _is_redirection(command: str, at: int) -> bool:
+    return command[at] == "&" and (command[max(at - 1, 0)] in "<>" or command[at + 1 : at + 2] in ("1", "2", ">"))
+
+
+def _program(stage: str) -> str:
+    words = stage.lstrip("!({ \t").split(None, 3)
+    while words and ("=" in words[0] or words[0] in ("sudo", "time", "env", "command", "do", "then", "else")):
+        words = words[1:]
+    if not words:
+        return ""
+    name = words[0].rsplit("/", 1)[-1]
+    if name in ("git", "docker", "kubectl", "gh") and len(words) > 1:
+        return f"{name}-{words[1]}"
+    return name
+
+
+def _of_stage(stage: str) -> Prints:
+    program = _program(stage).replace("git-grep", "grep")
+    if program in _GREPS:
+        return _of_grep(stage)
+    if program == "wc":
+        return Prints.COUNT
+    if program in _TEXTS:
+        return Prints.COUNT if _COUNTING.search(stage) else Prints.TEXT
+    if program in _LISTS:
+        return Prints.LINES
+    return Prints.STATUS
+
+
+def _of_grep(stage: str) -> Prints:
+    if _QUIET_FLAG.search(_unquoted(stage)):
+        return Prints.STATUS
+    if not _COUNT_FLAG.search(_unquoted(stage)):
+        return Prints.LINES
+    return Prints.COUNTS if _searches_several(stage) else Prints.COUNT
+
+
+def _unquoted(stage: str) -> str:
+    return re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", "Q", stage)
+
+
+def _searches_several(stage: str) -> bool:
+    """More than one file after the pattern, a wildcard, or a search through directories."""
+    if re.search(r"\s-[A-Za-z]*[rR][A-Za-z]*\b|--recursive", _unquoted(stage)):
+        return True
+    operands, skip, has_pattern = [], False, False
+    for word in _WORD.findall(stage.split("2>", 1)[0])[1:]:
+        if skip:
+            skip = False
+        elif word in _OPTION_WITH_VALUE:
+            skip = True
+            has_pattern = has_pattern or word in ("-e", "-f")
+        elif not word.startswith("-") or word == "-":
+            operands.append(word)
+    files = operands if has_pattern else operands[1:]
+    return len(files) > 1 or any(re.search(r"[*?{]", file) for file in files)

@@ -1,0 +1,146 @@
+"""spec room: the TaskBlock, that is, which lines of a spec make up which task, and what they say."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.spec.fields import field_name, read_fields
+from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ralph.spec.fields import Field
+    from pytest_ralph.spec.markdown import Block, Outline
+
+_PHASE = re.compile(r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|sprint|wave)\b|阶段|階段|フェーズ", re.IGNORECASE)
+# A checkbox without an id is a task if it has one of these; a heading with an id also if it has one of the others.
+_WORK = frozenset(("Do", "Verify"))
+_HEADING_WORK = _WORK | {"Files", "Done when", "Commit"}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBlock:
+    """A task's own lines are `line` to `own_end`: those of a task nested in it are not its own."""
+
+    named: TaskLine
+    phase: str
+    line: int
+    end: int
+    own_end: int
+    fields: tuple[Field, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    named: TaskLine
+    phase: str
+    line: int
+    end: int
+    heading: bool
+
+
+def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
+    """Every task of the outline, in file order."""
+    candidates = list(_candidates(outline))
+    sure_boxes = [c.line for c in candidates if c.named.certain and not c.heading]
+    starts = [c.line for c in candidates if c.named.certain or c.heading]
+    blocks = [_block(candidate, outline, starts) for candidate in candidates]
+    tasks = [block for candidate, block in zip(candidates, blocks, strict=True) if _is_task(candidate, block, sure_boxes)]
+    lines = [block.line for block in tasks]
+    for block in tasks:
+        following = bisect_right(lines, block.line)
+        limit = lines[following] if following < len(lines) else len(outline.lines)
+        yield _settled(block, outline, limit)
+
+
+def _candidates(outline: Outline) -> Iterator[_Candidate]:
+    """Checkboxes and headings that may be tasks, each with the phase it stands in."""
+    headings = [block for block in outline.blocks if block.kind == "heading"]
+    ends = dict(zip((block.line for block in headings), _section_ends(headings, len(outline.lines)), strict=True))
+    phases: list[tuple[int, str]] = []
+    item_end = 0
+    for block in outline.blocks:
+        line = outline.lines[block.line]
+        if block.kind == "item":
+            item_end = max(item_end, block.end)
+            if named := read_checkbox(line):
+                yield _Candidate(named, _phase(phases), block.line, block.end, heading=False)
+        elif block.kind == "heading" and block.line >= item_end:
+            named = read_heading(line)
+            if named:
+                yield _Candidate(named, _phase(phases), block.line, ends[block.line], heading=True)
+            if not (named and named.certain):
+                phases = [phase for phase in phases if phase[0] < block.level]
+                phases.append((block.level, line.strip().strip("#").strip()))
+
+
+def _phase(headings: Sequence[tuple[int, str]]) -> str:
+    """The innermost heading that calls itself a phase, or else the innermost one."""
+    called = [text for level, text in headings if level > 1 and _PHASE.search(text)]
+    below_title = [text for level, text in headings if level > 1]
+    return (called or below_title or [""])[-1]
+
+
+def _section_ends(headings: Sequence[Block], last: int) -> list[int]:
+    """Where each heading's section ends: at the next heading of its level or above."""
+    ends = [last] * len(headings)
+    open_sections: list[int] = []
+    for index, heading in enumerate(headings):
+        while open_sections and headings[open_sections[-1]].level >= heading.level:
+            ends[open_sections.pop()] = heading.line
+        open_sections.append(index)
+    return ends
+
+
+def _block(candidate: _Candidate, outline: Outline, starts: Sequence[int]) -> TaskBlock:
+    following = bisect_right(starts, candidate.line)
+    own_end = min(candidate.end, starts[following] if following < len(starts) else candidate.end)
+    fields = read_fields(outline.lines, candidate.line + 1, own_end, outline.masked)
+    return TaskBlock(candidate.named, candidate.phase, candidate.line, candidate.end, own_end, fields)
+
+
+def _is_task(candidate: _Candidate, block: TaskBlock, sure_boxes: Sequence[int]) -> bool:
+    works = any(field.name in (_HEADING_WORK if candidate.heading else _WORK) for field in block.fields)
+    if not candidate.heading:
+        return candidate.named.certain or works
+    inside = bisect_left(sure_boxes, candidate.end) > bisect_left(sure_boxes, candidate.line)
+    if inside:
+        # A heading over numbered checkboxes groups them, unless it is worked and verified itself.
+        return candidate.named.certain and any(field.name == "Verify" for field in block.fields)
+    return candidate.named.certain or works
+
+
+def _settled(block: TaskBlock, outline: Outline, limit: int) -> TaskBlock:
+    """The block with its fields up to the next task, also where they stand beside the box, not under it."""
+    own_end = min(_with_siblings(block, outline, limit), limit)
+    if own_end != block.own_end:
+        fields = read_fields(outline.lines, block.line + 1, own_end, outline.masked)
+        block = replace(block, own_end=own_end, end=max(block.end, own_end), fields=fields)
+    end = block.end
+    while end > block.line + 1 and not outline.lines[end - 1].strip():
+        end -= 1
+    return replace(block, end=end) if end != block.end else block
+
+
+def _with_siblings(block: TaskBlock, outline: Outline, limit: int) -> int:
+    """Where a checkbox ends that is followed by its fields as siblings, or by the fence of its last field."""
+    end = block.own_end
+    if end < block.end or outline.lines[block.line].lstrip().startswith("#"):
+        return end
+    # A fence written at the margin belongs to the field above it that says nothing yet.
+    waiting = bool(block.fields) and not block.fields[-1].text.strip()
+    inside = False
+    for number in range(end, limit):
+        line = outline.lines[number]
+        if not line.strip():
+            continue
+        name = "" if number in outline.masked else field_name(line)
+        if not (name or (number in outline.masked and (inside or waiting)) or (inside and line[0] in " \t")):
+            return end
+        inside = inside or bool(name)
+        end = number + 1
+    return end

@@ -1,0 +1,147 @@
+"""spec room: the TaskLine, that is, the one line that names a task: box, id, markers, title."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_BOX = re.compile(r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*\[([ xX~-]?)\](\*?)[ \t]*(.*)$")
+_HEADING_BOXES = ("[ ]", "[x]", "[X]")
+# 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1
+_NUMBER = r"\d{1,6}[A-Za-z]?(?:\.(?:\d{1,6}[A-Za-z]?|[A-Za-z]{1,5}\d{0,4}))*"
+# T001 · T001A · V4 · V-P1 · VE1 · Q1.1 · TASK-08
+_LETTERED = rf"[A-Z]{{1,6}}(?:-[A-Z]{{1,4}})?-?{_NUMBER}"
+# A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
+_OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
+_ID = re.compile(
+    rf"(?P<word>(?i:task|step)[ \t]*#?[ \t]*)?(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|TX{{2,4}})"
+    r"(?P<dot>\.(?=\s|\*|$))?"
+    r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
+)
+_MARKER = re.compile(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
+_LAST_MARKERS = re.compile(r"(?:[ \t]*\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]]+|SPLIT [^\[\]]+)\])+$")
+_GLUE = re.compile(r"[ \t:–—|.)*~-]*")
+# Bold, strikethrough, emoji; a code span or a file name belongs to the title.
+_DECORATION = re.compile(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
+_SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
+# Requirements, criteria, priorities: never tasks by their name alone.
+_CRITERIA = frozenset(("AC", "FR", "NFR", "NF", "SC", "US", "UC", "REQ", "R", "BR", "CR", "UR", "SR", "P", "H", "S"))
+_TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """What one line says of a task. `certain`: the id alone makes it a task, with or without fields."""
+
+    id: str
+    title: str
+    checked: bool = False
+    markers: tuple[str, ...] = ()
+    certain: bool = False
+
+
+class _Name(NamedTuple):
+    id: str
+    word: str
+    bold: bool
+    rest: str
+    markers: tuple[str, ...]
+
+
+def read_checkbox(line: str) -> TaskLine | None:
+    """A list item with a box, or None."""
+    box = _BOX.match(line)
+    if box is None:
+        return None
+    number, mark, _optional, text = box.groups()
+    name = _read_name(text)
+    certain = bool(name.id) and name.word != "step" and _is_certain(name)
+    own_id = name.id or (number or "").rstrip(")")
+    return TaskLine(own_id, _title(name.rest), mark in ("x", "X"), name.markers, certain)
+
+
+def read_heading(line: str) -> TaskLine | None:
+    """A heading that could name a task, or None."""
+    text = line.strip()
+    if not text.startswith("#"):
+        return None
+    text = text.lstrip("#").strip().rstrip("#").rstrip()
+    box = next((box for box in _HEADING_BOXES if text.startswith(box) or text.endswith(box)), "")
+    name = _read_name(text.removeprefix(box).removesuffix(box).strip())
+    if not name.id and not box:
+        return None
+    marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
+    certain = bool(name.id) and (bool(box) or name.word == "task" or marked)
+    return TaskLine(name.id, _title(name.rest), box in ("[x]", "[X]"), name.markers, certain)
+
+
+def slug(title: str) -> str:
+    """An id for a task that has none: `Wire it up` is `wire-it-up`."""
+    words = re.findall(r"\w+", title.lower())
+    return "-".join(words)[:60].strip("-_") or "task"
+
+
+def _read_name(text: str) -> _Name:
+    """Decorations, markers and the id at the start of `text`, in whatever order they come."""
+    markers: list[str] = []
+    found = word = ""
+    bold = False
+    position = 0
+    while True:
+        if decoration := _DECORATION.match(text, position):
+            bold = bold or "**" in decoration[0]
+            position = decoration.end()
+        if not found and (bracketed := _bracketed_id(text, position)):
+            found, position = bracketed
+        elif not found and (match := _ID.match(text, position)):
+            found, word = _id(match), (match["word"] or "").strip("# \t").lower()
+            position = match.end()
+        elif marker := _MARKER.match(text, position):
+            markers.append(marker[1])
+            position = marker.end()
+        else:
+            return _Name(found, word, bold, text[position:], (*markers, *_trailing_markers(text, position)))
+        if found and (glue := _GLUE.match(text, position)):
+            position = glue.end()
+
+
+def _bracketed_id(text: str, position: int) -> tuple[str, int] | None:
+    if not text.startswith("[", position):
+        return None
+    match = _ID.match(text, position + 1)
+    if match is None or not text.startswith("]", match.end()) or text.startswith("](", match.end()):
+        return None
+    # `[US1]` and `[P1]` say which story or priority, not which task.
+    if _prefix(match["id"]) in _CRITERIA:
+        return None
+    return match["id"], match.end() + 1
+
+
+def _id(match: re.Match[str]) -> str:
+    """As written: `1.` keeps its dot, so that `1.` and a subtask's `1.1` never meet in a fix of `1`."""
+    return match["id"] + (match["dot"] or "" if match["id"].isdigit() and not match["word"] else "")
+
+
+def _trailing_markers(text: str, position: int) -> tuple[str, ...]:
+    last = _LAST_MARKERS.search(text, max(position, len(text) - 200))
+    return tuple(_MARKER.findall(last[0])) if last else ()
+
+
+def _title(rest: str) -> str:
+    last = _LAST_MARKERS.search(rest, max(0, len(rest) - 200))
+    title = rest[: last.start()] if last else rest
+    return title.replace("**", "").replace("~~", "").strip(" \t|")
+
+
+def _prefix(name: str) -> str:
+    return re.sub(r"-?\d.*", "", name)
+
+
+def _is_certain(name: _Name) -> bool:
+    prefix = _prefix(name.id)
+    if not prefix:
+        return "." in name.id or bool(name.word) or name.bold
+    if prefix in _CRITERIA:
+        return bool(name.word)
+    return prefix in _SURE_PREFIXES or prefix.startswith("TX") or "." in name.id or name.bold or bool(name.word)
