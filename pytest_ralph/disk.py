@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,12 @@ def step(name: str) -> None:
         on_step(name)
 
 
+def _new_file_beside(path: Path) -> tuple[int, Path]:
+    """As mkstemp does, but readable by whom the umask says, as any file a user makes."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
+
+
 def write_whole(path: Path, data: bytes | str) -> None:
     """Replace `path` by `data` so that a reader, a crash or a full disk sees the old file or the new one."""
     if isinstance(data, str):
@@ -30,18 +36,18 @@ def write_whole(path: Path, data: bytes | str) -> None:
     # Through a link to the file itself, so that the link stays a link.
     path = Path(os.path.realpath(path))
     step(f"before write {path.name}")
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    descriptor, temporary = _new_file_beside(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
-            Path(temporary).chmod(path.stat().st_mode & 0o7777)
+            temporary.chmod(path.stat().st_mode & 0o7777)
         step(f"before replace {path.name}")
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
+            temporary.unlink()
         raise
     step(f"after write {path.name}")

@@ -66,6 +66,12 @@ def test_a_report_is_written_even_if_its_text_has_no_utf8_form(tmp_path: Path) -
     assert path.read_text("utf-8").endswith("</html>\n")
 
 
+def test_a_report_can_be_read_by_those_who_read_other_files_of_the_user(tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", run("passed"))
+    (tmp_path / "other").touch()
+    assert (tmp_path / "report.html").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_the_policy_admits_the_one_style_and_the_one_script_and_nothing_else() -> None:
     page = render(run("passed"))
     tags = Tags(page)
