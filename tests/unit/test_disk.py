@@ -1,0 +1,89 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph import disk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("data", "stored"),
+    [
+        (b"bytes\xff", b"bytes\xff"),
+        ("text é\r\n", "text é\r\n".encode()),
+        ("not utf-8: \udcff", b"not utf-8: \xff"),
+        ("", b""),
+    ],
+)
+def test_what_is_written_is_there_byte_for_byte(tmp_path: Path, data: bytes | str, stored: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    disk.write_whole(path, data)
+    assert path.read_bytes() == stored
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o640)
+    disk.write_whole(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    disk.write_whole(tmp_path / "new", "x")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    disk.write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_cut_off_at_any_step_the_file_is_the_old_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    steps: list[str] = []
+    monkeypatch.setattr(disk, "on_step", steps.append)
+    disk.write_whole(path, "old")
+    assert steps == ["before write file", "before replace file", "after write file"]
+    for wanted, content in zip(steps, ["old", "old", "new"], strict=True):
+
+        def cut_off(name: str, wanted: str = wanted) -> None:
+            if name == wanted:
+                raise KeyboardInterrupt
+
+        path.write_text("old")
+        monkeypatch.setattr(disk, "on_step", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            disk.write_whole(path, "new")
+        assert path.read_text() == content
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_it_cannot_be_written_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        disk.write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,38 @@
+"""Head and tail of what is too long."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ralph.text.bounded import bounded, narrowed
+
+
+@pytest.mark.parametrize(
+    ("lines", "head", "tail", "shown"),
+    [
+        (0, 2, 2, []),
+        (4, 2, 2, ["1", "2", "3", "4"]),
+        (5, 2, 2, ["1", "2", "3", "4", "5"]),
+        (6, 2, 2, ["1", "2", "… 2 lines left out …", "5", "6"]),
+        (1239, 0, 5, ["… 1,234 lines left out …", "1235", "1236", "1237", "1238", "1239"]),
+        (9, 3, 0, ["1", "2", "3", "… 6 lines left out …"]),
+    ],
+)
+def test_what_is_left_out_is_counted(lines: int, head: int, tail: int, shown: list[str]) -> None:
+    text = "\n".join(str(number + 1) for number in range(lines))
+    assert bounded(text, head, tail).split("\n") == (shown or [""])
+
+
+def test_a_wide_line_is_cut_in_its_middle() -> None:
+    assert narrowed("abcdefghij", 10) == "abcdefghij"
+    assert narrowed("abcdefghijk", 4) == "ab… 7 characters left out …jk"
+    assert len(bounded("x" * 1_000_000, 5, 5)) < 2_100
+
+
+@given(text=st.text(max_size=500), head=st.integers(0, 5), tail=st.integers(0, 5), widest=st.integers(0, 40))
+def test_it_is_never_longer_than_asked_for(text: str, head: int, tail: int, widest: int) -> None:
+    lines = bounded(text, head, tail, widest=widest).splitlines()
+    assert len(lines) <= head + tail + 1
+    assert all(len(line) <= widest + 40 for line in lines)
