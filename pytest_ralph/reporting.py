@@ -1,4 +1,4 @@
-"""Between our results and pytest's reports: status words, reasons, durations, properties, and the end of the run."""
+"""Between our results and pytest's reports: status words, reasons, durations, properties, attempts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import pytest
 
 from pytest_ralph.items import TaskItem
 from pytest_ralph.report import junit
-from pytest_ralph.report.live import live_of
-from pytest_ralph.report.story import TaskStory
-from pytest_ralph.report.terminal import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from pytest_ralph.report.story import TaskStory
     from pytest_ralph.session import Run
 
 WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
@@ -29,52 +27,45 @@ class Reporting:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.stories: dict[str, TaskStory] = {}
-        self.lines: dict[str, list[str]] = {}
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self.run.session = session
-        self.run.live = live_of(self.run.config)
-
-    def pytest_keyboard_interrupt(self) -> None:
-        self.run.stop()
+        self._summing_up = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, Any, pytest.TestReport]:
-        report: pytest.TestReport = yield
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
         if isinstance(item, TaskItem) and call.when == "call" and item.result is not None:
-            self._tell(report, item)
+            self._tell(report, item, item.result.story)
         return report
 
-    def _tell(self, report: pytest.TestReport, item: TaskItem) -> None:
+    def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskStory) -> None:
         assert item.result is not None
-        story = item.result.story
-        report.ralph = {"story": story.to_json(), "lines": list(item.result.lines)}  # type: ignore[attr-defined]
+        work = self.run.work(item.parent.spec)
+        report.ralph = {  # type: ignore[attr-defined]
+            "story": story.to_json(),
+            "lines": list(item.result.lines),
+            "recovery": work.recovery,
+            "max_attempts": work.desk.options.max_fixes + 1,
+        }
         report.user_properties.extend(junit.properties(story.to_json()))
         report.duration = story.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {story.reason}")
-        for number, attempt in enumerate(story.attempts, 1):
-            if story.outcome == "recovered" and attempt.failed and attempt.output:
-                report.sections.append((f"attempt {number}: {attempt.error}", attempt.output))
+        if story.outcome == "recovered":
+            failed = (attempt for attempt in story.verifications if attempt.failed and attempt.output)
+            report.sections.extend((f"attempt {one.number}: {one.error}", one.output) for one in failed)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         told = getattr(report, "ralph", None)
-        return WORDS.get(told["story"]["outcome"]) if told and report.when == "call" else None
+        if not told or report.when != "call" or (self._summing_up and report.skipped):
+            return None
+        return WORDS.get(told["story"]["outcome"])
+
+    def pytest_terminal_summary(self) -> None:
+        # The short summary puts all that were skipped under one word, and that is not ours.
+        self._summing_up = True
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = getattr(report, "ralph", None)
-        if not told:
-            return
-        self.stories[report.nodeid] = TaskStory.from_json(told["story"])
-        self.lines[report.nodeid] = told["lines"]
-        junit.add_attempts(self.run.config, report, told["story"])
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        complete = [
-            work.workspace.spec.name for work in self.run.works.values() if work.recovery and work.workspace.complete
-        ]
-        Summary(terminalreporter, self.run.config.option.verbose).write([*self.stories.values()], self.lines, complete)
+        if told := getattr(report, "ralph", None):
+            junit.add_attempts(self.run.config, report, told["story"])

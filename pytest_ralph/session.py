@@ -47,6 +47,7 @@ def start(config: pytest.Config) -> None:
     """Called once, when the options ask for us: make the run and let its parts listen to pytest."""
     from pytest_ralph.collecting import Collecting
     from pytest_ralph.defaults import Defaults
+    from pytest_ralph.ending import Ending
     from pytest_ralph.reporting import Reporting
 
     run = Run(config)
@@ -55,11 +56,16 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Defaults(run), "ralph-defaults")
     config.pluginmanager.register(Collecting(run), "ralph-collecting")
     config.pluginmanager.register(Reporting(run), "ralph-reporting")
+    config.pluginmanager.register(Ending(run), "ralph-ending")
     config.add_cleanup(run.close)
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_ralph.xdist import Distribution
 
         config.pluginmanager.register(Distribution(run), "ralph-xdist")
+    if config.pluginmanager.hasplugin("html"):
+        from pytest_ralph.report.pytest_html import HtmlColumns
+
+        config.pluginmanager.register(HtmlColumns(), "ralph-html")
 
 
 class Run:

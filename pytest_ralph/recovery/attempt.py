@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
 from pytest_ralph.failure.evidence import Evidence
-from pytest_ralph.failure.failure import Failure
+from pytest_ralph.failure.failure import NO_ERROR, Failure
 from pytest_ralph.running.checks import Circumstances, Verified, run_checks
 from pytest_ralph.running.command import RunError
 from pytest_ralph.spec.order import is_e2e_startup
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from pytest_ralph.recovery.desk import Desk
@@ -82,6 +83,9 @@ class Attempts:
             return Failure(task_id=self.task.id, error=verified.error, command="", status="could not be started")
         evidence = self.evidence(verified.failing)
         failure: Failure = self.desk.hook.pytest_ralph_classify(evidence=evidence, task=self.task)
+        if failure.error == NO_ERROR:
+            # A silent check: what was expected of it says more than nothing.
+            failure = replace(failure, error=f"{one_line(evidence.command, 120)}: expected {'; '.join(evidence.unmet)}")
         return self.desk.about(self.task, failure)
 
     def evidence(self, checked: Checked) -> Evidence:

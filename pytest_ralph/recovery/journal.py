@@ -56,7 +56,6 @@ class Journal:
         self.runs = 0
         self._last_fix: tuple[str, str] | None = None
         self.trees: list[str] = []
-        self.commit = ""
         self.executor = ""
         self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
         self._attempts: list[AttemptStory] = []
@@ -167,14 +166,14 @@ class Journal:
         }
         self._record(AttemptRecord(**where, time=time.time(), what=what, duration=duration, outcome=outcome, **facts))
 
-    def ended(self, outcome: str, reason: str = "") -> TaskResult:
+    def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
         """The result, and with it the end of this journal."""
         task = self.task
         story = TaskStory(
             id=task.id, spec=self._spec, spec_path=self._spec_path, name=task.name, title=task.title, phase=task.phase,
             line=task.line, markers=task.markers, outcome=outcome, reason=reason, started=self._started,
             duration=time.monotonic() - self._clock, attempts=tuple(self._attempts),
-            fixes=fix_tree(self._fixes.values(), task.id), commit=self.commit,
+            fixes=fix_tree(self._fixes.values(), task.id), final=final,
         )  # fmt: skip
         return TaskResult(story, tuple(self.lines), self.last.report() if self.last and outcome not in PASSED else "")
 

@@ -59,7 +59,7 @@ class Loop:
         return self.remedies.decide(self.task, failure, past)
 
     def recovered(self) -> TaskResult:
-        fixes = self.workspace.passed(self.task)
+        fixes = self.workspace.passed(self.task, self.desk.options.max_fixes + 1)
         return self.journal.ended(
             "recovered", f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
         )
@@ -68,6 +68,7 @@ class Loop:
         if decision.final == "skipped":
             return self.journal.ended("skipped", decision.reason)
         self.journal.say(*decision.lines)
-        self.workspace.gave_up(self.task, decision.final)
+        final = "" if decision.final == "no executor" else decision.final
+        self.workspace.gave_up(self.task, final)
         self.desk.hook.pytest_ralph_escalated(task=self.task, failure=failure, reason=decision.reason)
-        return self.journal.ended("regression" if self.task.checked else "failed", decision.reason)
+        return self.journal.ended("regression" if self.task.checked else "failed", decision.reason, final)

@@ -93,7 +93,7 @@ class SpecWork:
     def _passed(self, loop: Loop) -> TaskResult:
         retried = bool(loop.journal.failures)
         if self.recovery:
-            self.workspace.passed(loop.task)
+            self.workspace.passed(loop.task, self.desk.options.max_fixes + 1)
         result = loop.journal.ended("recovered" if retried else "passed")
         return self._commit(loop, result)
 

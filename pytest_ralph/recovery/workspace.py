@@ -7,7 +7,6 @@ brought in line with it at the start of each run.
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -75,15 +74,13 @@ class Workspace:
     # Fix tasks
 
     def open_fix(self, original: Task) -> Task | None:
-        """A fix of `original` that waits in the document for somebody to carry it out."""
-        return next(
-            (
-                task
-                for task in self.spec.tasks
-                if task.fix_for == original.id and not task.checked and self.state.status(task.id) != EXECUTED
-            ),
-            None,
-        )
+        """A fix of `original` that waits in the document for somebody to carry it out; it counts as one of this run."""
+        mine = (task for task in self.reload().tasks if task.fix_for == original.id and not task.checked)
+        fix = next((task for task in mine if self.state.status(task.id) != EXECUTED), None)
+        if fix is not None and fix.id not in self.fixes_of(original):
+            self.state.use_again(original.id)
+            self.state.save()
+        return fix
 
     def fixes_of(self, task: Task) -> tuple[str, ...]:
         """The fixes made for a task in this run (and in one that was cut off, which this one goes on with)."""
@@ -122,7 +119,7 @@ class Workspace:
             self.state.attempt_failed(task.id, failure.kind, failure.error)
             self.state.save()
 
-    def passed(self, task: Task) -> tuple[str, ...]:
+    def passed(self, task: Task, most: int) -> tuple[str, ...]:
         """Tick the task and the open fixes of its lineage; which fixes it took."""
         with self.lock:
             spec = self.reload()
@@ -130,6 +127,8 @@ class Workspace:
             newly = [one for one in (spec.get(task.name) or task, *fixes) if not one.checked]
             self._tick(newly)
             self._log_progress(task, newly, "", "PASS")
+            if self.state.status(task.id) == "running":
+                self.state.begin_attempt(task.id, most, len(self.fixes_of(task)) + 1)
             for one in (task, *fixes):
                 self.state.task_passed(one.id)
             self.state.set_number("taskIndex", current_index(self.spec.tasks))
@@ -188,5 +187,5 @@ class Workspace:
 
 
 def _signature(path: Path) -> tuple[int, ...]:
-    found = os.stat(path)
+    found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino

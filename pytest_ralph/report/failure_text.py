@@ -19,11 +19,11 @@ LONGEST_LINE = 400
 def failure_text(story: TaskStory, lines: Sequence[str] = ()) -> str:
     """One block of text, never a traceback of ours."""
     attempt = story.last_failure
-    parts = [f"{story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}"]
-    if story.outcome == "regression":
-        parts.append("regression: this task was complete, and fails now")
+    what = f"{attempt.kind}: {one_line(attempt.error, LONGEST_LINE)}" if attempt else one_line(story.reason, LONGEST_LINE)
+    parts = [f"{'regression: ' if story.outcome == 'regression' else ''}{what}"]
     if attempt:
-        parts += [*_how_it_ended(attempt), "", *_what_it_was(attempt), *_output(attempt), *_advice(attempt)]
+        parts += [*_how_it_ended(attempt), *_what_it_was(attempt), *_output(attempt), *_advice(attempt)]
+    parts.append(f"  {story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}")
     if story.reason and (not attempt or story.reason != attempt.error):
         parts += ["", f"given up: {one_line(story.reason, LONGEST_LINE)}"]
     return "\n".join([*parts, *([""] if lines else []), *map(terminal, lines)])
@@ -42,7 +42,6 @@ def _how_it_ended(attempt: AttemptStory) -> Iterator[str]:
 
 
 def _what_it_was(attempt: AttemptStory) -> Iterator[str]:
-    yield f"  {attempt.kind} ({attempt.type}): {one_line(attempt.error, LONGEST_LINE)}"
     if attempt.missing:
         yield f"  missing: {one_line(attempt.missing, LONGEST_LINE)}"
     for name, many in (("failing tests", attempt.failed_tests), ("files", attempt.files)):

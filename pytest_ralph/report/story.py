@@ -143,6 +143,8 @@ class TaskStory:
     attempts: tuple[AttemptStory, ...] = ()
     fixes: tuple[FixStory, ...] = ()
     commit: str = ""
+    # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
+    final: str = ""
     estimate: float | None = None
 
     @property

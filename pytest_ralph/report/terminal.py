@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.report.story import FixStory, TaskStory
 
-COLOURS = {
-    "failed": "red", "regression": "red", "blocked": "yellow", "recovered": "green", "passed": "green", "manual": "yellow",
-    "skipped": "yellow",
-}  # fmt: skip
+COLOURS = {"failed": "red", "regression": "red", "recovered": "green", "passed": "green"}
 MARKS = {"completed": "✓", "verification_mismatch": "✗ did not help", "failed": "✗", "open": "waits"}
 
 
@@ -25,7 +22,7 @@ def history_line(story: TaskStory) -> str:
     """The line `.progress.md` keeps about a task that needed fixes."""
     ids = [fix.id for depth, fix in story.all_fixes if depth == 0]
     count = "1 fix attempted" if len(ids) == 1 else f"{len(ids)} fixes attempted"
-    final = "PASS" if story.outcome == "recovered" else f"FAIL ({story.reason})"
+    final = "PASS" if story.outcome == "recovered" else f"FAIL ({story.final})"
     return f"- Task {story.id}: {count} ({', '.join(ids)}) - Final: {final}"
 
 
@@ -34,7 +31,8 @@ def fix_tree_lines(fixes: Sequence[FixStory], indent: str = "") -> Iterator[str]
     for at, fix in enumerate(fixes):
         last = at == len(fixes) - 1
         by = f" [{fix.executor}]" if fix.executor not in ("", "repair", "none") else ""
-        yield f"{indent}{'└─' if last else '├─'} {fix.id} {one_line(fix.title, 200)}{by} {MARKS.get(fix.outcome, fix.outcome)}".rstrip()
+        mark = MARKS.get(fix.outcome, fix.outcome)
+        yield f"{indent}{'└─' if last else '├─'} {fix.id} {one_line(fix.title, 200)}{by} {mark}".rstrip()
         yield from fix_tree_lines(fix.children, indent + ("   " if last else "│  "))
 
 
@@ -55,7 +53,7 @@ class Summary:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
 
     def _task(self, story: TaskStory, lines: Iterable[str]) -> None:
-        colour = COLOURS.get(story.outcome, "")
+        colour = COLOURS.get(story.outcome, "yellow")
         if self.verbosity < 0:
             self._line(f"{story.spec}: {history_line(story)}", colour)
             return
@@ -65,7 +63,7 @@ class Summary:
         if story.outcome == "recovered":
             for said in lines:
                 self._line(f"  {terminal(said)}")
-        if story.fixes:
+        if story.fixes and (story.final or not story.bad):
             self._line(f"  {history_line(story)}")
         if self.verbosity >= 2:
             self._attempts(story)
@@ -83,6 +81,6 @@ class Summary:
                     self._line(f"     | {line[:400]}")
 
     def _line(self, text: str, colour: str = "", *, bold: bool = False) -> None:
-        width = self.reporter._tw.fullwidth
+        width = self.reporter.config.get_terminal_writer().fullwidth
         cut = text if self.verbosity >= 2 or len(text) <= width or not self.reporter.isatty else f"{text[: width - 1]}…"
         self.reporter.write_line(cut, **({colour: True} if colour else {}), bold=bold)

@@ -139,6 +139,10 @@ class State:
         self._count_fix(task_id, fix_id, error, counts=counts)
         self.data["totalTasks"] = self.number("totalTasks") + 1
 
+    def use_again(self, task_id: str) -> None:
+        """An open fix task of an earlier run counts as one of this run now."""
+        self._own("fixTaskMap", task_id)["attempts"] = self.fixes_attempted(task_id) + 1
+
     def _count_fix(self, task_id: str, fix_id: str, error: str, *, counts: bool) -> None:
         entry = self._own("fixTaskMap", task_id)
         entry["attempts"] = self.fixes_attempted(task_id) + counts
