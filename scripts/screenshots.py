@@ -25,7 +25,10 @@ from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
@@ -56,6 +59,7 @@ class Screen:
 
     def __init__(self) -> None:
         self.lines: list[list[tuple[str, Style]]] = [[]]
+        self.wrapped: set[int] = set()
         self.row = self.column = 0
         self.style = Style()
 
@@ -72,6 +76,7 @@ class Screen:
     def _put(self, character: str) -> None:
         if self.column >= COLUMNS:
             self._move_to(self.row + 1)
+            self.wrapped.add(self.row)
             self.column = 0
         line = self.lines[self.row]
         line.extend([(" ", Style())] * (self.column - len(line)))
@@ -178,9 +183,17 @@ def plain(line: list[tuple[str, Style]]) -> str:
     return "".join(character for character, _ in line)
 
 
+def without_header(screen: Screen) -> Iterator[list[tuple[str, Style]]]:
+    told = False
+    for row, line in enumerate(screen.lines):
+        told = bool(HEADER.match(plain(line))) if row not in screen.wrapped else told
+        if not told:
+            yield line
+
+
 def svg(screen: Screen, title: str) -> tuple[str, int, int]:
     """The screen in a window, with its width and height."""
-    lines = [line for line in screen.lines if not HEADER.match(plain(line))]
+    lines = list(without_header(screen))
     while lines and not plain(lines[-1]).strip():
         lines.pop()
     width = round(COLUMNS * CELL + 2 * MARGIN)
@@ -288,10 +301,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         project = Path(temporary) / options.project.resolve().name
         shutil.copytree(options.project, project)
-        report = Path(temporary) / "report.html"
-        extra = [] if options.no_report else [f"--ralph-report={report}"]
+        report = project / "report.html"
+        extra = [] if options.no_report else [f"--ralph-report={report.name}"]
         screen = Screen()
-        screen.feed(capture([*options.command, *extra], project).replace(f"{temporary}{os.sep}", ""))
+        screen.feed(capture([*options.command, *extra], project))
         drawing, width, height = svg(screen, " ".join(options.command))
         (options.out / "terminal.svg").write_text(drawing, "utf-8")
         photograph(options.out / "terminal.svg", options.out / "terminal.png", width, height)

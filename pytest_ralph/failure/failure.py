@@ -68,4 +68,5 @@ class Failure:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Failure:
         known = {f.name for f in fields(cls)}
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known})
+        kept: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
+        return cls(**kept)

@@ -83,6 +83,14 @@ class Attempts:
             return Failure(task_id=self.task.id, error=verified.error, command="", status="could not be started")
         evidence = self.evidence(verified.failing)
         failure: Failure = self.desk.hook.pytest_ralph_classify(evidence=evidence, task=self.task)
+        failure = replace(
+            failure,
+            command=failure.command or evidence.command,
+            exit_code=evidence.exit_code,
+            timed_out=evidence.timed_out,
+            duration=evidence.duration,
+            raw_output=failure.raw_output or evidence.output,
+        )
         if failure.error == NO_ERROR:
             # A silent check: what was expected of it says more than nothing.
             failure = replace(failure, error=f"{one_line(evidence.command, 120)}: expected {'; '.join(evidence.unmet)}")

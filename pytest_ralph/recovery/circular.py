@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.approach import is_circular, keywords, similarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-STOP_WORDS = frozenset("with using the a an and or but in on at to for trying".split())
-SIMILAR = 0.3
-RECENT = 3
-ENOUGH = 2
-
-
-def is_circular(approach: str, previous: Sequence[str]) -> bool:
-    """Do two or more of the last three attempts share much of this approach's words?"""
-    similar = [old for old in previous[-RECENT:] if similarity(approach, old) > SIMILAR]
-    return len(similar) >= ENOUGH
+__all__ = ["is_circular", "is_stuck", "keywords", "similarity"]
 
 
 def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
-    """The same error twice in a row, and the working tree is the same before both."""
+    """The same error twice in a row, with no change in the working tree between."""
     if len(fingerprints) < 2 or len(trees) < 2:
         return False
     return bool(fingerprints[-1]) and fingerprints[-1] == fingerprints[-2] and trees[-1] == trees[-2]
-
-
-def similarity(one: str, other: str) -> float:
-    """Jaccard: the share of keywords two approaches have in common."""
-    left, right = keywords(one), keywords(other)
-    return len(left & right) / len(left | right) if left and right else 0.0
-
-
-def keywords(approach: str) -> frozenset[str]:
-    """Punctuation splits words, so that `async/await` is `async await`."""
-    return frozenset(re.findall(r"[^\W_]+", approach.lower())) - STOP_WORDS

@@ -19,8 +19,8 @@ LONGEST_LINE = 400
 def failure_text(story: TaskStory, lines: Sequence[str] = ()) -> str:
     """One block of text, never a traceback of ours."""
     attempt = story.last_failure
-    what = f"{attempt.kind}: {one_line(attempt.error, LONGEST_LINE)}" if attempt else one_line(story.reason, LONGEST_LINE)
-    parts = [f"{'regression: ' if story.outcome == 'regression' else ''}{what}"]
+    what = f"{attempt.kind}: {attempt.error}" if attempt else story.reason
+    parts = [("regression: " if story.outcome == "regression" else "") + one_line(what, LONGEST_LINE)]
     if attempt:
         parts += [*_how_it_ended(attempt), *_what_it_was(attempt), *_output(attempt), *_advice(attempt)]
     parts.append(f"  {story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}")

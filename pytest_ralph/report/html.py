@@ -89,19 +89,26 @@ def policy(css: str, script: str) -> str:
 
 def embedded(story: RunStory) -> str:
     """The tasks as JSON that no content can break out of, whatever a command printed."""
-    tasks = [_without_defaults(_shown(task).to_json()) for task in story.tasks]
+    tasks = [_without_defaults(_shown(task, story.root).to_json()) for task in in_file_order(story.tasks)]
     text = json.dumps({"tasks": tasks}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _shown(task: TaskStory) -> TaskStory:
-    return replace(task, attempts=tuple(map(_shown_attempt, task.attempts)))
+def in_file_order(tasks: Sequence[TaskStory]) -> list[TaskStory]:
+    """Workers and `[P]` groups end in any order; a reader expects that of the spec."""
+    place = {path: at for at, path in enumerate(dict.fromkeys(task.spec_path for task in tasks))}
+    return sorted(tasks, key=lambda task: (place[task.spec_path], task.line))
 
 
-def _shown_attempt(attempt: AttemptStory) -> AttemptStory:
+def _shown(task: TaskStory, root: str) -> TaskStory:
+    return replace(task, attempts=tuple(_shown_attempt(attempt, root) for attempt in task.attempts))
+
+
+def _shown_attempt(attempt: AttemptStory, root: str) -> AttemptStory:
     # What passed is rarely read, and there are thousands of it.
     head, tail = (40, 160) if attempt.failed else (2, 8)
-    return replace(attempt, output=terminal(bounded(attempt.output, head, tail, widest=500)))
+    output = terminal(bounded(attempt.output, head, tail, widest=500))
+    return replace(attempt, output=output, log=attempt.log.removeprefix(f"{root}/"))
 
 
 def _without_defaults(value: Any) -> Any:

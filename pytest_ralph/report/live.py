@@ -1,9 +1,10 @@
-"""The live line: what is being done right now, to the right of pytest's own progress, on a terminal and nowhere else."""
+"""The live line: what is being done right now, beside pytest's own progress, on a terminal and nowhere else."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -100,19 +101,20 @@ class Live:
 
 
 def live_of(config: pytest.Config) -> Live | None:
-    """A live line where pytest's reporter writes to a terminal, else None."""
+    """A live line where pytest's reporter writes to a terminal, else None. To be made while nothing is captured."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None or not reporter.isatty or config.option.verbose < 0 or os.environ.get("TERM") == "dumb":
         return None
-    # pytest captures the descriptor while a task runs; a copy of it still leads to the terminal.
-    descriptor = os.dup(reporter._tw._file.fileno())
+    # pytest captures the descriptor while a task runs; a copy made before still leads to the terminal.
+    descriptor = os.dup(sys.stdout.fileno())
+    writer = config.get_terminal_writer()
 
     def write(text: str) -> None:
         with contextlib.suppress(OSError):
             os.write(descriptor, text.encode("utf-8", "replace"))
 
     def room() -> int:
-        return int(reporter._tw.fullwidth - reporter._tw.width_of_current_line - 4)
+        return int(writer.fullwidth - writer.width_of_current_line - 4)
 
     live = Live(write, room, verbose=config.option.verbose > 0)
     config.add_cleanup(live.close)

@@ -15,12 +15,14 @@ def count(number: int, one: str, many: str = "") -> str:
 
 def headline(story: RunStory) -> str:
     counts = story.counts
-    need = sum(counts.get(outcome, 0) for outcome in ("failed", "regression", "blocked"))
+    need = sum(task.bad for task in story.tasks)
     done = counts.get("passed", 0) + counts.get("recovered", 0)
     if not story.tasks:
         return "No tasks ran"
     if need:
         return f"{count(need, 'task needs', 'tasks need')} you"
+    if blocked := counts.get("blocked", 0):
+        return count(blocked, "task is blocked", "tasks are blocked")
     if not done:
         return "Nothing to verify"
     if done < len(story.tasks):
@@ -34,6 +36,8 @@ def lede(story: RunStory) -> str:
     text = f"{done:,} of {count(len(story.tasks), 'task passes', 'tasks pass')}"
     if recovered := counts.get("recovered", 0):
         text += f", {recovered:,} of them after recovery"
+    if blocked := counts.get("blocked", 0):
+        text += f"; {count(blocked, 'is', 'are')} blocked"
     return f"{text}."
 
 

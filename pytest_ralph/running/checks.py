@@ -6,11 +6,11 @@ import operator
 import re
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pytest_ralph.running.command import Ended, Runner
     from pytest_ralph.spec.task import Check, Expect, Verify
@@ -152,6 +152,10 @@ def _each_line(value: object, text: str) -> bool:
     return bool(lines) and all(_compare("==", value, line) for line in lines)
 
 
+def _strings(value: object) -> list[str]:
+    return [str(one).strip() for one in (value if isinstance(value, (tuple, list)) else (value,))]
+
+
 def _number(value: object) -> float:
     return float(str(value))
 
@@ -161,7 +165,7 @@ JUDGES: dict[str, Callable[[object, str], bool]] = {
     "not_contains": lambda value, text: str(value) not in text,
     "empty": lambda _, text: not text.strip(),
     "nonempty": lambda _, text: bool(text.strip()),
-    "in": lambda value, text: text.strip() in [str(one).strip() for one in (value if isinstance(value, tuple) else (value,))],
+    "in": lambda value, text: text.strip() in _strings(value),
     "lines==": lambda value, text: len(_lines(text)) == _number(value),
     "lines>=": lambda value, text: len(_lines(text)) >= _number(value),
     "each_line==": _each_line,

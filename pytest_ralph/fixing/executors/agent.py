@@ -107,21 +107,22 @@ class Agent:
     def listen(self, ended: Ended) -> Conversation:
         talk = Conversation()
         for event in events(ended.stdout.path):
-            self._take_in(event, talk)
+            self.take_in(event, talk)
         return talk
 
     def glance(self, line: str) -> str:
         """What one line of the program's output says, for a person who looks on."""
         talk = Conversation()
         event = read_event(line)
-        self._take_in(event, talk)
+        self.take_in(event, talk)
         said = talk.text.strip().splitlines()
         return said[-1] if said else talk.error or talk.busy_with or (line if isinstance(event, str) else "")
 
-    def _take_in(self, event: Event | str, talk: Conversation) -> None:
+    def take_in(self, event: Event | str, talk: Conversation) -> None:
         if isinstance(event, str):
             self.hear_line(event, talk)
             return
+        talk.heard = True
         try:
             self.hear(event, talk)
         except (AttributeError, KeyError, TypeError, IndexError):

@@ -56,6 +56,7 @@ class Aider(Agent):
         if applied := APPLIED.match(line):
             talk.used("edit", applied[1].strip(), well=True)
         elif tokens := TOKENS.match(line):
+            talk.heard = True
             if tokens[1] != "0":
                 talk.recover()
         elif GAVE_UP.search(line):

@@ -34,6 +34,8 @@ class Conversation:
     tools: dict[str, int] = field(default_factory=dict)
     last_tool: str | None = None
     changed: dict[str, None] = field(default_factory=dict)
+    # Whether the program keeps to its format: then errors of its service are events, and words are only words.
+    heard: bool = False
     _open: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def say(self, text: str, *, more: bool = False) -> None:
@@ -112,7 +114,8 @@ def plain_message(message: object, depth: int = 4) -> str:
 
 
 def _path_in(arguments: object) -> str:
-    if not isinstance(arguments, dict):
+    # One tool may both show and change files, and then says which in a `command`.
+    if not isinstance(arguments, dict) or arguments.get("command") == "view":
         return ""
     return next((str(arguments[key]) for key in PATH_KEYS if isinstance(arguments.get(key), str)), "")
 

@@ -6,6 +6,8 @@ service, and a cheerful last message may say in passing that the work is left to
 
 from __future__ import annotations
 
+import re
+import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
 
 SAID = 16 * 1024
 LOGGED = 8 * 1024
+LAST_LINES = 8
+FATAL = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV)
+SOUNDS_LIKE_AN_ERROR = re.compile(
+    r"error|exception|exceed|reached|exhausted|overloaded|too (?:long|many|large|low)|unavailable|try again|hit (?:your|the|a)"
+    r"|\b429\b|\b5\d\d\b|ran out|used up|insufficient",
+    re.IGNORECASE,
+)
 INTERRUPTED = "interrupted before it ended"
 
 
@@ -39,14 +48,21 @@ def judge(job: Job, ended: Ended, talk: Conversation, *, root: Path, kinds: Kind
     """`must_speak`: an agent that says nothing at all has not finished, whatever its exit status."""
     said = without_echo(talk.text, job.prompt)
     claims = read_claims(said)
-    trouble = _trouble(ended, talk, claims, silent=must_speak and not said.strip())
+    trouble = _trouble(job, ended, talk, said, claims, must_speak)
     output = said[-SAID:]
     if trouble is None:
         note = "" if claims.complete or not must_speak else "ended without TASK_COMPLETE"
         return Outcome(completed=True, session_id=talk.session_id, ended=ended, note=note, output=output)
     failure = _failure(job, ended, talk, said, trouble, root, kinds or Kinds.load())
-    note = f"{failure.kind}: {failure.error}"
-    return Outcome(completed=False, failure=failure, session_id=talk.session_id, ended=ended, note=note, output=output)
+    return Outcome(
+        completed=False,
+        failure=failure,
+        # A session whose context is full cannot be continued: the next one starts with an empty one.
+        session_id="" if failure.kind == "context_exhausted" else talk.session_id,
+        ended=ended,
+        note=f"{failure.kind}: {failure.error}",
+        output=output,
+    )
 
 
 def could_not_run(job: Job, error: Exception, *, kinds: Kinds | None, missing: str | None = None) -> Outcome:
@@ -66,27 +82,50 @@ def without_echo(text: str, prompt: str) -> str:
     return text.replace(prompt, "") if prompt else text
 
 
-def _trouble(ended: Ended, talk: Conversation, claims: Claims, *, silent: bool) -> Trouble | None:
+def _trouble(job: Job, ended: Ended, talk: Conversation, said: str, claims: Claims, agent: bool) -> Trouble | None:
     """The first that applies: how it ended, what the program reported, what its last words amount to."""
     if ended.interrupted:
         return Trouble(error=INTERRUPTED)
     if ended.timed_out:
-        return Trouble("timeout")
+        return Trouble("timeout", f"executor timed out after {job.timeout:g} s")
     if talk.error:
         return Trouble(talk.error_kind, one_line(talk.error))
+    if killer := _died_of(ended):
+        return Trouble("crash", f"executor was killed by {killer}")
     if ended.exit_code != 0 or claims.failed_block or claims.report:
         return _limit(claims) or Trouble()
-    if claims.contradiction:
+    return (
+        _doubtful_words(talk, said, claims)
+        if said.strip()
+        else Trouble("task_incomplete", NOT_COMPLETE)
+        if agent
+        else None
+    )
+
+
+def _doubtful_words(talk: Conversation, said: str, claims: Claims) -> Trouble | None:
+    """It ended well, and yet its words may say otherwise."""
+    if claims.contradiction and (claims.complete or claims.manual):
         return Trouble("verification_mismatch", claims.contradiction)
-    if not claims.complete and (limit := _limit(claims)):
-        return limit
-    return Trouble("task_incomplete", NOT_COMPLETE) if silent else None
+    if claims.contradiction and talk.heard:
+        return Trouble("task_incomplete", claims.contradiction)
+    if claims.complete or talk.heard:
+        return None
+    # A program without events of its own: an error of its service is the last thing it prints.
+    limit = _limit(read_claims("\n".join(said.split("\n")[-LAST_LINES:])))
+    return limit if limit and SOUNDS_LIKE_AN_ERROR.search(limit.error) else None
 
 
 def _limit(claims: Claims) -> Trouble | None:
     if claims.context_limit:
         return Trouble("context_exhausted", claims.context_limit)
     return Trouble("service_unavailable", claims.rate_limit) if claims.rate_limit else None
+
+
+def _died_of(ended: Ended) -> str:
+    """The signal that ended it, or a command of it, by the status a shell then gives."""
+    number = ended.signal or (ended.exit_code or 0) - 128
+    return signal.Signals(number).name if ended.signal or number in FATAL else ""
 
 
 def _failure(
@@ -110,6 +149,11 @@ def _failure(
         failure,
         task_id=job.task_id,
         error=trouble.error or failure.error,
+        raw_output=evidence.output,
+        command=ended.command,
+        exit_code=ended.exit_code,
+        timed_out=ended.timed_out,
+        duration=ended.duration,
         files_modified=failure.files_modified or changed,
         completed_steps=failure.completed_steps or tuple(f"Changed {path}" for path in changed),
         tool_usage=dict(talk.tools),

@@ -79,7 +79,7 @@ function step(attempt, open) {
 function tree(fixes) {
   return h("ul", { class: "tree" }, fixes.map((fix) => h(
     "li", {},
-    h("div", { class: "leaf" }, icon(look(fix.outcome || "skipped"), fix.outcome || "skipped"), h("span", { class: "id" }, fix.id), h("span", {}, fix.title || ""), h("span", {}, fix.executor || "")),
+    h("div", { class: "leaf", title: fix.outcome || "" }, outcomeIcon(fix.outcome), h("span", { class: "id" }, fix.id), h("span", {}, fix.title || ""), h("span", {}, fix.executor || "")),
     fix.children ? tree(fix.children) : "",
   )));
 }
@@ -98,7 +98,7 @@ function detailOf(task, { close, openOutput = true } = {}) {
   const where = [task.phase, `${task.spec_path}:${task.line}`].filter(Boolean).join(" · ");
   return h(
     "div", { class: "detail-body" },
-    h("div", { class: "detail-head" }, icon(look(task.outcome), task.outcome),
+    h("div", { class: "detail-head" }, outcomeIcon(task.outcome),
       h("div", {}, h("h2", {}, h("span", { class: "id" }, task.id), ` ${task.title}`), h("p", { class: "where" }, where)),
       close ? h("button", { class: "round close", onclick: close, "aria-label": "Back to the list" }, icon("close", "close")) : ""),
     headlineOf(task, failure),

@@ -10,17 +10,18 @@ function h(tag, props = {}, ...children) {
   return element;
 }
 
-const look = (outcome) => (OUTCOMES.includes(outcome) ? outcome : "skipped");
-
-function icon(name, outcome = name) {
+function icon(name, look = name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("class", `icon is-${outcome}`);
+  svg.setAttribute("class", `icon is-${look}`);
   svg.setAttribute("aria-hidden", "true");
   const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
   use.setAttribute("href", `#i-${name}`);
   svg.append(use);
   return svg;
 }
+
+/** The icon of an outcome; one we do not know looks like something left open. */
+const outcomeIcon = (outcome) => icon(OUTCOMES.includes(outcome) ? outcome : "skipped");
 
 class RowList {
   constructor(root, draw) {

@@ -2,7 +2,7 @@
 const story = JSON.parse(document.getElementById("story").textContent);
 const tasks = story.tasks;
 const OUTCOMES = ["failed", "regression", "blocked", "recovered", "passed", "manual", "skipped"];
-const NEEDS_YOU = new Set(["failed", "regression", "blocked"]);
+const NEEDS_YOU = new Set(["failed", "regression"]);
 const VERIFYING = new Set(["verify", "retry"]);
 
 const nodeId = (task) => `${task.spec_path}::${task.name || task.id}`;

@@ -29,7 +29,7 @@ function optionRow(task, at, selected, ...children) {
 }
 
 const taskLabel = (task) => [
-  icon(look(task.outcome), task.outcome),
+  outcomeIcon(task.outcome),
   h("span", { class: "id" }, task.id),
   h("span", { class: "title", title: task.title }, task.title),
 ];
@@ -63,9 +63,8 @@ function branch(rails) {
 }
 
 function fixRow({ task, fix, rails }, at, selected) {
-  const outcome = fix.outcome || "skipped";
   return optionRow(
-    task, at, selected, branch(rails), icon(look(outcome), outcome), h("span", { class: "id" }, fix.id),
+    task, at, selected, branch(rails), outcomeIcon(fix.outcome), h("span", { class: "id" }, fix.id),
     h("span", { class: "title", title: fix.title }, fix.title), fix.executor ? h("span", { class: "chip" }, fix.executor) : "",
   );
 }

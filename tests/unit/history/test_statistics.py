@@ -147,6 +147,13 @@ def test_a_fix_whose_executor_failed_did_not_work_even_if_a_later_one_did(diary:
     assert measure(diary.history, now=0.0).fix_rates == (FixRate("test_failure", "claude", 2, 1, 0.5),)
 
 
+def test_only_a_verification_says_whether_a_fix_worked(diary: Diary) -> None:
+    diary.fails("1.1")
+    diary.note("1.1", what="fix", kind="test_failure", executor="claude", fix="1.1.1")
+    diary.fix("1.1", works=False, fix="1.1.1")
+    assert measure(diary.history, now=0.0).fix_rates == (FixRate("test_failure", "claude", 2, 0, 0.0),)
+
+
 def test_the_ten_worst_blockers_are_named(diary: Diary) -> None:
     for number in range(12):
         for _ in range(number + 1):
@@ -175,6 +182,7 @@ def test_a_failure_without_a_named_blocker_is_known_by_its_error(diary: Diary) -
         ("fail A, pass A", 1),
         ("pass A, fail B, pass C", 0),
         ("fail A, fix A, pass A", 0),
+        ("pass A, fix A, fail A", 0),
         ("fail A, repair A, pass A", 0),
         ("fail A, retry A, pass A", 1),
         ("fail -, pass -", 1),

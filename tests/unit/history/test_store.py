@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -225,6 +226,23 @@ def test_a_database_of_a_newer_version_is_refused_and_not_touched(path: Path) ->
     assert sorted(p.name for p in path.parent.iterdir()) == [".gitignore", "history.db"]
 
 
+def test_what_a_newer_version_has_not_yet_checkpointed_is_not_touched_either(path: Path) -> None:
+    path.parent.mkdir()
+    newer = sqlite3.connect(path, isolation_level=None)
+    newer.execute("PRAGMA journal_mode=WAL")
+    newer.execute("PRAGMA user_version=99")
+    newer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    newer.execute("CREATE TABLE later (x)")
+    pending = {name: path.with_name(name).read_bytes() for name in ("history.db", "history.db-wal")}
+    # As after a crash: copied while open, so that nobody has tidied up.
+    newer.close()
+    for name, content in pending.items():
+        path.with_name(name).write_bytes(content)
+    with pytest.raises(HistoryError, match="newer pytest-ralph"):
+        History.open(path).attempts()
+    assert {name: path.with_name(name).read_bytes() for name in pending} == pending
+
+
 def test_a_database_of_another_program_is_refused(path: Path) -> None:
     path.parent.mkdir()
     connection = sqlite3.connect(path)
@@ -245,6 +263,20 @@ def test_a_corrupt_database_is_moved_aside_with_a_message(path: Path, inside: by
     (aside,) = path.parent.glob("history.db.corrupt-*")
     assert aside.read_bytes() == inside
     assert told == history.notices == [f"history was corrupt: moved to {aside}, a new one is begun"]
+
+
+def test_the_log_of_a_corrupt_database_does_not_spoil_the_new_one(path: Path) -> None:
+    history = History.open(path)
+    for number in range(50):
+        history.record(attempt(number=number, error="e" * 500, outcome="failed"))
+    log = path.with_name("history.db-wal").read_bytes()
+    history.close()
+    path.write_bytes(b"garbage" * 5000)
+    path.with_name("history.db-wal").write_bytes(log[: len(log) // 2])
+    with History.open(path) as history:
+        history.record(attempt("2.1", outcome="failed"))
+        assert "2.1" in [record.task for record in history.attempts()]
+        assert history.query("PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_database_that_breaks_during_the_run_is_moved_aside(path: Path) -> None:
@@ -291,6 +323,22 @@ def test_what_could_not_be_written_is_written_once_it_can_be(tmp_path: Path) -> 
     history.close()
     assert rows_on_disk(blocker / "history.db") == 2
     assert len(told) == 1
+
+
+def test_after_a_failed_write_the_next_try_waits(path: Path) -> None:
+    with History.open(path) as history:
+        history.record(attempt(outcome="failed"))
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    told: list[str] = []
+    history = History.open(path, busy_timeout=0.1, warn=told.append)
+    begun = time.monotonic()
+    for number in range(20):
+        history.record(attempt(number=number, outcome="failed"))
+    assert time.monotonic() - begun < 1.0
+    holder.close()
+    history.close()
+    assert (rows_on_disk(path), len(told)) == (21, 1)
 
 
 def test_a_lock_held_by_another_is_waited_for_no_longer_than_the_limit(path: Path) -> None:

@@ -82,7 +82,7 @@ def test_the_summary_shows_text_of_others_as_it_is() -> None:
 def test_the_summary_lists_what_did_not_plainly_pass_and_opens_with_the_result() -> None:
     story = run(task("passed"), task("blocked", reason="blocked by 1.2"), task("failed", attempts=(BROKEN, BROKEN)))
     text = summary(story)
-    assert text.startswith("## 2 tasks need you\n\n1 of 3 tasks pass.\n\n| Task |")
+    assert text.startswith("## 1 task needs you\n\n1 of 3 tasks pass; 1 is blocked.\n\n| Task |")
     assert "| blocked | blocked by 1.2 |  |  |" in text
     assert "| failed | 100% wrong&#58; a, b | 2 |  |" in text
     assert "- Read the test" in text

@@ -98,6 +98,18 @@ def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
     assert task["attempts"][0]["exit_code"] == 0
 
 
+def test_tasks_stand_in_the_order_of_their_specs_whoever_ended_first() -> None:
+    ended = [("b", 30), ("a", 20), ("b", 10), ("a", 5)]
+    story = RunStory(tuple(TaskStory(f"{path}{line}", spec_path=path, line=line) for path, line in ended))
+    assert [task["id"] for task in json.loads(embedded(story))["tasks"]] == ["b10", "b30", "a5", "a20"]
+
+
+def test_logs_are_named_as_seen_from_the_project() -> None:
+    attempts = (AttemptStory(log="/p/.ralph/logs/1.log"), AttemptStory(log="/elsewhere/2.log"))
+    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=attempts),), root="/p")))["tasks"]
+    assert [attempt["log"] for attempt in task["attempts"]] == [".ralph/logs/1.log", "/elsewhere/2.log"]
+
+
 def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> None:
     output = "\n".join(map(str, range(10_000)))
     attempts = (AttemptStory(outcome="failed", output=output), AttemptStory(output=output))
@@ -114,7 +126,8 @@ def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> 
         (["passed", "passed"], "All 2 tasks pass", "2 of 2 tasks pass."),
         (["passed", "recovered"], "All 2 tasks pass", "2 of 2 tasks pass, 1 of them after recovery."),
         (["failed"], "1 task needs you", "0 of 1 task passes."),
-        (["failed", "blocked", "regression", "passed"], "3 tasks need you", "1 of 4 tasks pass."),
+        (["failed", "blocked", "regression", "passed"], "2 tasks need you", "1 of 4 tasks pass; 1 is blocked."),
+        (["blocked", "blocked", "passed"], "2 tasks are blocked", "1 of 3 tasks pass; 2 are blocked."),
         (["passed", "manual"], "1 task passes", "1 of 2 tasks pass."),
         (["manual", "skipped"], "Nothing to verify", "0 of 2 tasks pass."),
     ],

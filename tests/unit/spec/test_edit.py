@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.edit import insert_task, lineage, next_fix_id, set_total, tick
+from pytest_ralph.spec.edit import insert_task, lineage, next_fix_id, set_total, shifted, tick
 
 BEFORE = """\
 - [ ] 1.3 Add failure parser
@@ -143,6 +143,31 @@ def test_a_fix_takes_on_the_form_of_its_original(style: str) -> None:
     assert found.fix_for == "1.3"
     assert found.verify.text == "`true`"
     assert Spec.parse(tick(after, found))["1.3.1"].checked
+
+
+@pytest.mark.parametrize(
+    ("line", "columns", "moved"),
+    [
+        ("    a", -2, "  a"),
+        (" a", -2, "a"),
+        ("a", -2, "a"),
+        ("\ta", -4, "a"),
+        ("\t\ta", -4, "\ta"),
+        ("  \ta", -4, "a"),
+        ("    \ta", -4, "\ta"),
+        ("  a", 2, "    a"),
+        ("\ta", 2, "      a"),
+        ("a\tb", 1, " a\tb"),
+        ("  ", 2, "  "),
+    ],
+)
+def test_lines_are_moved_by_columns(line: str, columns: int, moved: str) -> None:
+    assert shifted([line], columns) == [moved]
+
+
+def test_below_a_heading_the_fields_stand_at_the_margin() -> None:
+    after = inserted("### [ ] 1.3 A\n")
+    assert "\n- **Do**: Address the error: File not found\n  1. Analyze the failure: Checked" in after
 
 
 @pytest.mark.parametrize(
