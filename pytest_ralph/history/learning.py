@@ -26,6 +26,7 @@ LIKELY = 0.5
 CANDIDATES = 500
 SIMILAR = 0.6
 FEWEST_WORDS = 3
+APPROACHES = 2
 # 95 per cent of a normal distribution lie within so many standard deviations.
 Z = 1.959964
 
@@ -202,6 +203,13 @@ def fixed_before(history: History, error: str, *, fingerprint: str, kind: str, l
     """What made the task pass after an equal error; where there was none, after the errors of its kind most like it."""
     equal = _worked(history, fingerprint=fingerprint) if fingerprint else []
     return tuple(_together(equal or _alike(_worked(history, kind=kind), error)))[:limit]
+
+
+def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple[str, ...]:
+    """What the history has to say to somebody about to fix this error, a line each."""
+    known = [str(fix) for fix in fixed_before(history, error, fingerprint=fingerprint, kind=kind)]
+    good = [s for s in strategies(history, kind, by="approach") if s.name and s.chance.probability > LIKELY]
+    return (*known, *(f"worked before on {kind}: {strategy.name}, {strategy.chance}" for strategy in good[:APPROACHES]))
 
 
 def _worked(history: History, *, fingerprint: str = "", kind: str = "") -> list[PastFix]:

@@ -12,6 +12,7 @@ from pytest_ralph.history.learning import (
     chance_of_fix,
     error_words,
     fixed_before,
+    hints,
     likely_to_fail,
     similarity,
     strategies,
@@ -138,6 +139,17 @@ def test_ways_of_fixing_are_told_once_most_used_first(diary: Diary) -> None:
         diary.fix(works=True, fingerprint="f1", approach=approach)
     found = fixed_before(diary.history, "", fingerprint="f1", kind="test_failure")
     assert [(fix.approach, fix.times) for fix in found] == [("b", 2), ("d", 1), ("c", 1)]
+
+
+def test_hints_name_the_fix_of_this_error_and_the_approaches_that_mostly_worked(diary: Diary) -> None:
+    fixes(diary, 5, 0, approach="mock the clock")
+    fixes(diary, 1, 4, approach="sleep longer")
+    diary.fails("1.3")
+    diary.fix("1.3", works=True, fingerprint="f1", fix="1.3.1")
+    assert hints(diary.history, "E late", fingerprint="f1", kind="test_failure") == (
+        "this error was fixed before by claude (specs/foo 1.3.1)",
+        "worked before on test_failure: mock the clock, 86% (5 of 5, 95% interval 57% to 100%)",
+    )
 
 
 @pytest.mark.parametrize(
