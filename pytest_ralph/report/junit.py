@@ -40,6 +40,13 @@ def properties(story: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(f"ralph.{name}", one_line(str(value), MESSAGE_LIMIT)) for name, value in told.items()]
 
 
+def add_properties(item: pytest.Item, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
+    """On the item too: pytest writes the properties of its last report, the teardown's. A rerun replaces them."""
+    kept = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
+    item.user_properties[:] = [*kept, *properties(story)]
+    report.user_properties = list(item.user_properties)
+
+
 def add_attempts(config: pytest.Config, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
     """Put the earlier failed attempts beside the result.
 
