@@ -28,8 +28,11 @@ def tell(story: RunStory, environ: Mapping[str, str], write_line: Callable[[str]
         for line in workflow_commands(story, environ.get("GITHUB_WORKSPACE", "")):
             write_line(line)
     if path := environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(summary(story))
+        try:
+            with Path(path).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(summary(story))
+        except OSError as error:
+            write_line(f"::warning::{_escaped(f'the summary could not be written: {error}')}")
 
 
 def workflow_commands(story: RunStory, workspace: str = "") -> list[str]:

@@ -109,3 +109,9 @@ def test_on_github_the_summary_is_appended_and_annotations_are_written(tmp_path:
     tell(run(task("failed")), {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}, lines.append)
     assert file.read_text().startswith("before\n## 1 task needs you")
     assert len(lines) == 1
+
+
+def test_a_summary_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    lines: list[str] = []
+    tell(run(task("passed")), {"GITHUB_STEP_SUMMARY": str(tmp_path / "absent" / "summary.md")}, lines.append)
+    assert [line.partition(": ")[0] for line in lines] == ["::warning::the summary could not be written"]
