@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING
@@ -50,7 +51,8 @@ class Aider(Agent):
         ]  # fmt: skip
 
     def hear(self, event: Event, talk: Conversation) -> None:
-        """A line that happens to be JSON is a line of the answer."""
+        """It knows no events: a line that happens to be JSON is a line of its answer."""
+        self.hear_line(json.dumps(event), talk)
 
     def hear_line(self, line: str, talk: Conversation) -> None:
         if applied := APPLIED.match(line):

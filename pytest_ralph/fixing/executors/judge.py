@@ -30,8 +30,8 @@ LOGGED = 8 * 1024
 LAST_LINES = 8
 FATAL = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV)
 SOUNDS_LIKE_AN_ERROR = re.compile(
-    r"error|exception|exceed|reached|exhausted|overloaded|too (?:long|many|large|low)|unavailable|try again|hit (?:your|the|a)"
-    r"|\b429\b|\b5\d\d\b|ran out|used up|insufficient",
+    r"error|exception|exceed|reached|exhausted|overloaded|too (?:long|many|large|low)|unavailable|try again|ran out"
+    r"|hit (?:your|the|a)|\b429\b|\b5\d\d\b|used up|insufficient",
     re.IGNORECASE,
 )
 INTERRUPTED = "interrupted before it ended"
