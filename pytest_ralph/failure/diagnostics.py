@@ -1,0 +1,85 @@
+"""Diagnostics: lines by which compilers, linters and checkers point into a file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.failure.transcript import Transcript
+
+PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
+PLACED = re.compile(
+    rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* )?(?P<file>{PATH})"
+    r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
+    r"(?P<sep>:| -|\s|$)\s*(?P<message>.*)$",
+    re.IGNORECASE,
+)
+ROW = re.compile(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?:(?P<level>error|warning|✖|⚠|×|info)\s+)?(?P<message>\S.*)$")
+HEADED = re.compile(r"^(?P<level>error|fatal error|fatal)(?P<code>\[\w+\])?: (?P<message>.+)$", re.IGNORECASE)
+CODED = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
+ARROW = re.compile(rf"^\s*(?:-+>|╭─\[|┌─|at|:::|in)\s+(?P<file>{PATH}):(?P<line>\d+)")
+LEVEL = re.compile(
+    r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b", re.IGNORECASE
+)
+
+TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
+LINT_CODE = re.compile(
+    r"^(?:\[\*\] )?(?:[A-Z]{1,5}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
+)
+COMPILER_CODE = re.compile(
+    r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """`shape` is what the line looks like whoever printed it: types, lint, build, or unknown."""
+
+    line: int
+    text: str
+    file: str = ""
+    shape: str = ""
+    level: str = ""
+
+
+def read_diagnostics(transcript: Transcript, quiet: frozenset[int]) -> Iterator[Diagnostic]:
+    for number, line in enumerate(transcript.lines):
+        if number not in quiet and (found := _read_line(number, line)):
+            yield found
+
+
+def _read_line(number: int, line: str) -> Diagnostic | None:
+    if match := ROW.match(line):
+        return Diagnostic(number, line.strip(), "", "lint", (match["level"] or "error").lower())
+    if match := HEADED.match(line):
+        return Diagnostic(number, line.strip(), "", "build", "error")
+    if match := CODED.match(line):
+        return Diagnostic(number, line.strip(), "", "lint", "error")
+    match = PLACED.match(line)
+    if not match or not match["message"] or not _is_file(match["file"]):
+        return None
+    level = LEVEL.match(match["message"])
+    return Diagnostic(number, line.strip(), match["file"], _shape(match["message"]), level[1].lower() if level else "")
+
+
+def _is_file(name: str) -> bool:
+    base = name.rsplit("/", 1)[-1]
+    return bool(re.search(r"\.[A-Za-z]\w{0,9}$", base)) or base in {
+        "Makefile",
+        "Dockerfile",
+        "Rakefile",
+        "Gemfile",
+        "Jenkinsfile",
+    }
+
+
+def _shape(message: str) -> str:
+    if TYPE_CODE.search(message) and re.match(r"error\b", message):
+        return "types"
+    if LINT_CODE.search(message):
+        return "lint"
+    return "build" if COMPILER_CODE.match(message) else ""

@@ -1,0 +1,27 @@
+"""Evidence: the facts about one failed attempt, as they were found. Nothing in here is interpreted yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Source = Literal["verify", "executor"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How a command ended and what it left behind."""
+
+    output: str = ""
+    exit_code: int | None = None
+    command: str = ""
+    junit: tuple[Path | str, ...] = ()
+    root: Path | None = None
+    timed_out: bool = False
+    signal: int | None = None
+    timeout: float | None = None
+    duration: float = 0.0
+    source: Source = "verify"
+    # Expectations of the Verify field that were not met: "stdout >= 1, got '0'".
+    unmet: tuple[str, ...] = ()

@@ -1,0 +1,57 @@
+"""Files: which of the project's files an output names, as it prints them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.project import FOREIGN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.failure.scene import Scene
+
+MOST = 40
+MOST_TOKENS = 5_000
+TOKEN = re.compile(
+    r"(?<![\w@%])(?:[A-Za-z]:)?[\w@.~/\\+-]{0,300}[\w-]\.[A-Za-z]\w{0,11}\b|\b(?:[\w./-]+/)?(?:Makefile|Dockerfile|Gemfile|Rakefile|Jenkinsfile|Procfile|Justfile|Vagrantfile|BUILD|WORKSPACE)\b"
+)
+UNINTERESTING = re.compile(
+    r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged|^g?make(?:\[\d+\])?: |complete log of this run|^\+{1,3} (?!\S*(?:grep|test|diff|cat))"
+)
+SOURCE = re.compile(
+    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|rs|go|java|kt|kts|scala|rb|php|c|h|cc|cpp|cxx|hpp|cs|fs|swift|m|mm|ex|exs|erl|hs|ml|mli|lua|pl|pm|t|r|R|jl|dart|zig|nim|"
+    r"sh|bash|bats|sql|html|css|scss|less|json|ya?ml|toml|ini|cfg|xml|md|rst|txt|proto|tf|hcl|graphql|gradle|cmake|lock|feature|robot|clj|cljs|groovy|sol|vhd|v|sv)$"
+)
+
+
+def named_files(scene: Scene) -> tuple[str, ...]:
+    """In order of appearance, each once however it is written."""
+    found: dict[str, str] = {}
+    for token in _tokens(scene):
+        name = scene.project.find(token) if scene.project.files else _by_shape(token)
+        if name and name not in found:
+            found[name] = token
+            if len(found) == MOST:
+                break
+    return tuple(found.values())
+
+
+def _tokens(scene: Scene) -> Iterator[str]:
+    left = MOST_TOKENS
+    for number, line in enumerate(scene.transcript.lines):
+        if ("." not in line and "file" not in line) or number in scene.echoes or UNINTERESTING.search(line):
+            continue
+        for match in TOKEN.finditer(line):
+            yield match[0].rstrip(".")
+            left -= 1
+        if left < 0:
+            return
+
+
+def _by_shape(token: str) -> str | None:
+    """Without a tree to look into, a name with the ending of a source file, that is no address and nobody else's."""
+    if FOREIGN.search(token) or not SOURCE.search(token) or token.startswith(("//", "www.")):
+        return None
+    return token.removeprefix("./").removeprefix("/project/")

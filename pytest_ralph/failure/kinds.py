@@ -1,0 +1,138 @@
+"""The table of kinds: a KindRow a kind, read from kinds.yaml and from what a project adds to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.failure.failure import CATEGORIES, TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ACTIONS = ("rollback", "retry", "retry_once", "continue", "escalate")
+OWN_TABLE = Path(__file__).with_name("kinds.yaml")
+
+
+class KindsError(Exception):
+    """A row that cannot be used; says where."""
+
+    def __init__(self, path: Path, line: int, message: str) -> None:
+        super().__init__(f"{path}:{line}: {message}")
+        self.path, self.line, self.message = path, line, message
+
+
+@dataclass(frozen=True, slots=True)
+class KindRow:
+    name: str
+    type: str = "UNKNOWN"
+    category: str | None = None
+    retryable: bool = True
+    action: str = "retry_once"
+    capture: tuple[str, ...] = ()
+    guidance: str = ""
+    advice: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
+    indicators: tuple[str, ...] = ()
+    summary: str = "error"
+
+
+COLUMNS = frozenset(field.name for field in dataclasses.fields(KindRow)) - {"name"}
+LISTS = frozenset({"capture", "advice", "symptoms", "indicators"})
+ALLOWED: Mapping[str, tuple[object, ...]] = {
+    "type": TYPES,
+    "category": (*CATEGORIES, None),
+    "retryable": (True, False),
+    "action": ACTIONS,
+}
+
+
+class Kinds:
+    """All rows by name. A kind nobody described behaves as `unknown`."""
+
+    def __init__(self, rows: Mapping[str, KindRow]) -> None:
+        self._rows = dict(rows)
+
+    @classmethod
+    def load(cls, extra: Path | None = None) -> Kinds:
+        return cls(_own_rows()) if extra is None else cls(_extended(_own_rows(), extra))
+
+    def __getitem__(self, name: str) -> KindRow:
+        return self._rows.get(name) or dataclasses.replace(self._rows["unknown"], name=name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[KindRow]:
+        return iter(self._rows.values())
+
+
+@lru_cache(maxsize=1)
+def _own_rows() -> Mapping[str, KindRow]:
+    from ruamel.yaml import YAML
+
+    table = YAML(typ="safe").load(OWN_TABLE.read_text(encoding="utf-8"))
+    return {name: KindRow(name, **_as_columns(row)) for name, row in table.items()}
+
+
+def _extended(rows: Mapping[str, KindRow], path: Path) -> Mapping[str, KindRow]:
+    """A project's rows on top of ours: known kinds are changed column by column, new ones start from `unknown`."""
+    result = dict(rows)
+    for name, row in _read_table(path).items():
+        line = row.lc.line if hasattr(row, "lc") else 0
+        if not isinstance(name, str) or not hasattr(row, "items"):
+            raise KindsError(path, line + 1, f"{name}: a kind is a name with a mapping of columns")
+        _check_row(path, name, row)
+        base = result.get(name, dataclasses.replace(rows["unknown"], name=name))
+        result[name] = dataclasses.replace(base, **_as_columns(row))
+    return result
+
+
+def _read_table(path: Path) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        table = YAML(typ="rt", pure=True).load(path.read_text(encoding="utf-8"))
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise KindsError(path, mark.line + 1 if mark else 1, error.problem or "not YAML") from error
+    except (OSError, UnicodeError, YAMLError) as error:
+        raise KindsError(path, 1, str(error).splitlines()[0]) from error
+    if table is not None and not hasattr(table, "items"):
+        raise KindsError(path, 1, "the table must be a mapping from kind to columns")
+    return table or {}
+
+
+def _check_row(path: Path, name: str, row: Any) -> None:
+    for column, value in row.items():
+        problem = _problem(column, value)
+        if problem:
+            raise KindsError(path, row.lc.key(column)[0] + 1, f"{name}: {problem}")
+
+
+def _problem(column: str, value: object) -> str | None:
+    if column not in COLUMNS:
+        return f"unknown column {column!r} (known: {', '.join(sorted(COLUMNS))})"
+    if column in ALLOWED:
+        allowed = ALLOWED[column]
+        if not any(value == known and type(value) is type(known) for known in allowed):
+            return f"{column} must be one of {', '.join(map(_as_yaml, allowed))}, not {_as_yaml(value)}"
+        return None
+    if column in LISTS:
+        listed = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return None if listed else f"{column} must be a list of texts"
+    return None if isinstance(value, str) else f"{column} must be a text"
+
+
+def _as_yaml(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _as_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(map(str, value)) if key in LISTS else value for key, value in row.items()}

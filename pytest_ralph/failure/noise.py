@@ -1,0 +1,58 @@
+"""Noise: lines of an output that are no statement about the failure, whatever words they contain."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.failure.transcript import Transcript
+
+NOISE = re.compile(
+    r"""
+    ^\s*(?:\d+\s*)?[|│┃]                                   # source shown below a diagnostic
+    | ^\s*(?:>\s*)?\d+\s*[|│┃]
+    | ^\s*[\^~]+\s*$
+    | ^\s*(?:-+>|╭|╰|┌|└|→|❯)\s
+    | ^\s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*\(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
+    | ^\s*\.{3}\s\d+\s(?:more|common)
+    | ^\+{1,3}\s\w                                          # a shell's trace
+    | ^\s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
+    | ^\s*=\s(?:help|note)
+    | ^\S+:\d+(?::\d+)?:\s(?:note|info|remark):
+    | ^\[?(?:info|debug|trace)\]?:?\s
+    | ^\S*\d\d:\d\d:\d\d\S*\s+\[?(?:info|debug|trace)
+    | \b(?:0|no)\s(?:errors?|failures?|failed|problems?|issues?|vulnerabilit)
+    | ^\s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
+    | \bPASSED\s*(?:\[|$)
+    | ^\[notice\]
+    | \(ignored\)$
+    | ^\s*\#\s(?:include|define|import)\b
+    | ^(?:npm|yarn|pnpm)\s(?:warn|notice|error\sA\scomplete\slog|error\serrno|error\ssyscall|error\spath|ERR!\s(?:errno|syscall|path))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
+EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception|Warning|Exit|Interrupt)\b")
+
+
+def quiet_lines(transcript: Transcript) -> frozenset[int]:
+    """Numbers of the lines that are noise: code shown by a tool, traces, hints, and what was ignored or passed."""
+    ignored = max((n for n, line in enumerate(transcript.lines) if line.endswith("(ignored)")), default=-1)
+    return frozenset(range(ignored + 1)) | frozenset(_noise(transcript))
+
+
+def _noise(transcript: Transcript) -> Iterator[int]:
+    after_frame = False
+    for number, line in enumerate(transcript.lines):
+        if FRAME.match(line):
+            after_frame = True
+            yield number
+        elif after_frame and line.startswith("    "):
+            yield number
+        else:
+            after_frame = False
+            if NOISE.search(line):
+                yield number

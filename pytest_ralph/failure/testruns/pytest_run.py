@@ -1,0 +1,86 @@
+"""Failing tests of a pytest run: its summary gives the names, its E lines give the errors."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.testruns.failing import Failing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ralph.failure.transcript import Transcript
+
+SUMMARY = re.compile(r"^(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^]]*\])?) ((?:[^\s:]|:(?!:))+(?:::.+?)?)(?: - (.*))?$")
+TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) )?(.+?) _{2,}$")
+SECTION = re.compile(r"^(?:=+|-+|_+) .*(?:=+|-+|_+)$|^_ _ _")
+ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
+CHAINED = re.compile(r"The above exception was the direct cause|During handling of the above exception")
+LOCATION = re.compile(r"^\S+:\d+: (\w*(?:Error|Exception|Failed|Warning|Exit)\w*|\w+)$")
+
+
+def read(transcript: Transcript) -> Iterator[Failing]:
+    errors = dict(_errors(transcript.lines))
+    for number, line in enumerate(transcript.lines):
+        if match := SUMMARY.match(line):
+            name, shown = match[1].strip(), (match[2] or "").strip()
+            if _is_pytest_name(name):
+                at, error = errors.get(_tail(name), (number, line.strip() if shown else ""))
+                yield Failing(name, error or line.strip(), at, "::" in name)
+
+
+def internal_error(transcript: Transcript) -> Failing | None:
+    """The exception of an INTERNALERROR, which pytest prints instead of a summary."""
+    lines = [(n, line) for n, line in enumerate(transcript.lines) if line.startswith("INTERNALERROR> ")]
+    for number, line in reversed(lines):
+        if re.match(r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*", line):
+            return Failing("", line, number, named=False)
+    return None
+
+
+def _is_pytest_name(name: str) -> bool:
+    return "::" in name or bool(re.match(r"^[\w./\\-]+(?:\.\w+)?$", name))
+
+
+def _tail(name: str) -> str:
+    """`tests/test_a.py::TestX::test_y` is titled `TestX.test_y`, a file by its path."""
+    return ".".join(name.split("::")[1:]) if "::" in name else name
+
+
+def _errors(lines: Sequence[str]) -> Iterator[tuple[str, tuple[int, str]]]:
+    """For each titled block its error: the least indented E line, of the last exception in a chain."""
+    title, block = "", list[tuple[int, str]]()
+    for number, line in enumerate([*lines, "= end ="]):
+        if match := TITLE.match(line):
+            yield from _of_block(title, block)
+            title, block = match[1], []
+        elif title and re.match(r"^=+ .* ?=+$|^-{5,} Captured", line):
+            yield from _of_block(title, block)
+            title, block = "", []
+        elif title:
+            block.append((number, line))
+
+
+def _of_block(title: str, block: Sequence[tuple[int, str]]) -> Iterator[tuple[str, tuple[int, str]]]:
+    if not title:
+        return
+    chained = [i for i, (_, line) in enumerate(block) if CHAINED.search(line)]
+    last = block[chained[-1] :] if chained else block
+    marked = [(number, match[2], len(match[1])) for number, line in last if (match := ERROR_LINE.match(line))]
+    if marked:
+        least = min(indent for _, text, indent in marked if text.strip()) if any(t.strip() for _, t, _ in marked) else 0
+        yield title, next((number, text.strip()) for number, text, indent in marked if indent == least and text.strip())
+        return
+    plain = [(number, line.strip()) for number, line in last if line.strip() and not _is_frame(line)]
+    if plain:
+        yield title, plain[0]
+
+
+def _is_frame(line: str) -> bool:
+    return bool(
+        re.match(
+            r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:|^Traceback:",
+            line,
+        )
+    )

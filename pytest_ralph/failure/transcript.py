@@ -1,0 +1,115 @@
+"""Transcript: a command's output as clean lines, bounded whatever its size, with an index of its words."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+HEAD = 48_000
+TAIL = 80_000
+MIDDLE = 24_000
+LINE = 1_200
+HITS = 40
+
+ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,2000}\x1b\\|[ -/]*[0-~])"
+)
+# Control characters, zero-width and bidirectional marks, lone surrogates: nothing a person would quote.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+SURROGATES = re.compile(r"[\ud800-\udfff]+")
+WORD = re.compile(r"\w+")
+# What a line in the middle of a very long output must contain to be kept.
+ALARMS = (
+    "rror", "RROR", "FAIL", "fail", "atal", "panic", "xception", "not ok", "ot found", "annot ", "efused", "enied",
+    "No such", "xpected", "✕", "✖", "✗", "×", "limit", "raceback",
+)  # fmt: skip
+
+
+class Transcript:
+    """The lines of an output. `index[word]` gives the numbers of the lines that contain a (lower-case) word."""
+
+    def __init__(self, output: str) -> None:
+        self.lines: Sequence[str] = tuple(_clean_lines(_digest(output)))
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, number: int) -> str:
+        return self.lines[number]
+
+    @cached_property
+    def index(self) -> Mapping[str, Sequence[int]]:
+        index: defaultdict[str, list[int]] = defaultdict(list)
+        for number, line in enumerate(self.lines):
+            for word in set(WORD.findall(line.lower())):
+                index[word].append(number)
+        return index
+
+    def lines_with(self, *words: str) -> Iterator[int]:
+        """Numbers of lines that contain one of the words, in order."""
+        yield from sorted({number for word in words for number in self.index.get(word, ())})
+
+    def has(self, *words: str) -> bool:
+        return any(word in self.index for word in words)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @cached_property
+    def empty(self) -> bool:
+        return not any(line.strip() for line in self.lines)
+
+
+def clean(text: str) -> str:
+    """Text as a terminal would leave it: no escape codes, no overwritten progress bars, no control characters."""
+    return "\n".join(_clean_lines(text))
+
+
+def _digest(text: str) -> str:
+    """Head and tail whole, and of the middle the first lines that sound an alarm. Linear in the length of the text."""
+    if len(text) <= HEAD + MIDDLE + TAIL:
+        return text
+    end = len(text) - TAIL
+    spans = sorted(span for alarm in ALARMS for span in _alarmed(text, alarm, HEAD, end))
+    kept, size, covered = [text[:HEAD]], 0, HEAD
+    for start, stop in spans:
+        start = max(start, covered)
+        if start < stop and size < MIDDLE:
+            kept.append(text[start:stop])
+            size, covered = size + stop - start, stop
+    return "\n".join([*kept, text[end:]])
+
+
+def _alarmed(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The first lines between start and end that contain the alarm, each with a little of what follows."""
+    for _ in range(HITS):
+        found = text.find(alarm, start, end)
+        if found < 0:
+            return
+        first = max(text.rfind("\n", max(0, found - LINE), found) + 1, found - LINE)
+        start = min(found + LINE // 2, end)
+        yield first, start
+
+
+def _clean_lines(text: str) -> Iterator[str]:
+    if "\x1b" in text:
+        text = ESCAPES.sub("", text)
+    text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+    for line in text.split("\n"):
+        yield _clean_line(line)
+
+
+def _clean_line(line: str) -> str:
+    if len(line) > LINE:
+        line = line[: LINE - 200] + " … " + line[-200:]
+    if "\r" in line:
+        line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
+    if not line.isprintable():
+        line = UNPRINTABLE.sub("", line)
+    return line.rstrip()
