@@ -9,14 +9,11 @@ import pytest
 
 from pytest_ralph.discovery import SPEC_NAME
 from pytest_ralph.items import SpecFile, TaskItem
-from pytest_ralph.report.halt import refusal_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from pytest_ralph.session import Run
-    from pytest_ralph.spec.order import Plan
 
 
 class Collecting:
@@ -47,16 +44,7 @@ class Collecting:
         if session.config.option.collectonly:
             return
         tasks = [item for item in session.items if isinstance(item, TaskItem)]
-        self.run.take({id(item.parent.spec): item.parent.spec for item in tasks}.values())
-        for work in self.run.works.values():
-            refuse(work.workspace.plan, writes=work.recovery or work.desk.options.execute, note=self.run.note)
+        if not self.run.handed:
+            self.run.hold({item.path: item.parent.spec for item in tasks}.values())
         for item in tasks:
             self.run.groups.select(item.path, item.task)
-
-
-def refuse(plan: Plan, *, writes: bool, note: Callable[[str], None]) -> None:
-    """A plan that contradicts itself cannot be carried out; tasks that share a file can still be verified."""
-    for problem in plan.problems:
-        if writes or problem.kind != "file_conflict":
-            raise pytest.UsageError("\n".join(refusal_lines(problem)))
-        note(problem.message)

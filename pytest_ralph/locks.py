@@ -18,6 +18,11 @@ class SpecHeld(Exception):  # noqa: N818 - a state of affairs, told in one line
     """Another run is at work on the spec."""
 
 
+def spec_key(path: Path) -> str:
+    """A file name for what is kept about a spec, the same whichever way it is reached."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+
+
 class SpecLocks:
     """Locks of one run, let go at its end or with the death of its process, whichever comes first."""
 
@@ -29,7 +34,7 @@ class SpecLocks:
         if path in self._held:
             return
         self._directory.mkdir(parents=True, exist_ok=True)
-        base = self._directory / hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+        base = self._directory / spec_key(path)
         lock = FileLock(f"{base}.lock", timeout=0, thread_local=False)
         holder = base.with_suffix(".json")
         try:

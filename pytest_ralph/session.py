@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
 import time
 from contextlib import contextmanager
@@ -15,15 +16,18 @@ import pytest
 from pytest_ralph.failure.kinds import Kinds, KindsError
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.groups import Groups
-from pytest_ralph.locks import SpecHeld, SpecLocks
+from pytest_ralph.locks import SpecHeld, SpecLocks, spec_key
 from pytest_ralph.plugin import INI_ONLY, OPTIONS, add_hookspecs
-from pytest_ralph.recovery.desk import Budget, Desk
+from pytest_ralph.recovery.budget import Budget
+from pytest_ralph.recovery.desk import Desk
+from pytest_ralph.recovery.ledger import Ledger
 from pytest_ralph.recovery.work import SpecWork
 from pytest_ralph.recovery.workspace import Workspace
+from pytest_ralph.report.halt import refusal_lines
 from pytest_ralph.settings import SettingError, Settings, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
-from pytest_ralph.spec.state import STATE_NAME, StateError, set_aside
+from pytest_ralph.spec.state import STATE_NAME, State, StateError, set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,7 +88,7 @@ class Run:
         self._plans: dict[Path, Plan] = {}
         self._environ = dict(os.environ)
         self.settings = self._settings()
-        self.budget = Budget(self.settings.budget)
+        self.budget = Budget(self.settings.budget, self._shared / "budget" if self.handed else None)
         self.groups = Groups(lambda work: work.desk.options.jobs, self._stops_early)
         self._check()
 
@@ -185,16 +189,16 @@ class Run:
 
     @cached_property
     def snapshots(self) -> dict[str, str]:
-        """Every spec as it is now, for workers; taken, and locked, once by the controller."""
+        """Every spec as it is now, for workers; looked at and locked once, by the controller."""
         from pytest_ralph.discovery import find_specs
 
-        found = {path: self._source(path) for path in find_specs(self.config)}
-        self._lock(path for path, source in found.items() if source is not None)
-        return {str(path): source for path, source in found.items() if source is not None}
+        specs = [spec for path in find_specs(self.config) if (spec := self._readable(path))]
+        self.hold(specs)
+        return {str(spec.path): spec.source for spec in specs}
 
-    def _source(self, path: Path) -> str | None:
+    def _readable(self, path: Path) -> Spec | None:
         try:
-            return self.load(path).source
+            return self.load(path)
         except SpecError:
             # The worker that collects it says what is wrong.
             return None
@@ -216,22 +220,34 @@ class Run:
             self._plans[spec.path] = plan(spec.tasks)
         return self._plans[spec.path]
 
-    def take(self, specs: Iterable[Spec]) -> None:
-        """Take hold of the specs and get ready to work on them: what is wrong with one is said before anything runs."""
-        specs = list(specs)
-        if not self.handed:
-            self._lock(spec.path for spec in specs)
+    def hold(self, specs: Iterable[Spec]) -> None:
+        """Before anything runs: lock the specs, and refuse one that cannot be worked on."""
         for spec in specs:
-            self.work(spec)
+            self._lock(spec.path)
+            settings = self._settings(dict(spec.settings), self.relative(spec.path))
+            try:
+                state = State.load(spec.directory / STATE_NAME)
+            except StateError as error:
+                if not settings.fresh:
+                    raise pytest.UsageError(str(error)) from None
+                state = State(error.path)
+            writes = settings.execute or settings.recovery or (settings.recovery is None and state.recovery_mode)
+            self._refuse(self.plan(spec), writes=bool(writes))
 
-    def _lock(self, paths: Iterable[Path]) -> None:
+    def _lock(self, path: Path) -> None:
         try:
-            for path in paths:
-                self.locks.take(path, self.relative(path))
+            self.locks.take(path, self.relative(path))
         except SpecHeld as error:
             raise pytest.UsageError(str(error)) from None
         except OSError as error:
             self.note(f"no lock could be taken, so another run would not be noticed: {error}")
+
+    def _refuse(self, plan: Plan, *, writes: bool) -> None:
+        """A plan that contradicts itself cannot be carried out; tasks that share a file can still be verified."""
+        for problem in plan.problems:
+            if writes or problem.kind != "file_conflict":
+                raise pytest.UsageError("\n".join(refusal_lines(problem)))
+            self.note(problem.message)
 
     def work(self, spec: Spec) -> SpecWork:
         if spec.path not in self.works:
@@ -240,15 +256,18 @@ class Run:
 
     def _start_work(self, spec: Spec) -> SpecWork:
         settings = self._settings(dict(spec.settings), self.relative(spec.path))
-        try:
-            workspace = self._workspace(spec, fresh=settings.fresh)
-        except StateError as error:
-            raise pytest.UsageError(str(error)) from None
+        workspace = self._workspace(spec, fresh=settings.fresh)
         recovery = settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
-        if recovery:
+        ledger = Ledger(self._shared / spec_key(spec.path)) if self.handed else None
+        if recovery and (ledger is None or ledger.is_new):
             for line in workspace.start(self.relative(spec.directory)):
                 self.note(f"{spec.name}: {line}")
-        return SpecWork(self._desk(settings), workspace, recovery=recovery)
+        return SpecWork(self._desk(settings), workspace, recovery=recovery, ledger=ledger)
+
+    @property
+    def _shared(self) -> Path:
+        """What the workers of this run tell each other."""
+        return self.directory / "runs" / self.id
 
     def _workspace(self, spec: Spec, *, fresh: bool) -> Workspace:
         if fresh and (moved := set_aside(spec.directory / STATE_NAME)):
@@ -307,6 +326,8 @@ class Run:
 
     def close(self) -> None:
         self.groups.close()
+        if not self.handed:
+            shutil.rmtree(self._shared, ignore_errors=True)
         for name in ("runner", "history", "git"):
             if self.__dict__.get(name) is not None:
                 self.__dict__[name].close()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.executors.base import Executor
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.history.record import AttemptRecord
+    from pytest_ralph.recovery.budget import Budget
     from pytest_ralph.recovery.decide import Decision
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.running.command import Ended, Runner
@@ -53,26 +54,6 @@ class Options(Protocol):
     def commit(self) -> str: ...
     @property
     def jobs(self) -> int: ...
-
-
-class Budget:
-    """Executor runs left in this pytest run, all specs together."""
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self._used = 0
-        self._lock = threading.Lock()
-
-    @property
-    def left(self) -> int:
-        return max(0, self.total - self._used)
-
-    def take(self) -> bool:
-        with self._lock:
-            if self._used >= self.total:
-                return False
-            self._used += 1
-            return True
 
 
 class Ask(Protocol):

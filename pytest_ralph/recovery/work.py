@@ -14,6 +14,7 @@ from pytest_ralph.spec.order import is_red
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.recovery.desk import Desk
+    from pytest_ralph.recovery.ledger import Ledger
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.spec.task import Task
 
@@ -30,15 +31,20 @@ class Begun:
 class SpecWork:
     """One spec in one run. `begin` and `finish` are apart so that siblings can complete before a retry."""
 
-    def __init__(self, desk: Desk, workspace: Workspace, *, recovery: bool) -> None:
+    def __init__(self, desk: Desk, workspace: Workspace, *, recovery: bool, ledger: Ledger | None = None) -> None:
         self.desk, self.workspace, self.recovery = desk, workspace, recovery
         self.commits = Commits(desk, workspace)
+        self.ledger = ledger
+        if ledger:
+            workspace.failed.update(dict.fromkeys(ledger.failed(), "failed before this worker took over"))
 
     def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))
 
     def begin(self, task: Task) -> Begun:
         """Skip it, or do it if the executor is to, and verify it once."""
+        if self.ledger:
+            self.ledger.begun(task.name)
         loop = Loop(self.desk, self.workspace, task, self._journal(task), recovery=self.recovery)
         skip = self.skip(task)
         if skip:
@@ -53,8 +59,12 @@ class SpecWork:
         return Begun(loop, failure=failure)
 
     def finish(self, begun: Begun) -> TaskResult:
-        if begun.result is not None:
-            return begun.result
+        result = begun.result or self._after(begun)
+        if self.ledger:
+            self.ledger.ended(begun.loop.task.name, result.story.outcome)
+        return result
+
+    def _after(self, begun: Begun) -> TaskResult:
         assert begun.failure is not None
         result = begun.loop.recover(begun.failure) if self.recovery else self._failed(begun.loop, begun.failure)
         return self._commit(begun.loop, result)

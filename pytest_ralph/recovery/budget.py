@@ -1,0 +1,52 @@
+"""The Budget: executor runs left in one pytest run, all specs and all workers together."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Budget:
+    """Counts in memory; with a `file` in that file, one byte a run, for all processes that share it."""
+
+    def __init__(self, total: int, file: Path | None = None) -> None:
+        self.total = total
+        self._file = file
+        self._used = 0
+        self._lock = threading.Lock()
+
+    @property
+    def left(self) -> int:
+        return max(0, self.total - self._count())
+
+    def take(self) -> bool:
+        """One more run, if there is one left."""
+        with self._lock, self._alone():
+            if self._count() >= self.total:
+                return False
+            self._add()
+            return True
+
+    def _alone(self) -> contextlib.AbstractContextManager[object]:
+        if self._file is None:
+            return contextlib.nullcontext()
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(f"{self._file}.lock")
+
+    def _count(self) -> int:
+        if self._file is None:
+            return self._used
+        return self._file.stat().st_size if self._file.exists() else 0
+
+    def _add(self) -> None:
+        if self._file is None:
+            self._used += 1
+        else:
+            with self._file.open("ab") as file:
+                file.write(b".")
