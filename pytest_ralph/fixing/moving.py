@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
 SPEC_FILES = frozenset({"tasks.md", ".progress.md", ".ralph-state.json"})
+# What people write beside a tasks.md; a broken build is never a reason to take it away.
+_SPEC_DOCUMENTS = ("requirements.md", "design.md", "research.md", "spec.md", "plan.md", "proposal.md")
 _ABSENT = "000000"
 
 
@@ -56,7 +58,8 @@ class Kept:
 
     @classmethod
     def of(cls, root: Path, keep: Collection[Path]) -> Kept:
-        return cls(SPEC_FILES, (".ralph", *_below(root, keep)))
+        beside = [path.parent / name for path in keep if path.name == "tasks.md" for name in _SPEC_DOCUMENTS]
+        return cls(SPEC_FILES, (".ralph", *_below(root, [*keep, *beside])))
 
     @staticmethod
     def paths(root: Path, chosen: Iterable[Path]) -> Callable[[str], bool]:

@@ -108,7 +108,7 @@ def test_rollback_goes_back_to_the_good_commit_and_leaves_spec_files_and_ignored
     repository: Repository, git: Git
 ) -> None:
     good = broken_project(repository)
-    result = git.rollback(good, [repository.root / "specs/foo"], git.next_ref("foo", "1.3"))
+    result = git.rollback(good, [repository.root / "specs/foo/tasks.md"], git.next_ref("foo", "1.3"))
     texts = {name: text.partition(" ")[2] for name, text in repository.state().items()}
     assert texts == {
         ".gitignore": "*.secret\nbuild/\n.ralph/\n",

@@ -1,0 +1,139 @@
+"""Hazards of a check are seen in the command as written, and harmless commands are left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ralph.spec.hazards import hazards
+from pytest_ralph.spec.task import Check, Expect
+
+
+def codes(command: str, *expect: Expect, **options: bool) -> set[str]:
+    return {hazard.code for hazard in hazards(Check(command, expect), **options)}
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("npm test || true", "always-true"),
+        ("npm test || :", "always-true"),
+        ("npm test || echo failed", "always-true"),
+        ("npm test && echo PASS || echo FAIL", "always-true"),
+        ("pytest -q; echo done", "always-true"),
+        ("if test -f a; then echo yes; else echo no; fi", "always-true"),
+        ("pytest\necho $?", "always-true"),
+        ("echo ok", "always-true"),
+        ("true", "always-true"),
+        ("exit 0", "always-true"),
+        ("npm test 2>&1 | tail -20", "pipe-hides-status"),
+        ("pytest -q | tee out.log", "pipe-hides-status"),
+        ("cd a && (make test) | head", "pipe-hides-status"),
+        ('grep -c x f | awk \'{print ($1 > 1) ? "PASS" : "FAIL"}\'', "pipe-hides-status"),
+        ("python -c \"import m; print('OK' if m.x else 'FAIL')\"", "prints-verdict"),
+        ("ls /Users/someone/project/src", "machine-path"),
+        ("test -f '/home/someone/x'", "machine-path"),
+        ("type C:\\Users\\me\\x", "machine-path"),
+        ("cd /srv/app && make", "absolute-cd"),
+        ("cd ~/work && make", "absolute-cd"),
+        ("npx vitest --watch", "never-ends"),
+        ("tsc -w", "never-ends"),
+        ("npm run dev", "never-ends"),
+        ("tail -f app.log", "never-ends"),
+        ("tail -n 5 -f app.log", "never-ends"),
+        ("uvicorn app:app --port 8000", "never-ends"),
+        ("python3 -m http.server 80", "never-ends"),
+        ("docker compose up", "never-ends"),
+        ("watch ls", "never-ends"),
+        ("git push origin main", "remote"),
+        ("test -f a && gh pr create --fill", "remote"),
+        ("npx vercel --prod", "remote"),
+        ("curl -X POST https://api.example.com/x", "remote"),
+        ("terraform apply -auto-approve", "remote"),
+        ("gh pr checks", "network"),
+        ("curl -fsS https://example.com/health", "network"),
+        ("vim a.txt", "interactive"),
+        ("git commit", "interactive"),
+        ("docker exec -it db psql", "interactive"),
+        ("python", "interactive"),
+        ("git rebase -i HEAD~3", "interactive"),
+        ("sleep 60 && curl localhost", "long-sleep"),
+        ("sleep 2m", "long-sleep"),
+        ("npm start &", "background"),
+        ("curl localhost:<port>/health", "placeholder"),
+        ("cat path/to/file", "placeholder"),
+        ("curl {{base_url}}/x", "placeholder"),
+        ("grep -q '--flag' README.md", "grep-option"),
+        ('grep -c "- [ ]" tasks.md', "grep-option"),
+        ("grep -q 'foo|bar' a.md", "grep-alternation"),
+    ],
+)
+def test_a_hazard_is_named(command: str, code: str) -> None:
+    assert code in codes(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest -q",
+        "npm test && echo PASS",
+        "npm run build && npm test",
+        "test -f a || exit 1",
+        "test -f a || { echo missing; exit 1; }",
+        "if ! test -f a; then echo missing; exit 1; fi; echo ok",
+        "set -e\npytest\necho done",
+        "set -euo pipefail; npm test | tail -5",
+        "set -o pipefail && npm test 2>&1 | tee log",
+        "npm test 2>&1 | grep -q passed",
+        "cat f | jq -e .ok",
+        "ls | sort -c",
+        "cat f | awk '{ if ($1 < 3) exit 1 }'",
+        "! grep -q TODO src",
+        "grep -qE 'foo|bar' a.md",
+        "grep -q 'foo\\|bar' a.md",
+        "grep -q 'a || b' a.md",
+        "grep -qe '--flag' a.md",
+        "grep -q -- '--flag' a.md",
+        "grep -q '<name>' a.md",
+        "cd web && npx vitest run",
+        "cd /tmp && ls",
+        "timeout 5 npm run dev",
+        "npm run dev & sleep 2; curl -f localhost:3000",
+        "docker compose up -d",
+        "npx jest --watchAll=false",
+        "npm run lint -w packages/a",
+        "git push --dry-run",
+        "curl -X POST http://localhost:8000/x",
+        "curl -d a=1 http://127.0.0.1/x",
+        "curl -f http://api:8000/health",
+        "git commit -m x --allow-empty",
+        "while read -r f; do test -f $f || exit 1; done < list",
+        "sleep 2 && curl -f localhost",
+        "echo '{}' | jq -e . > /dev/null",
+        "python -c \"assert 1, 'FAIL'; print('PASS')\"",
+        "diff <(sort a) <(sort b)",
+        "ls $HOME/x",
+        "",
+    ],
+)
+def test_a_sound_check_has_no_hazard(command: str) -> None:
+    assert codes(command) == set()
+
+
+def test_a_check_that_reads_the_output_is_not_held_to_the_status() -> None:
+    output, status = Expect("stdout", ">=", 1), Expect("exit", "==", 0)
+    for command in ("grep -c x f || true", "ls | wc -l", "test -f a && echo OK || echo FAIL"):
+        assert codes(command, output) == set()
+        assert codes(command, status) != set()
+    assert codes("make | tail; true", Expect("exit", "nonzero")) == set()
+
+
+def test_what_a_startup_task_starts_may_live_on() -> None:
+    for command in ("npm run dev", "npm start &", "sleep 40"):
+        assert codes(command)
+        assert codes(command, starts_service=True) == set()
+
+
+def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
+    found = hazards(Check("git push a && git push b && echo " + "x" * 500 + "\n true | tail " + "y" * 500))
+    assert [hazard.code for hazard in found].count("remote") == 1
+    assert all("\n" not in hazard.message and len(hazard.message) < 200 for hazard in found)

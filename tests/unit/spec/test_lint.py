@@ -1,0 +1,118 @@
+"""What is wrong with a spec is told with its line, without running anything."""
+
+from __future__ import annotations
+
+import time
+from textwrap import dedent
+
+import pytest
+
+from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.lint import Finding, format_github, format_text, lint
+
+
+def findings(source: str) -> list[tuple[int, str, str]]:
+    return [
+        (found.line, found.code, found.severity)
+        for found in lint(Spec.parse(dedent(source).lstrip("\n"), "specs/foo/tasks.md"))
+    ]
+
+
+def test_a_sound_spec_has_no_findings() -> None:
+    assert (
+        findings("""
+        ---
+        total_tasks: 2
+        ---
+        - [x] 1.1 First
+          - **Files**: src/a.py
+          - **Verify**: `pytest -q`
+        - [ ] 1.2 Second
+          - **Depends on**: 1.1
+          - **Verify**: `ruff check .`
+    """)
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("- [ ] 1.1 A\n  - **Do**: x\n", (1, "no-verify", "warning")),
+        ("- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: Manually look at the page\n", (3, "manual", "warning")),
+        ("- [ ] 1.1 A\n  - **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`\n", (3, "duplicate-id", "error")),
+        ("---\ntotal_tasks: 9\n---\n- [ ] 1.1 A\n  - **Verify**: `make`\n", (2, "wrong-total", "warning")),
+        ("- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: `make || true`\n", (3, "always-true", "error")),
+        ("- [ ] 1.1 A\n  - **Verify**: `make`\n  - **Depends on**: 1.7\n", (1, "unknown-dependency", "error")),
+        ("- [ ] 1.1 A\n  - **Files**: ../x/a.py\n  - **Verify**: `make`\n", (2, "outside-project", "warning")),
+        (
+            "- [ ] 1.1 A\n  - **Files**: src/a.py, /etc/x.conf\n  - **Verify**: `make`\n",
+            (2, "outside-project", "warning"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Verify**:\n    ```bash\n    make\n    npm test | tail\n    ```\n",
+            (4, "pipe-hides-status", "warning"),
+        ),
+        ("no tasks here\n", (1, "no-tasks", "error")),
+        (
+            "- [ ] 1.1 A\n  - **Depends on**: 1.2\n  - **Verify**: `make`\n"
+            "- [ ] 1.2 B\n  - **Depends on**: 1.1\n  - **Verify**: `make`\n",
+            (1, "cycle", "error"),
+        ),
+        (
+            "- [ ] 1.1 [P] A\n  - **Files**: a.py\n  - **Verify**: `make`\n"
+            "- [ ] 1.2 [P] B\n  - **Files**: ./a.py\n  - **Verify**: `make`\n",
+            (1, "shared-file", "error"),
+        ),
+    ],
+)
+def test_each_defect_is_found_at_its_line(source: str, expected: tuple[int, str, str]) -> None:
+    assert findings(source) == [expected]
+
+
+def test_a_path_that_stays_inside_is_no_finding() -> None:
+    assert findings("- [ ] 1.1 A\n  - **Files**: src/../a.py, ..b/c.py\n  - **Verify**: `make`\n") == []
+
+
+def test_the_verify_of_a_fix_is_judged_once_at_its_original() -> None:
+    assert findings("""
+        - [ ] 1.1 A
+          - **Verify**: `make || true`
+        - [ ] 1.1.1 [FIX 1.1] Fix: x
+          - **Verify**: `make || true`
+    """) == [(2, "always-true", "error")]
+
+
+def test_findings_come_by_line_whatever_found_them() -> None:
+    found = findings("""
+        - [ ] 1.1 A
+          - **Verify**: `git push`
+        - [ ] 1.2 B
+        - [ ] 1.3 C
+          - **Depends on**: 9.9
+          - **Verify**: `sleep 100`
+    """)
+    assert [(line, code) for line, code, _ in found] == [
+        (2, "remote"), (3, "no-verify"), (4, "unknown-dependency"), (6, "long-sleep")
+    ]  # fmt: skip
+
+
+def test_text_names_file_line_severity_and_code() -> None:
+    finding = Finding(12, "no-verify", "1.3: no Verify field", "warning")
+    assert (
+        format_text(finding, "specs/foo/tasks.md") == "specs/foo/tasks.md:12: warning: 1.3: no Verify field [no-verify]"
+    )
+
+
+def test_github_annotations_cannot_be_broken_out_of() -> None:
+    finding = Finding(3, "manual", "100% a, b: c\n::error::d\x1b[31m\r\u2028", "error")
+    assert format_github(finding, "a,b:c%\n.md") == (
+        "::error file=a%2Cb%3Ac%25%0A.md,line=3,title=ralph%3A manual::100%25 a, b: c ::error::d [31m "
+    )
+
+
+def test_a_long_spec_is_judged_in_linear_time() -> None:
+    spec = Spec.parse("".join(f"- [ ] {n}.1 Task\n  - **Verify**: `make t{n} | tail`\n" for n in range(1, 2001)))
+    started = time.perf_counter()
+    assert len(lint(spec)) == 2000
+    assert time.perf_counter() - started < 2
