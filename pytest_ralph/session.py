@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.executors.base import Executor
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.history.store import History
+    from pytest_ralph.history.wisdom import Wisdom
     from pytest_ralph.interactive import Interactive
     from pytest_ralph.items import TaskItem
     from pytest_ralph.recovery.journal import TaskResult
@@ -154,6 +155,12 @@ class Run:
         from pytest_ralph.history.store import History
 
         return History.open(self.directory / "history.db", warn=self.note, mask=self.masker.mask)
+
+    @cached_property
+    def wisdom(self) -> Wisdom:
+        from pytest_ralph.history.wisdom import Wisdom
+
+        return Wisdom(lambda: self.history, self.note)
 
     @cached_property
     def executor(self) -> Executor | None:
@@ -286,6 +293,7 @@ class Run:
             prompts=self.prompts,
             git=self.git,
             record=self.history.record,
+            wisdom=self.wisdom,
             run_id=self.id,
             mask=self.masker.mask,
             junit_globs=tuple(self.ini("ralph_junit")),

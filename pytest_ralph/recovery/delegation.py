@@ -40,13 +40,16 @@ class Delegation:
         """One run. Whatever it says of itself, only the original's Verify decides."""
         past = replace(past, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, past)
+        chance = self.desk.wisdom.chance(failure.kind, self.desk.executor_name) if failure else None
+        if chance:
+            self.journal.say(f"{task.id}: chance that this fix helps: {chance}")
         started, clock = time.time(), time.monotonic()
         outcome = self._ask_plugins(task, prompt, timeout) or self._run(task, failure, prompt, decision, timeout)
         outcome = replace(outcome, failure=self._of_task(task, outcome))
         self._session = outcome.session_id
         self.journal.carried_out(
             task, failure, outcome, approach_of(outcome), started=started, duration=time.monotonic() - clock,
-            executor=self.desk.executor_name,
+            executor=self.desk.executor_name, prediction=chance.probability if chance else None,
         )  # fmt: skip
         return outcome
 
@@ -69,7 +72,7 @@ class Delegation:
             reason=past.reason,
             tried=past.tried,
             learnings=past.learnings,
-            hints=self.desk.hints(spec.name, task, failure) if failure else (),
+            hints=self.desk.wisdom.hints(failure) if failure else (),
             facts=look_around(self.desk.root) if past.action == "enrich" else None,
             attempt=max(1, len(past.fixes)),
             attempts=past.max_fixes,

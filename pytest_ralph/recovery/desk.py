@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.executors.base import Executor
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.history.record import AttemptRecord
+    from pytest_ralph.history.wisdom import Wisdom
     from pytest_ralph.recovery.budget import Budget
     from pytest_ralph.recovery.decide import Decision
     from pytest_ralph.recovery.workspace import Workspace
@@ -81,10 +82,10 @@ class Desk:
     prompts: Prompts
     git: Git | None
     record: Callable[[AttemptRecord], None]
+    wisdom: Wisdom
     run_id: str
     mask: Callable[[str], str] = str
     junit_globs: tuple[str, ...] = ()
-    hints: Callable[[str, Task, Failure], tuple[str, ...]] = lambda *_: ()
     live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
     ask: Ask | None = None
     edit: Callable[[str], str] | None = None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.executors.base import Outcome
+    from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.running.checks import Verified
     from pytest_ralph.spec.task import Task
 
@@ -104,21 +105,24 @@ class Journal:
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
         self._fixes.setdefault(fix.id, FixStory(fix.id, for_id, fix.title, executor, "open"))
 
-    def repaired(self, fix: Task, answered: Failure, name: str, command: str, note: str, *, made: bool) -> None:
+    def repaired(
+        self, fix: Task, answered: Failure, repair: Repair, note: str, *, made: bool, prediction: float | None
+    ) -> None:
         """A built-in repair was made, or could not be."""
-        self.say(f"{fix.id}: repair {name}: {note}")
-        executor = f"repair:{name}"
+        self.say(f"{fix.id}: repair {repair.name}: {note}")
+        executor, name, command = f"repair:{repair.name}", repair.name, repair.command
         told = AttemptStory(
             number=len(self._attempts) + 1, what="repair", command=command, started=time.time(), fix_id=fix.id,
             executor=executor, outcome="passed" if made else "failed", error="" if made else note,
         )  # fmt: skip
         self._attempts.append(told)
         self._fix_ended(fix.id, "completed" if made else "failed", executor)
-        self._remember("repair", 0.0, answered, "passed" if made else "failed", fix=name, executor=executor)
+        ended = "passed" if made else "failed"
+        self._remember("repair", 0.0, answered, ended, fix=name, executor=executor, prediction=prediction)
 
     def carried_out(
         self, task: Task, answered: Failure | None, outcome: Outcome, approach: str, *,
-        started: float, duration: float, executor: str,
+        started: float, duration: float, executor: str, prediction: float | None = None,
     ) -> None:  # fmt: skip
         """An executor ended its run, well or with a failure of its own."""
         what = "execute" if task is self.task else "fix"
@@ -138,7 +142,9 @@ class Journal:
         about = failure if what == "execute" else answered
         ended = "passed" if failure is None else "failed"
         extra = {"fix": fix_id, "executor": executor, "approach": approach, "session": outcome.session_id}
-        self._remember(what, duration, about, ended, **extra)
+        if failure is not None and what == "fix":
+            self._remember("execute", duration, failure, ended, **extra)
+        self._remember(what, duration, about, ended, prediction=prediction, **extra)
 
     def did_not_help(self, failure: Failure) -> None:
         """The last fix claimed success, and the original fails again: what it claimed and what was found differ."""

@@ -76,7 +76,12 @@ class Remedies:
         if target is not self.task or self.desk.options.executor == "none":
             return None
         found = find_repair(failure, self.desk.root, self.desk.options.repair)
-        return None if found is None or found.command in self._repaired else found
+        if found is None or found.command in self._repaired:
+            return None
+        agent = self.desk.executor_name
+        if self.desk.has_agent and self.desk.wisdom.prefers(failure.kind, f"repair:{found.name}", agent):
+            return None
+        return found
 
     # Fixing
 
@@ -122,9 +127,11 @@ class Remedies:
         repair = self._repair_for(target, failure)
         assert repair is not None
         self._repaired.add(repair.command)
+        chance = self.desk.wisdom.chance(failure.kind, f"repair:{repair.name}")
         backup = self.desk.backups / f"{self.workspace.spec.name}-{fix.id}"
         result = repair.apply(self.desk.runner, self.desk.root, backup)
-        self.journal.repaired(fix, failure, repair.name, repair.command, result.note, made=result.made)
+        prediction = chance.probability if chance else None
+        self.journal.repaired(fix, failure, repair, result.note, made=result.made, prediction=prediction)
         if result.made:
             self.workspace.executed(fix)
         return None
