@@ -170,11 +170,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    if not config.getoption("ralph_stats"):
-        return None
-    from pytest_ralph.report.stats import print_statistics
+    if config.getoption("ralph_stats"):
+        from pytest_ralph.report.stats import print_statistics
 
-    return print_statistics(config)
+        return print_statistics(config)
+    if config.getoption("ralph_lint"):
+        from pytest_ralph.linting import lint_specs
+
+        return lint_specs(config)
+    return None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
