@@ -3,8 +3,9 @@
     python scripts/screenshots.py                        the quickstart, into docs/images
     python scripts/screenshots.py --project DIR -- pytest --ralph specs
 
-The project is copied first, so that a run that repairs it leaves the original as it was. The command runs in a
-pseudo-terminal; what it printed is drawn as SVG and photographed, like the report, by a headless Chromium.
+The project is copied first, so that a run that repairs it leaves the original as it was. The command, to which
+`--ralph-report` is added, runs in a pseudo-terminal; what it printed is drawn as SVG and photographed, like the
+report, by a headless Chromium. Paths of this machine are left out of both.
 """
 
 from __future__ import annotations
@@ -239,11 +240,12 @@ def looks(style: Style, color: str) -> str:
     return "".join(f' {name}="{value}"' for name, value in told.items() if value)
 
 
-def capture(command: list[str], directory: Path) -> str:
+def capture(command: list[str], directory: Path, temporary: str = "/tmp") -> str:  # noqa: S108
     """What `command` prints on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     environ = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "PATH": path_with_python()}
+    environ["TMPDIR"] = temporary
     process = subprocess.Popen(
         command, cwd=directory, env=environ, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, close_fds=True
     )
@@ -291,7 +293,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--project", type=Path, default=ROOT / "examples" / "quickstart")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--no-report", action="store_true", help="only the terminal")
-    parser.add_argument("command", nargs="*", default=["pytest", "--ralph-recovery", "specs"])
+    parser.add_argument("command", nargs="*", default=["python", "demo.py", "-v"])
     return parser.parse_args()
 
 
@@ -301,16 +303,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         project = Path(temporary) / options.project.resolve().name
         shutil.copytree(options.project, project)
-        report = project / "report.html"
-        extra = [] if options.no_report else [f"--ralph-report={report.name}"]
+        report = Path(temporary) / "report.html"
+        extra = [] if options.no_report else [f"--ralph-report={report}"]
         screen = Screen()
-        screen.feed(capture([*options.command, *extra], project))
+        screen.feed(impersonal(capture([*options.command, *extra], project, temporary), temporary))
         drawing, width, height = svg(screen, " ".join(options.command))
         (options.out / "terminal.svg").write_text(drawing, "utf-8")
         photograph(options.out / "terminal.svg", options.out / "terminal.png", width, height)
         if report.exists():
+            report.write_text(impersonal(report.read_text("utf-8"), temporary), "utf-8")
             photograph(report, options.out / "report-light.png", 1440, 1000)
             photograph(report, options.out / "report-dark.png", 1440, 1000, dark=True)
+
+
+def impersonal(text: str, temporary: str) -> str:
+    text = re.sub(rf"{re.escape(temporary)}/(?:[\w-]+/quickstart/)?", "", text)
+    return text.replace(sys.executable, "python").replace(str(Path(sys.executable).parent) + os.sep, "")
 
 
 if __name__ == "__main__":

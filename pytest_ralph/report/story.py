@@ -93,7 +93,7 @@ class AttemptStory:
 
 @dataclass(frozen=True)
 class FixStory:
-    """A fix task and the fixes made for it."""
+    """A fix task and the fixes made for it. It ends open, completed, failed or as a verification_mismatch."""
 
     id: str
     for_id: str = ""

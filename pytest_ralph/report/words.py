@@ -25,6 +25,8 @@ def headline(story: RunStory) -> str:
         return count(blocked, "task is blocked", "tasks are blocked")
     if not done:
         return "Nothing to verify"
+    if manual := counts.get("manual", 0):
+        return f"{count(done, 'task passes', 'tasks pass')}, {manual:,} to check by hand"
     if done < len(story.tasks):
         return count(done, "task passes", "tasks pass")
     return "The task passes" if done == 1 else f"All {done:,} tasks pass"

@@ -148,7 +148,16 @@ def attempt(outcome: str, at: float, **facts: Any) -> AttemptStory:
 def tasks() -> tuple[TaskStory, ...]:
     broken = {"kind": "test_failure", "error": "assert None == 12", "command": "pytest -q", "output": "E  boom\n"}
     timeout = {"kind": "timeout", "error": NASTY, "advice": ("Split the task",)}
-    fixes = (FixStory("1.2.1", "1.2", "Fix: parser", "claude", "failed", (FixStory("1.2.1.1", "1.2.1"),)),)
+    fixes = (
+        FixStory(
+            "1.2.1",
+            "1.2",
+            "Fix: parser",
+            "claude",
+            "verification_mismatch",
+            (FixStory("1.2.1.1", "1.2.1", outcome="open"),),
+        ),
+    )
     return (
         TaskStory("1.1", "alpha", "specs/alpha/tasks.md", title="Read the file", attempts=(attempt("passed", 0),)),
         TaskStory(
@@ -304,6 +313,12 @@ def test_the_fixes_view_shows_each_lineage(page: Browser) -> None:
     page.press("3")
     assert page.js(IDS) == ["1.2", "1.2.1", "1.2.1.1"]
     assert page.js(f"{ROWS}.map(row => row.querySelectorAll('.branch i').length)") == [0, 1, 2]
+    assert page.js(f"{ROWS}[1].ariaLabel") == "1.2.1 Fix: parser, did not help by claude"
+    assert page.js(f"{ROWS}.map(row => row.querySelector('use').getAttribute('href'))") == [
+        "#i-recovered",
+        "#i-failed",
+        "#i-skipped",
+    ]
 
 
 def test_history_is_drawn(page: Browser) -> None:

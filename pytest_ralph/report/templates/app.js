@@ -9,7 +9,7 @@ let chosen = null;
 const list = new RowList($("rows"), (row, at) => {
   if (row.group) return groupRow(row);
   const selected = row.task === chosen && !row.fix;
-  if (row.fix) return fixRow(row, at, false);
+  if (row.fix) return fixRow(row, at);
   return view === "timeline" ? timelineRow(row.task, at, selected, scale) : taskRow(row.task, at, selected);
 });
 
@@ -181,7 +181,10 @@ function meant(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return null;
   if (key === "Escape") return escape;
-  if (target === $("search")) return key === "ArrowDown" || key === "Enter" ? () => ($("rows").focus({ preventScroll: true }), chosenAt() < 0 && move(1)) : null;
+  if (target === $("search"))
+    return key === "ArrowDown" || key === "Enter"
+      ? () => ($("rows").focus({ preventScroll: true }), chosenAt() < 0 && move(1))
+      : null;
   if (target.closest("input, select, textarea")) return null;
   if (target.closest("button, summary, a") && (key === "Enter" || key === " ")) return null;
   if (target.closest("[role=tablist]") && key.startsWith("Arrow")) return null;

@@ -6,7 +6,11 @@ function h(tag, props = {}, ...children) {
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== "" && child !== false && child !== null));
+  element.append(
+    ...children
+      .flat(Infinity)
+      .filter((child) => child !== undefined && child !== "" && child !== false && child !== null),
+  );
   return element;
 }
 
@@ -20,8 +24,13 @@ function icon(name, look = name) {
   return svg;
 }
 
-/** The icon of an outcome; one we do not know looks like something left open. */
-const outcomeIcon = (outcome) => icon(OUTCOMES.includes(outcome) ? outcome : "skipped");
+const FIX_ENDED = { completed: "passed", verification_mismatch: "failed", open: "skipped" };
+
+/** The icon of how a task or a fix ended; an outcome we do not know looks like something left open. */
+function outcomeIcon(outcome) {
+  const known = FIX_ENDED[outcome] || outcome;
+  return icon(OUTCOMES.includes(known) ? known : "skipped");
+}
 
 class RowList {
   constructor(root, draw) {

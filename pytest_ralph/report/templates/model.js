@@ -35,9 +35,26 @@ function flatten(fixes, rails = []) {
 
 /** Where a word is looked for: everything a person may remember of a task. */
 function haystack(task) {
-  const words = [task.id, task.title, task.spec, task.spec_path, task.phase, task.outcome, task.reason, ...(task.markers || [])];
+  const words = [
+    task.id,
+    task.title,
+    task.spec,
+    task.spec_path,
+    task.phase,
+    task.outcome,
+    task.reason,
+    ...(task.markers || []),
+  ];
   for (const attempt of attemptsOf(task)) {
-    words.push(attempt.kind, attempt.type, attempt.category, attempt.error, attempt.command, attempt.executor, attempt.missing);
+    words.push(
+      attempt.kind,
+      attempt.type,
+      attempt.category,
+      attempt.error,
+      attempt.command,
+      attempt.executor,
+      attempt.missing,
+    );
     words.push(...(attempt.files || []), ...(attempt.failed_tests || []));
   }
   for (const { fix } of flatten(task.fixes)) words.push(fix.id, fix.title);

@@ -2,14 +2,21 @@
 function pips(task) {
   const tried = verifications(task);
   if (tried.length < 2) return "";
-  const marks = tried.slice(-6).map((attempt) => h("i", { class: `is-${attempt.outcome === "failed" ? "failed" : "passed"}` }));
+  const marks = tried
+    .slice(-6)
+    .map((attempt) => h("i", { class: `is-${attempt.outcome === "failed" ? "failed" : "passed"}` }));
   return h("span", { class: "pips", title: plural(tried.length, "attempt"), "aria-hidden": "true" }, marks);
 }
 
 function spoken(task) {
   const tried = verifications(task).length;
   const fixes = flatten(task.fixes).length;
-  return [task.outcome, `${task.id} ${task.title}`, tried > 1 && plural(tried, "attempt"), fixes && plural(fixes, "fix", "fixes")]
+  return [
+    task.outcome,
+    `${task.id} ${task.title}`,
+    tried > 1 && plural(tried, "attempt"),
+    fixes && plural(fixes, "fix", "fixes"),
+  ]
     .filter(Boolean)
     .join(", ");
 }
@@ -19,26 +26,44 @@ function groupRow({ group }) {
   return h("div", { class: "row group", role: "presentation" }, h("b", {}, group.spec), phase);
 }
 
-function optionRow(task, at, selected, ...children) {
-  const quiet = task.outcome === "skipped" || task.outcome === "manual" ? " is-quiet" : "";
+function optionRow(label, at, selected, ...children) {
   return h(
     "div",
-    { class: `row${quiet}`, role: "option", id: `row-${at}`, "data-at": at, "aria-selected": String(selected), "aria-label": spoken(task) },
+    {
+      class: "row",
+      role: "option",
+      id: `row-${at}`,
+      "data-at": at,
+      "aria-selected": String(selected),
+      "aria-label": label,
+    },
     children,
   );
 }
 
+const QUIET = new Set(["manual", "skipped"]);
+
 const taskLabel = (task) => [
   outcomeIcon(task.outcome),
   h("span", { class: "id" }, task.id),
-  h("span", { class: "title", title: task.title }, task.title),
+  h("span", { class: QUIET.has(task.outcome) ? "title muted" : "title", title: task.title }, task.title),
 ];
 
 function taskRow(task, at, selected) {
   const failure = NEEDS_YOU.has(task.outcome) ? lastFailure(task) : null;
   const chip = failure && failure.kind ? h("span", { class: "chip" }, failure.kind.replaceAll("_", " ")) : "";
-  const reason = !failure && task.reason ? h("span", { class: "chip", title: task.reason }, h("span", {}, task.reason)) : "";
-  return optionRow(task, at, selected, taskLabel(task), chip, reason, pips(task), h("span", { class: "time" }, duration(task.duration)));
+  const reason =
+    !failure && task.reason ? h("span", { class: "chip", title: task.reason }, h("span", {}, task.reason)) : "";
+  return optionRow(
+    spoken(task),
+    at,
+    selected,
+    taskLabel(task),
+    chip,
+    reason,
+    pips(task),
+    h("span", { class: "time" }, duration(task.duration)),
+  );
 }
 
 function bar(attempt, { first, length }) {
@@ -52,24 +77,49 @@ function bar(attempt, { first, length }) {
 }
 
 function timelineRow(task, at, selected, scale) {
-  const track = h("span", { class: "track", "aria-hidden": "true" }, attemptsOf(task).map((attempt) => bar(attempt, scale)));
-  return optionRow(task, at, selected, h("span", { class: "label" }, taskLabel(task)), track);
+  const track = h(
+    "span",
+    { class: "track", "aria-hidden": "true" },
+    attemptsOf(task).map((attempt) => bar(attempt, scale)),
+  );
+  return optionRow(spoken(task), at, selected, h("span", { class: "label" }, taskLabel(task)), track);
 }
 
 function branch(rails) {
   const elbow = rails.length - 1;
   const part = (last, depth) => (depth === elbow ? `elbow${last ? " last" : ""}` : last ? "gap" : "");
-  return h("span", { class: "branch", "aria-hidden": "true" }, rails.map((last, depth) => h("i", { class: part(last, depth) })));
-}
-
-function fixRow({ task, fix, rails }, at, selected) {
-  return optionRow(
-    task, at, selected, branch(rails), outcomeIcon(fix.outcome), h("span", { class: "id" }, fix.id),
-    h("span", { class: "title", title: fix.title }, fix.title), fix.executor ? h("span", { class: "chip" }, fix.executor) : "",
+  return h(
+    "span",
+    { class: "branch", "aria-hidden": "true" },
+    rails.map((last, depth) => h("i", { class: part(last, depth) })),
   );
 }
 
-const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400];
+const fixWords = (fix) =>
+  [
+    { completed: "carried out", verification_mismatch: "did not help", open: "waits" }[fix.outcome] || fix.outcome,
+    fix.executor && `by ${fix.executor}`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+
+function fixRow({ fix, rails }, at) {
+  return optionRow(
+    `${fix.id} ${fix.title}, ${fixWords(fix)}`,
+    at,
+    false,
+    branch(rails),
+    outcomeIcon(fix.outcome),
+    h("span", { class: "id" }, fix.id),
+    h("span", { class: "title", title: `${fix.title}\n${fixWords(fix)}` }, fix.title),
+    fix.executor ? h("span", { class: "chip" }, fix.executor) : "",
+  );
+}
+
+const STEPS = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
+  21600, 86400,
+];
 
 /** Round moments, at most six, and a grid of them behind every row. */
 function axis(root, rows, { length }) {
@@ -85,4 +135,8 @@ function axis(root, rows, { length }) {
 }
 
 const timelineKeys = () =>
-  [["is-failed", "failed"], ["is-passed", "passed"], ["what-fix", "fix"]].map(([name, text]) => h("span", {}, h("i", { class: name }), text));
+  [
+    ["is-failed", "failed"],
+    ["is-passed", "passed"],
+    ["what-fix", "fix"],
+  ].map(([name, text]) => h("span", {}, h("i", { class: name }), text));

@@ -128,7 +128,8 @@ def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> 
         (["failed"], "1 task needs you", "0 of 1 task passes."),
         (["failed", "blocked", "regression", "passed"], "2 tasks need you", "1 of 4 tasks pass; 1 is blocked."),
         (["blocked", "blocked", "passed"], "2 tasks are blocked", "1 of 3 tasks pass; 2 are blocked."),
-        (["passed", "manual"], "1 task passes", "1 of 2 tasks pass."),
+        (["passed", "skipped"], "1 task passes", "1 of 2 tasks pass."),
+        (["passed", "passed", "manual"], "2 tasks pass, 1 to check by hand", "2 of 3 tasks pass."),
         (["manual", "skipped"], "Nothing to verify", "0 of 2 tasks pass."),
     ],
 )
