@@ -32,7 +32,7 @@ from pytest_ralph.running.environment import (
 from pytest_ralph.running.process import Process
 from pytest_ralph.running.shell import direct_argv, find_shell, shell_argv
 from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, prune
-from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger
+from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger, set_soft_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,6 +139,7 @@ class Runner:
         self._kept: list[_Kept] = []
         self._stopped = False
         self._asks_for_junit = not config_speaks_of_junit(root)
+        self._own_limit = set_soft_limit(os.getpid(), Mark(self._run, 0).limit)
 
     def run(
         self,
@@ -200,6 +201,8 @@ class Runner:
         for label in {kept.label for kept in self._kept}:
             self.release(label)
         kill_marked(Mark(self._run, 0), whole_run=True)
+        if self._own_limit is not None:
+            set_soft_limit(os.getpid(), self._own_limit)
         prune(self.logs.parent)
 
     def _plan(

@@ -22,6 +22,7 @@ KEPT_TAIL = 1024 * 1024
 BLOCK = 1024 * 1024
 FLUSH = 1.0
 LINE = 64 * 1024
+LAST = 2048
 RUNS_KEPT = 50
 _RUN = re.compile(r"\d{8}-\d{6}-\d+")
 
@@ -118,7 +119,7 @@ class SpoolWriter:
     def write(self, chunk: bytes) -> None:
         self.size += len(chunk)
         self.touched = time.monotonic()
-        self._last = chunk
+        self._last = (self._last + chunk[-LAST:])[-LAST:]
         self._pending += chunk
         if len(self._pending) >= BLOCK or self.touched - self._flushed > FLUSH:
             self.flush()

@@ -2,7 +2,9 @@
 
 Every command carries a Mark that all its descendants inherit: an environment variable and, on Linux, an odd
 but harmless soft limit (real-time CPU time, far beyond reach), which survives a cleared environment, a
-rewritten process title, closed descriptors and any number of forks and sessions.
+rewritten process title, closed descriptors and any number of forks and sessions. A command gets its own limit
+just after its start; to leave no gap before, pytest's own process carries that of number 0 during a run, and all it
+starts inherits it.
 
 Looking at every process after every command would cost milliseconds. Linux hands out process ids in order and
 tells the last one, so only ids younger than the command are looked at: none at all for a command that
@@ -53,13 +55,13 @@ class Mark:
     def limit(self) -> int:
         return _BEYOND_REACH + self.run * _NUMBERS + self.number % _NUMBERS
 
+    @property
+    def unnumbered(self) -> Mark:
+        return Mark(self.run, 0)
+
     def put_on(self, pid: int) -> None:
         """Add the part of the mark that a running process takes; the environment was given at its start."""
-        if sys.platform == "linux":
-            import resource
-
-            with contextlib.suppress(OSError, ValueError):
-                resource.prlimit(pid, resource.RLIMIT_RTTIME, (self.limit, resource.RLIM_INFINITY))
+        set_soft_limit(pid, self.limit)
 
     def is_on(self, pid: int, whole_run: bool = False) -> bool:
         prefix = f"{VARIABLE}={self.run:08x}." if whole_run else f"{VARIABLE}={self.variable}\0"
@@ -67,8 +69,20 @@ class Mark:
             return True
         limit = _real_time_limit(_proc(pid, "limits"))
         if whole_run:
-            return (limit - _BEYOND_REACH) // _NUMBERS == self.run
+            return self.unnumbered.limit < limit < self.unnumbered.limit + _NUMBERS
         return limit == self.limit
+
+
+def set_soft_limit(pid: int, limit: int) -> int | None:
+    """Set the soft limit that marks are made of; gives the one before, or None where it cannot be set."""
+    if sys.platform == "linux":
+        import resource
+
+        with contextlib.suppress(OSError, ValueError):
+            soft, hard = resource.prlimit(pid, resource.RLIMIT_RTTIME)
+            resource.prlimit(pid, resource.RLIMIT_RTTIME, (limit, hard))
+            return soft
+    return None
 
 
 def _proc(pid: int, name: str) -> bytes:
@@ -128,8 +142,19 @@ def _younger(mark: Mark, leader: int, sessions: Collection[int]) -> Iterator[int
     for pid in _between(leader, newest):
         session = _session(pid)
         of_another = session in sessions or not _is_between(session, leader, newest)
-        if session == leader or (not of_another and mark.is_on(pid)):
+        if session == leader or (not of_another and _is_stray(pid, mark, alone=len(sessions) == 1)):
             yield pid
+
+
+def _is_stray(pid: int, mark: Mark, *, alone: bool) -> bool:
+    """Whether a process in a session of its own is of the command, by its mark, or because it can be of no other."""
+    return mark.is_on(pid) or (alone and mark.unnumbered.is_on(pid) and _parent(pid) != os.getpid())
+
+
+def _parent(pid: int) -> int:
+    # The name in parentheses may hold anything, parentheses too; state and parent come after it.
+    fields = _proc(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
 
 
 def _session(pid: int) -> int:

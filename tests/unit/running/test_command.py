@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ import pytest
 from pytest_ralph.running.command import RunError, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MIB = 1024 * 1024
 
@@ -224,28 +226,26 @@ class TestWhatCannotBeRun:
             runner.run("echo a\0b", timeout=20)
 
     def test_no_file_descriptors_left(self, runner: Runner) -> None:
-        taken: list[int] = []
-        try:
-            _take_all_descriptors(taken)
-            with pytest.raises(RunError, match="Too many open files"):
-                runner.run("true", timeout=20)
-        finally:
-            for descriptor in taken:
-                os.close(descriptor)
+        with _one_descriptor_left(), pytest.raises(RunError, match="Too many open files"):
+            runner.run("true", timeout=20)
         assert runner.run("true", timeout=20).exit_code == 0
 
 
-def _take_all_descriptors(taken: list[int]) -> None:
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, soft), hard))
+@contextlib.contextmanager
+def _one_descriptor_left() -> Iterator[None]:
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, usual[1]))
+    taken = []
     try:
-        while True:
-            taken.append(os.dup(0))
-    except OSError:
-        # One is left, for a pipe needs two.
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
         os.close(taken.pop())
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+        for descriptor in taken:
+            os.close(descriptor)
 
 
 def test_a_command_of_200_kb_just_runs(runner: Runner) -> None:

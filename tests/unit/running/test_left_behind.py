@@ -88,12 +88,29 @@ def test_commands_beside_it_are_left_alone(runner: Runner, nap: str) -> None:
     assert slow == [5]
 
 
+@pytest.mark.skipif(not LINUX, reason="what leaves the group is only found at once on Linux")
+def test_what_forks_before_it_could_be_marked_does_not_live_on(
+    runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Mark, "put_on", lambda *_: None)
+    runner.run(commands("as a daemon without environment", "pass"), timeout=20)
+    assert all_gone()
+
+
 def test_processes_of_others_are_left_alone(runner: Runner, nap: str) -> None:
-    with psutil.Popen(["sleep", nap], start_new_session=True) as other:
-        runner.run(f"setsid sleep {nap} >/dev/null 2>&1 & sleep 60", timeout=0.2)
-        runner.close()
-        assert other.poll() is None
+    others: list[psutil.Popen] = []
+
+    def start(_: str = "") -> None:
+        others.append(psutil.Popen(["sleep", nap], start_new_session=True))
+
+    start()
+    runner.run("echo x; sleep 0.6; setsid true", timeout=20, on_output=start)
+    runner.run(f"setsid sleep {nap} >/dev/null 2>&1 & sleep 60", timeout=0.2)
+    runner.close()
+    assert [other.poll() for other in others] == [None, None]
+    for other in others:
         other.kill()
+        other.wait()
 
 
 class TestWhatIsKept:
