@@ -107,7 +107,8 @@ class Run:
     def _check(self) -> None:
         """What would only come to light in the middle of a run is said before it."""
         try:
-            _ = self.kinds, self.prompts
+            # Ours are right, and reading them takes longer than a run without a failure should wait.
+            _ = self.ini("ralph_kinds") and self.kinds, self.ini("ralph_templates") and self.prompts
         except (KindsError, TemplatesError) as error:
             raise pytest.UsageError(str(error)) from None
         if self.executor and (why := self.executor.available()):
@@ -164,8 +165,10 @@ class Run:
 
     @cached_property
     def executor(self) -> Executor | None:
-        from pytest_ralph.fixing.executors import make_executor
+        from pytest_ralph.fixing.executors import NOBODY, make_executor
 
+        if self.settings.executor in NOBODY:
+            return None
         given = {key: self.ini(f"ralph_executor_{key}") for key in ("model", "args", "program")}
         return make_executor(self.settings.executor, given, self.kinds)
 
