@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,6 +129,11 @@ class Bench:
         with closing(Runner(root=self.project, environ=environ, logs=logs)) as runner:
             return executor.run(job, runner)
 
+    def ini(self, url: str) -> str:
+        """The settings of a project that has this agent do its fixes."""
+        options = {"program": self.program, **self.setup.options(url)}
+        return "[pytest]\n" + "".join(f"ralph_executor_{key} = {value}\n" for key, value in options.items())
+
 
 @pytest.fixture(params=SETUPS)
 def bench(request: pytest.FixtureRequest, project: Path, environ: dict[str, str]) -> Bench:
@@ -174,3 +181,31 @@ def test_a_session_goes_on_with_what_was_said_before(bench: Bench) -> None:
     assert first.completed, (first.note, first.output)
     assert second.completed, (second.note, second.output)
     assert "MARK-8" in json.dumps(server.requests[-1])
+
+
+TASKS = """# Sums
+
+- [ ] 1.1 Make add() add
+  - **Do**: Write add() in app.py
+  - **Files**: `app.py`
+  - **Verify**: `python3 -c "from app import add; assert add(2, 3) == 5, add(2, 3)"`
+"""
+
+
+def test_a_failing_task_is_recovered_by_an_agent(bench: Bench, project: Path) -> None:
+    spec = project / "specs" / "sums" / "tasks.md"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(TASKS)
+    command = [sys.executable, "-m", "pytest", "--ralph-recovery", f"--ralph-executor={bench.name}", "-v", "specs"]
+
+    with ModelServer(*bench.setup.edit(project)) as server:
+        (project / "pytest.ini").write_text(bench.ini(server.url))
+        environ = {**bench.environ, **bench.setup.environ(server.url), "PYTHONDONTWRITEBYTECODE": "1"}
+        ran = subprocess.run(
+            command, cwd=project, env=environ, capture_output=True, text=True, timeout=180, check=False
+        )
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "specs/sums/tasks.md::1.1 RECOVERED" in ran.stdout
+    assert "AssertionError: -1" in server.prompts()
+    assert spec.read_text().count("- [x] ") == 2

@@ -133,7 +133,8 @@ def test_the_sentence_is_found_inside_json(wrapped: object, plain: str) -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        {}, {"type": None}, {"type": "assistant"}, {"type": "assistant", "message": {"content": [7]}}, {"type": "result"},
+        {}, {"type": None}, {"type": "assistant"}, {"type": "assistant", "message": {"content": [7]}},
+        {"type": "result"},
         {"type": "item.completed"}, {"type": "message", "message": None}, {"type": "message"}, {"type": "tool_call"},
         {"type": "error", "error": [1]},
     ],
