@@ -59,7 +59,7 @@ def test_nothing_attempted_is_said_in_the_generators_words() -> None:
 
 
 def test_the_title_holds_the_first_fifty_characters() -> None:
-    error = "AssertionError: expected the parser to find twelve fields, found two"
+    error = "AssertionError: expected the parser to find thirteen fields, found two"
     title = make_fix_task(TASK, replace(FAILURE, error=error), "1.3.1").splitlines()[0]
     assert title == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error[:50]}"
 

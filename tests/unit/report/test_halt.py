@@ -196,6 +196,7 @@ def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
         ([], "stopped before all tasks were done"),
         (["1.1"], "Task 1.1 failed"),
         (["1.1", "1.2"], "Tasks 1.1, 1.2 failed"),
+        (["1.1", "1.2", "1.3"], "Tasks 1.1, 1.2, 1.3 failed"),
         (["1.1", "1.2", "1.3", "1.4", "1.5"], "Tasks 1.1, 1.2, 1.3 and 2 more failed"),
     ],
 )

@@ -208,6 +208,26 @@ def test_two_tasks_of_a_group_naming_one_file_are_in_conflict(
 
 
 @pytest.mark.parametrize(
+    ("count", "listed", "shown", "more"),
+    [
+        (2, "1.1 and 1.2", 2, ""),
+        (4, "1.1, 1.2, 1.3 and 1.4", 4, ""),
+        (5, "1.1, 1.2 and 3 more", 5, ""),
+        (10, "1.1, 1.2 and 8 more", 10, ""),
+        (12, "1.1, 1.2 and 10 more", 10, "  … 2 more"),
+    ],
+)
+def test_a_conflict_of_many_names_a_few(count: int, listed: str, shown: int, more: str) -> None:
+    (problem,) = planned(*(f"1.{number} [P] | files a.py" for number in range(1, count + 1))).problems
+    assert problem.message == f"parallel tasks {listed} name the same file: a.py"
+    assert problem.line == 1
+    assert [fact for fact in problem.facts if fact.startswith("  Task")] == [
+        f"  Task 1.{number} names it (line {number})" for number in range(1, shown + 1)
+    ]
+    assert problem.facts[-1] == more or not more
+
+
+@pytest.mark.parametrize(
     ("line", "startup", "cleanup"),
     [
         ("VE1 [VERIFY] start the server", True, False),

@@ -96,7 +96,7 @@ def test_fields_of_others_stay_in_their_order(path: Path) -> None:
     assert list(json.loads(written)) == ["zeta", "taskIndex", "name", "alpha", "fixTaskMap", "totalTasks"]
     assert list(json.loads(written)["zeta"][1]) == ["b", "a"]
     assert json.loads(written)["fixTaskMap"]["1.1"]["x"] == 1
-    assert '  "name": "é✓",\n' in written
+    assert '\n  "name": "é✓",\n' in written
     assert written.endswith("}\n")
 
 
@@ -127,6 +127,9 @@ CORRUPT = [
     ('{"a": 1e999}', "too large"),
     ('{"a": ' + "9" * 5000 + "}", "too large"),
     ('{"taskIndex": 9007199254740993}', "too large"),
+    ('{"theirs": -9007199254740993}', "too large"),
+    ('{"taskResults": {"1.3": {"attempt": -1}}}', "attempt of 1.3 is not a count"),
+    ('{"fixTaskMap": {"1.3": {"attempts": -1}}}', "attempts of 1.3 is not a count"),
     ('{"taskIndex": "2"}', "taskIndex is not a count"),
     ('{"totalTasks": -1}', "totalTasks is not a count"),
     ('{"totalTasks": true}', "totalTasks is not a count"),
@@ -189,6 +192,12 @@ def test_an_absent_state_has_every_default_and_is_created_with_all_fields(path: 
         "maxGlobalIterations": 100,
         "fixTaskMap": {},
     }
+
+
+def test_executor_runs_are_counted(path: Path) -> None:
+    state = loaded(path, {"globalIteration": 7})
+    assert state.next_iteration() == 8
+    assert state.number("globalIteration") == 8
 
 
 def test_nothing_is_written_before_save(path: Path) -> None:
