@@ -11,10 +11,12 @@ import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.failure.advice import guidance, suggested_actions
 from pytest_ralph.failure.claims import Claims, read_claims
 from pytest_ralph.failure.classify import classify_evidence
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
+from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.executors.base import Job, Outcome
 from pytest_ralph.text.inert import one_line
@@ -35,6 +37,7 @@ SOUNDS_LIKE_AN_ERROR = re.compile(
     re.IGNORECASE,
 )
 INTERRUPTED = "interrupted before it ended"
+BLOCKERS = {"timeout": "Time limit insufficient"}
 
 
 class Trouble(NamedTuple):
@@ -67,13 +70,12 @@ def judge(job: Job, ended: Ended, talk: Conversation, *, root: Path, kinds: Kind
 
 def could_not_run(job: Job, error: Exception, *, kinds: Kinds | None, missing: str | None = None) -> Outcome:
     """The executor could not even be started; `missing` says so when its program is not there."""
+    kinds = kinds or Kinds.load()
     why = missing or f"executor could not be started: {one_line(str(error))}"
     evidence = Evidence(output=str(error), exit_code=127 if missing else None, source="executor")
-    base = classify_evidence(evidence, kinds or Kinds.load())
-    failure = replace(base, task_id=job.task_id, error=why)
-    if missing:
-        failure = _of_kind(failure, "command_not_found", kinds or Kinds.load())
-    return Outcome(completed=False, failure=failure, note=why)
+    trouble = Trouble("command_not_found" if missing else "", why)
+    failure = _settled(classify_evidence(evidence, kinds), trouble, evidence, kinds)
+    return Outcome(completed=False, failure=replace(failure, task_id=job.task_id), note=why)
 
 
 def without_echo(text: str, prompt: str) -> str:
@@ -93,14 +95,10 @@ def _trouble(job: Job, ended: Ended, talk: Conversation, said: str, claims: Clai
     if killer := _died_of(ended):
         return Trouble("crash", f"executor was killed by {killer}")
     if ended.exit_code != 0 or claims.failed_block or claims.report:
-        return _limit(claims) or Trouble()
-    return (
-        _doubtful_words(talk, said, claims)
-        if said.strip()
-        else Trouble("task_incomplete", NOT_COMPLETE)
-        if agent
-        else None
-    )
+        return Trouble()
+    if said.strip():
+        return _doubtful_words(talk, said, claims)
+    return Trouble("task_incomplete", NOT_COMPLETE) if agent else None
 
 
 def _doubtful_words(talk: Conversation, said: str, claims: Claims) -> Trouble | None:
@@ -125,7 +123,7 @@ def _limit(claims: Claims) -> Trouble | None:
 def _died_of(ended: Ended) -> str:
     """The signal that ended it, or a command of it, by the status a shell then gives."""
     number = ended.signal or (ended.exit_code or 0) - 128
-    return signal.Signals(number).name if ended.signal or number in FATAL else ""
+    return f"signal {number} ({signal.strsignal(number)})" if ended.signal or number in FATAL else ""
 
 
 def _failure(
@@ -143,17 +141,11 @@ def _failure(
         duration=ended.duration,
         source="executor",
     )
-    failure = _of_kind(classify_evidence(evidence, kinds), trouble.kind, kinds)
+    failure = _settled(classify_evidence(evidence, kinds), trouble, evidence, kinds)
     changed = talk.files(root)
     return replace(
         failure,
         task_id=job.task_id,
-        error=trouble.error or failure.error,
-        raw_output=evidence.output,
-        command=ended.command,
-        exit_code=ended.exit_code,
-        timed_out=ended.timed_out,
-        duration=ended.duration,
         files_modified=failure.files_modified or changed,
         completed_steps=failure.completed_steps or tuple(f"Changed {path}" for path in changed),
         tool_usage=dict(talk.tools),
@@ -162,11 +154,18 @@ def _failure(
     )
 
 
-def _of_kind(failure: Failure, kind: str, kinds: Kinds) -> Failure:
-    """The same failure, where we know its kind better than its text tells."""
-    if not kind or failure.kind == kind:
+def _settled(failure: Failure, trouble: Trouble, evidence: Evidence, kinds: Kinds) -> Failure:
+    """The failure as its text tells it, except where we know better."""
+    if trouble == Trouble():
         return failure
-    row = kinds[kind]
+    if trouble.kind and trouble.kind != failure.kind:
+        row = kinds[trouble.kind]
+        failure = replace(failure, kind=row.name, type=row.type, category=row.category, retryable=row.retryable)
+    if trouble.error:
+        failure = replace(failure, error=trouble.error, blocked_on=BLOCKERS.get(failure.kind, trouble.error))
     return replace(
-        failure, kind=kind, type=row.type, category=row.category, retryable=row.retryable, guidance=row.guidance
+        failure,
+        guidance=guidance(failure, kinds),
+        suggested_actions=suggested_actions(failure, evidence, kinds),
+        fingerprint=fingerprint(failure),
     )

@@ -286,6 +286,53 @@ def test_the_fields_of_a_failed_block_are_kept(runner: Runner) -> None:
     assert (failure.error, failure.attempted_fix, failure.status) == ("boom", "turned it off", "Blocked")
 
 
+def test_a_failed_block_counts_for_more_than_the_words_around_it(runner: Runner) -> None:
+    words = "429 Too Many Requests is tested.\\nTask 1.3.1: Fix FAILED\\n- Error: AssertionError: assert 1 == 2\\n"
+
+    failure = run_shell(f"printf '{words}'", runner).failure
+
+    assert failure is not None
+    assert (failure.kind, failure.error) == ("test_failure", "AssertionError: assert 1 == 2")
+
+
+REPORT = """Child agent failed: Implemented feature but tests fail with import error
+
+Category: partial
+Duration: 145.2s
+Retryable: Yes
+
+Work completed before failure:
+  ✓ Implemented authentication logic
+
+Files modified: src/auth.py, tests/test_auth.py
+
+Blocked on: ImportError in tests: cannot import 'bcrypt'
+
+Suggested recovery actions:
+  • Add bcrypt to requirements.txt
+
+<task_metadata>
+  <session_id>child-1</session_id>
+  <status>failed</status>
+  <failure_category>partial</failure_category>
+  <retryable>true</retryable>
+</task_metadata>
+"""
+
+
+def test_a_report_is_kept_as_it_was_made(runner: Runner) -> None:
+    (runner.root / "report.txt").write_text(REPORT)
+
+    failure = run_shell("cat report.txt", runner).failure
+
+    assert failure is not None
+    assert (failure.category, failure.retryable) == ("partial", True)
+    assert failure.completed_steps == ("Implemented authentication logic",)
+    assert failure.files_modified == ("src/auth.py", "tests/test_auth.py")
+    assert failure.blocked_on == "ImportError in tests: cannot import 'bcrypt'"
+    assert failure.suggested_actions == ("Add bcrypt to requirements.txt",)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -325,6 +372,8 @@ def test_a_hanging_executor_is_ended_with_all_it_started(runner: Runner) -> None
     assert time.monotonic() - started < 20
     assert outcome.failure is not None
     assert (outcome.failure.kind, outcome.failure.timed_out) == ("timeout", True)
+    assert outcome.failure.error == "executor timed out after 0.5 s"
+    assert outcome.failure.suggested_actions[0] == "Retry with timeout=1s"
     assert outcome.progress
     assert not is_running(int((runner.root / "pid").read_text()))
 
