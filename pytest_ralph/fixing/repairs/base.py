@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _FOREIGN = frozenset(
     {".git", ".hg", ".svn", ".ralph", "node_modules", ".venv", "venv", "site-packages", ".tox", ".nox"}
 )
-_MANIFEST = "undo.json"
+# No suffix, so that no formatter of the project takes it for one of its files.
+_MANIFEST = "undo"
 
 
 @dataclass(frozen=True)

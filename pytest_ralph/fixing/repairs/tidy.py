@@ -32,7 +32,7 @@ _NAMED = re.compile(
       | ERROR:\ (?P<isort>.+?)\ Imports\ are\ incorrectly
       | \[warn\]\ (?P<prettier>.+)
       | Diff\ in\ (?P<rustfmt>.+?)(?:\ at\ line\ \d+:?|:\d+:?)
-      | (?:---|diff)\ (?:a/)?(?P<diff>[^\t]+?)(?:\.orig)?(?:\t.*)?
+      | (?:---|diff)\ (?:a/|original/)?(?P<diff>[^\t]+?)(?:\.orig)?(?:\t.*)?
       | \s*-->\ (?P<arrow>.+?):\d+(?::\d+)?
       | (?P<alone>\S.*)
     )$""",

@@ -432,6 +432,7 @@ def test_comparing_leaves_no_objects_in_the_repository(repository: Repository, g
     before = repository.run("count-objects")
     repository.write({"a": "2\n", "new": "3\n"})
     git.changed_files(git.tree_fingerprint())
+    assert git.uncommitted() == ("a", "new")
     assert repository.run("count-objects") == before
 
 
