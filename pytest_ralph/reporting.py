@@ -53,6 +53,8 @@ class Reporting:
         report.duration = story.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {story.reason}")
+        if item.result.report:
+            report.sections.append(("ralph failure report", item.result.report))
         if story.outcome == "recovered":
             failed = (attempt for attempt in story.verifications if attempt.failed and attempt.output)
             report.sections.extend((f"attempt {one.number}: {one.error}", one.output) for one in failed)

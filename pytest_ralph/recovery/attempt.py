@@ -62,6 +62,12 @@ class Attempts:
         step("after an attempt")
         return verified, failure
 
+    @property
+    def _label(self) -> str:
+        """Names the logs; what an E2E startup leaves running is known by its spec, so that the cleanup finds it."""
+        spec = self.workspace.spec.name
+        return f"{spec}-e2e" if is_e2e_startup(self.task) else f"{spec}-{self.task.name}"
+
     def _run(self) -> Verified:
         number = self.journal.attempts + 1
         around = Circumstances(
@@ -69,7 +75,7 @@ class Attempts:
             timeout=self.timeout,
             env=self.desk.task_env(self.workspace, self.task, number),
             keep=is_e2e_startup(self.task),
-            label=f"{self.workspace.spec.name}-{self.task.name}",
+            label=self._label,
         )
         attempt = f", attempt {number}" if number > 1 else ""
         try:

@@ -139,6 +139,17 @@ class Desk:
             except GitError:
                 return ""
 
+    def keep_progress(self, workspace: Workspace, task: Task) -> list[str]:
+        """Commit what an executor that ran out of context has done, where commits are made; what was done."""
+        if self.git is None or self.options.commit != "auto":
+            return []
+        with self.git_lock, workspace.lock:
+            try:
+                commit = self.git.commit(f"wip({workspace.spec.name}): progress on task {task.id}", workspace.own_files)
+            except GitError as error:
+                return [f"progress on {task.id} is not committed: {error}"]
+        return [f"progress on {task.id} is kept in commit {commit[:12]}"] if commit else []
+
     def roll_back(self, workspace: Workspace, task: Task) -> list[str]:
         """Back to the last good commit; what was done, or why nothing was."""
         if self.git is None:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.failure.failure import CIRCULAR_FIX
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory, fix_tree
@@ -101,6 +102,14 @@ class Journal:
         """Why the next step is taken, noted on the attempt that made it necessary."""
         if self._attempts:
             self._attempts[-1] = replace(self._attempts[-1], decision=reason)
+
+    def found_circular(self) -> Failure:
+        """What keeps coming back is of another type than when it came first: a person is needed."""
+        assert self.failures
+        self.failures[-1] = replace(self.failures[-1], type=CIRCULAR_FIX, retryable=False)
+        last = max(at for at, attempt in enumerate(self._attempts) if attempt.verifies)
+        self._attempts[last] = replace(self._attempts[last], type=CIRCULAR_FIX, retryable=False)
+        return self.failures[-1]
 
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
         self._fixes.setdefault(fix.id, FixStory(fix.id, for_id, fix.title, executor, "open"))

@@ -60,6 +60,7 @@ class Loop:
 
     def recovered(self) -> TaskResult:
         fixes = self.workspace.passed(self.task, self.desk.options.max_fixes + 1)
+        self.desk.hook.pytest_ralph_recovered(task=self.task, fixes=fixes)
         return self.journal.ended(
             "recovered", f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
         )
@@ -67,6 +68,8 @@ class Loop:
     def escalate(self, failure: Failure, decision: Decision) -> TaskResult:
         if decision.final == "skipped":
             return self.journal.ended("skipped", decision.reason)
+        if decision.final == "circular":
+            failure = self.journal.found_circular()
         self.journal.say(*decision.lines)
         final = "" if decision.final == "no executor" else decision.final
         self.workspace.gave_up(self.task, final)

@@ -159,6 +159,8 @@ class Remedies:
                 return decision
             if decision.action not in ("retry", "continue"):
                 return self.fix(fix, failure, decision)
+            if decision.action == "continue":
+                self.journal.say(*self.desk.keep_progress(self.workspace, self.task))
             timeout, doublings = decision.timeout or timeout, doublings + (decision.action == "retry")
 
     def _split_up(self, failure: Failure) -> Decision | None:

@@ -9,7 +9,7 @@ from pytest_ralph.recovery.commits import Commits
 from pytest_ralph.recovery.execute import Execution
 from pytest_ralph.recovery.journal import Journal, TaskResult
 from pytest_ralph.recovery.loop import Loop
-from pytest_ralph.spec.order import is_red
+from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
@@ -60,6 +60,8 @@ class SpecWork:
 
     def finish(self, begun: Begun) -> TaskResult:
         result = begun.result or self._after(begun)
+        if is_e2e_cleanup(begun.loop.task):
+            self.desk.runner.release(f"{self.workspace.spec.name}-e2e")
         if self.ledger:
             self.ledger.ended(begun.loop.task.name, result.story.outcome)
         return result
