@@ -17,14 +17,21 @@ from pytest_ralph.failure.kinds import Kinds, KindsError
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.groups import Groups
 from pytest_ralph.locks import SpecHeld, SpecLocks, spec_key
-from pytest_ralph.plugin import INI_ONLY, OPTIONS, add_hookspecs
+from pytest_ralph.plugin import INI_ONLY, add_hookspecs
 from pytest_ralph.recovery.budget import Budget
 from pytest_ralph.recovery.desk import Desk
 from pytest_ralph.recovery.ledger import Ledger
 from pytest_ralph.recovery.work import SpecWork
 from pytest_ralph.recovery.workspace import Workspace
 from pytest_ralph.report.halt import refusal_lines
-from pytest_ralph.settings import SettingError, Settings, read_settings
+from pytest_ralph.settings import (
+    SettingError,
+    Settings,
+    in_front_matter,
+    in_ini_file,
+    on_command_line,
+    read_settings,
+)
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import STATE_NAME, State, StateError, set_aside
@@ -86,6 +93,8 @@ class Run:
         self.live: Live | None = None
         self.session: pytest.Session | None = None
         self.works: dict[Path, SpecWork] = {}
+        self._runners: dict[str | None, Runner] = {}
+        self._executors: dict[str, Executor | None] = {}
         self._plans: dict[Path, Plan] = {}
         self._environ = dict(os.environ)
         self.settings = self._settings()
@@ -95,14 +104,18 @@ class Run:
 
     # Settings
 
-    def _settings(self, front: dict[str, object] | None = None, path: str = "") -> Settings:
-        command_line = {option.name: getattr(self.config.option, option.key, None) for option in OPTIONS}
-        ini = {option.name: self.config.getini(option.key) for option in OPTIONS}
-        layers = (("--ralph-{name}", command_line), (f"{path}: {{name}}", front or {}), ("{key} (ini file)", ini))
+    def _settings(self) -> Settings:
         try:
-            return read_settings(layers)
+            return read_settings(on_command_line(self.config), in_ini_file(self.config))
         except SettingError as error:
             raise pytest.UsageError(str(error)) from None
+
+    def settings_of(self, spec: Spec) -> Settings:
+        """With what the front matter of the spec sets for itself; SettingError if that cannot be."""
+        if not spec.settings:
+            return self.settings
+        here = in_front_matter(spec, self.relative(spec.path))
+        return read_settings(on_command_line(self.config), here, in_ini_file(self.config))
 
     def _check(self) -> None:
         """What would only come to light in the middle of a run is said before it."""
@@ -111,12 +124,19 @@ class Run:
             _ = self.ini("ralph_kinds") and self.kinds, self.ini("ralph_templates") and self.prompts
         except (KindsError, TemplatesError) as error:
             raise pytest.UsageError(str(error)) from None
-        if self.executor and (why := self.executor.available()):
-            raise pytest.UsageError(why)
-        if self.settings.execute and not self.executor:
-            raise pytest.UsageError("--ralph-execute needs somebody to do the tasks: give one with --ralph-executor")
+        self._check_means(self.settings)
         if self.settings.interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
+
+    def _check_means(self, settings: Settings) -> None:
+        """Whoever is to do the work must be there."""
+        executor = self.executor(settings.executor)
+        if executor and (why := executor.available()):
+            raise pytest.UsageError(why)
+        if settings.execute and not executor:
+            raise pytest.UsageError("--ralph-execute needs somebody to do the tasks: give one with --ralph-executor")
+        if settings.shell and not shutil.which(settings.shell):
+            raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
 
     def ini(self, key: str) -> Any:
         assert key in INI_ONLY, key
@@ -145,11 +165,14 @@ class Run:
     def directory(self) -> Path:
         return self.root / ".ralph"
 
-    @cached_property
-    def runner(self) -> Runner:
-        from pytest_ralph.running.command import Runner
+    def runner(self, shell: str | None) -> Runner:
+        """A spec may ask for a shell of its own."""
+        if shell not in self._runners:
+            from pytest_ralph.running.command import Runner
 
-        return Runner(root=self.root, environ=self._environ, logs=self.directory / "logs", shell=self.settings.shell)
+            logs = self.directory / "logs"
+            self._runners[shell] = Runner(root=self.root, environ=self._environ, logs=logs, shell=shell)
+        return self._runners[shell]
 
     @cached_property
     def history(self) -> History:
@@ -163,14 +186,14 @@ class Run:
 
         return Wisdom(lambda: self.history, self.note)
 
-    @cached_property
-    def executor(self) -> Executor | None:
+    def executor(self, name: str) -> Executor | None:
+        """Who carries out tasks; a spec may ask for one of its own."""
         from pytest_ralph.fixing.executors import NOBODY, make_executor
 
-        if self.settings.executor in NOBODY:
-            return None
-        given = {key: self.ini(f"ralph_executor_{key}") for key in ("model", "args", "program")}
-        return make_executor(self.settings.executor, given, self.kinds)
+        if name not in NOBODY and name not in self._executors:
+            given = {key: self.ini(f"ralph_executor_{key}") for key in ("model", "args", "program")}
+            self._executors[name] = make_executor(name, given, self.kinds)
+        return self._executors.get(name)
 
     @cached_property
     def git(self) -> Git | None:
@@ -209,7 +232,7 @@ class Run:
     def _readable(self, path: Path) -> Spec | None:
         try:
             return self.load(path)
-        except SpecError:
+        except (SpecError, SettingError):
             # The worker that collects it says what is wrong.
             return None
 
@@ -219,11 +242,13 @@ class Run:
         return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
 
     def load(self, path: Path) -> Spec:
-        """Read a spec; in a worker, as the controller saw it."""
+        """Read a spec; in a worker, as the controller saw it. SpecError or SettingError if it cannot be used."""
         handed = self.handed.get("specs", {}).get(str(path))
         if handed is not None:
             return Spec.parse(handed, path, verify=self._verify_mapping)
-        return Spec.load(path, verify=self._verify_mapping)
+        spec = Spec.load(path, verify=self._verify_mapping)
+        self.settings_of(spec)
+        return spec
 
     def plan(self, spec: Spec) -> Plan:
         if spec.path not in self._plans:
@@ -234,7 +259,8 @@ class Run:
         """Before anything runs: lock the specs, and refuse one that cannot be worked on."""
         for spec in specs:
             self._lock(spec.path)
-            settings = self._settings(dict(spec.settings), self.relative(spec.path))
+            settings = self.settings_of(spec)
+            self._check_means(settings)
             try:
                 state = State.load(spec.directory / STATE_NAME)
             except StateError as error:
@@ -265,7 +291,7 @@ class Run:
         return self.works[spec.path]
 
     def _start_work(self, spec: Spec) -> SpecWork:
-        settings = self._settings(dict(spec.settings), self.relative(spec.path))
+        settings = self.settings_of(spec)
         workspace = self._workspace(spec, fresh=settings.fresh)
         recovery = settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
         ledger = Ledger(self._shared / spec_key(spec.path)) if self.handed else None
@@ -288,8 +314,8 @@ class Run:
         return Desk(
             root=self.root,
             directory=self.directory,
-            runner=self.runner,
-            executor=self.executor,
+            runner=self.runner(settings.shell),
+            executor=self.executor(settings.executor),
             hook=self.config.hook,
             options=settings,
             budget=self.budget,
@@ -300,10 +326,21 @@ class Run:
             run_id=self.id,
             mask=self.masker.mask,
             junit_globs=tuple(self.ini("ralph_junit")),
+            announce=self._announce,
             live=self._live,
             ask=self.interactive.ask if self.interactive else None,
             edit=self.interactive.edit if self.interactive else None,
         )
+
+    def _announce(self, line: str) -> None:
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        capture = self.config.pluginmanager.getplugin("capturemanager")
+        if reporter is None or capture is None:
+            self.note(line)
+            return
+        with capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(f"ralph: {line}")
 
     @contextmanager
     def _live(self, what: str, limit: float) -> Iterator[Callable[[str], None] | None]:
@@ -332,15 +369,15 @@ class Run:
 
     def stop(self) -> None:
         """Ctrl-C: end what runs, start nothing more."""
-        if "runner" in self.__dict__:
-            self.runner.stop()
+        for runner in self._runners.values():
+            runner.stop()
 
     def close(self) -> None:
         self.groups.close()
         if not self.handed:
             shutil.rmtree(self._shared, ignore_errors=True)
-        for name in ("runner", "history", "git"):
-            if self.__dict__.get(name) is not None:
-                self.__dict__[name].close()
+        for part in (*self._runners.values(), self.__dict__.get("history"), self.__dict__.get("git")):
+            if part is not None:
+                part.close()
         if "locks" in self.__dict__:
             self.locks.release()

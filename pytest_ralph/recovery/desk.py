@@ -86,6 +86,8 @@ class Desk:
     run_id: str
     mask: Callable[[str], str] = str
     junit_globs: tuple[str, ...] = ()
+    # Said on the terminal at once, for what a person must know even if the run ends here.
+    announce: Callable[[str], None] = lambda _: None
     live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
     ask: Ask | None = None
     edit: Callable[[str], str] | None = None
@@ -154,16 +156,13 @@ class Desk:
         """Back to the last good commit; what was done, or why nothing was."""
         if self.git is None:
             return ["no rollback: not in a git repository"]
-        said: list[str] = []
         with self.git_lock, workspace.lock:
             try:
                 name = workspace.spec.name
-                result = self.git.rollback(
-                    self.git.last_good(name) or "", workspace.own_files, self.git.next_ref(name, task.id), said.append
-                )
+                good, ref = self.git.last_good(name) or "", self.git.next_ref(name, task.id)
+                return [str(self.git.rollback(good, workspace.own_files, ref, self.announce))]
             except GitError as error:
-                return [*said, f"no rollback: {error}"]
-        return [*said, str(result)]
+                return [f"no rollback: {error}"]
 
 
 def _written_during(path: Path, ended: Ended) -> bool:

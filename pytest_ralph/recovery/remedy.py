@@ -13,6 +13,8 @@ from pytest_ralph.recovery.delegation import Delegation
 from pytest_ralph.recovery.fixtask import make_fix_task, make_split_tasks, steps
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.recovery.desk import Desk
@@ -75,13 +77,24 @@ class Remedies:
         """A built-in repair that applies to the original's own failure and was not made yet."""
         if target is not self.task or self.desk.options.executor == "none":
             return None
-        found = find_repair(failure, self.desk.root, self.desk.options.repair)
+        found = find_repair(
+            failure,
+            self.desk.root,
+            self.desk.options.repair,
+            directory=self._directory(failure),
+            environ=self.desk.runner.environ,
+        )
         if found is None or found.command in self._repaired:
             return None
         agent = self.desk.executor_name
         if self.desk.has_agent and self.desk.wisdom.prefers(failure.kind, f"repair:{found.name}", agent):
             return None
         return found
+
+    def _directory(self, failure: Failure) -> Path | None:
+        """Where the command that failed was run, if its Verify names another place than the root."""
+        named = (check.directory for check in self.task.verify.checks if check.command == failure.command)
+        return next((self.desk.root / directory for directory in named if directory), None)
 
     # Fixing
 
