@@ -29,9 +29,9 @@ from pytest_ralph.running.environment import (
     own_junit,
     with_junit,
 )
-from pytest_ralph.running.process import Process
+from pytest_ralph.running.process import BEAT, LINGER, Process
 from pytest_ralph.running.shell import direct_argv, find_shell, shell_argv
-from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, prune
+from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file, prune
 from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger, set_soft_limit
 
 if TYPE_CHECKING:
@@ -124,10 +124,10 @@ class Runner:
         grace: float = GRACE,
     ) -> None:
         """`logs`: output goes to a new directory in there. `mask` hides secrets before anything is stored."""
-        self.root = root
+        self.root = root.absolute()
         # Copied once: another thread must never find the environment while pytest changes it.
         self.environ = clean_environ(environ)
-        self.logs = logs / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{os.getpid()}"
+        self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{os.getpid()}"
         self._shell = shell
         self._mask = mask
         self._limit = limit
@@ -211,7 +211,7 @@ class Runner:
         mark = Mark(self._run, next(self._numbers))
         name = f"{_file_name(label)}.{mark.number}"
         suffixes = (".out.log", ".err.log") if split else (".log",)
-        merged = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd)}
+        merged = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
         addopts = merged.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
         if junit is None and not split and self._asks_for_junit and may_ask_for_junit(command, addopts):
@@ -269,12 +269,20 @@ class Runner:
         beat = None if on_output is None else _Beat(plan.writers, on_output)
         deadline = None if timeout is None else time.monotonic() + timeout
         in_time = process.follow(deadline, beat)
-        if not in_time:
-            process.signal(signal.SIGTERM)
-            process.follow(time.monotonic() + self._grace)
-            process.signal(signal.SIGKILL)
-        process.drain()
+        if in_time:
+            process.drain(LINGER)
+        else:
+            self._ask_to_end(process)
         return in_time
+
+    def _ask_to_end(self, process: Process) -> None:
+        process.signal(signal.SIGTERM)
+        if process.follow(time.monotonic() + self._grace):
+            # Its children may be cleaning up too.
+            process.drain(self._grace)
+        else:
+            process.signal(signal.SIGKILL)
+            process.drain(LINGER)
 
     def _finish(self, process: Process, plan: _Plan, *, thorough: bool) -> int:
         """Kill what is left of the command, and give Popen's return code."""
@@ -289,6 +297,8 @@ class Runner:
             self._running.pop(process.pid, None)
         for writer in plan.writers:
             writer.close()
+        if self._mask is not None and plan.junit is not None and plan.junit.parent == self.logs:
+            mask_file(plan.junit, self._mask)
         return code
 
     def _keep(self, kept: _Kept) -> None:
@@ -306,11 +316,13 @@ class _Beat:
         self._writers = writers
         self._tell = tell
         self._told = 0
+        self._when = 0.0
 
     def __call__(self) -> None:
         printed = sum(writer.size for writer in self._writers)
-        if printed != self._told:
-            self._told = printed
+        now = time.monotonic()
+        if printed != self._told and now - self._when >= BEAT:
+            self._told, self._when = printed, now
             self._tell(max(self._writers, key=lambda writer: writer.touched).last_line())
 
 
@@ -345,7 +357,7 @@ def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
         return f"input file not found: {stdin}"
     if number == errno.E2BIG:
         size = sum(len(os.fsencode(word)) for word in plan.argv or [plan.command])
-        return f"command line or environment too long for this system ({size // 1000} kB): {plan.command[:60]}"
+        return f"command line or environment too long for this system ({size // 1000} kB): {plan.command[:60]!r}"
     reason = os.strerror(number) if number else str(error)
     return f"cannot run {(plan.argv or [plan.command])[0][:200]!r}: {reason}"
 

@@ -78,9 +78,9 @@ class Process:
             self._take(wait)
         return True
 
-    def drain(self) -> None:
-        """Take what is still on its way, from whoever holds the pipes after the end, for a moment."""
-        until = time.monotonic() + LINGER
+    def drain(self, longest: float) -> None:
+        """Take what is still on its way, from whoever holds the pipes after the end."""
+        until = time.monotonic() + longest
         while self._open and (wait := until - time.monotonic()) > 0:
             self._take(wait)
 

@@ -96,6 +96,22 @@ def prune(logs: Path, keep: int = RUNS_KEPT) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
+def mask_file(path: Path, mask: Callable[[str], str]) -> None:
+    """Hide the secrets in a file of ours that somebody else wrote. One too large to be read anyway is removed."""
+    with contextlib.suppress(OSError):
+        if path.stat().st_size > STORED:
+            path.unlink()
+            return
+        written = path.read_bytes()
+        masked = _masked(written, mask)
+        if masked != written:
+            path.write_bytes(masked)
+
+
+def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
+    return mask(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 class SpoolWriter:
     """Takes output chunk by chunk, masks it, stores it. The file is made with the first line written to it.
 
@@ -136,9 +152,7 @@ class SpoolWriter:
             self._store(self._masked(block))
 
     def _masked(self, block: bytes) -> bytes:
-        if self._mask is None:
-            return block
-        return self._mask(block.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        return block if self._mask is None else _masked(block, self._mask)
 
     def _store(self, block: bytes) -> None:
         stored, rest = block[: self._room], block[self._room :]

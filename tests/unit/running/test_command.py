@@ -153,6 +153,12 @@ class TestATimeout:
         assert ended.timed_out
         assert ended.output() == "cleaned up\n"
 
+    def test_lets_the_children_of_a_command_clean_up(self, project: Path) -> None:
+        runner = Runner(root=project, environ=os.environ, logs=project / "logs", grace=5)
+        ended = runner.run("(trap 'sleep 0.2; echo child done; exit' TERM; sleep 60 & wait); true", timeout=0.3)
+        runner.close()
+        assert ended.output() == "child done\n"
+
     def test_kills_what_ignores_sigterm(self, runner: Runner) -> None:
         ended = runner.run("trap '' TERM; while :; do sleep 0.05; done", timeout=0.2)
         assert (ended.timed_out, ended.signal, ended.exit_code) == (True, 9, 137)
@@ -218,7 +224,7 @@ class TestWhatCannotBeRun:
             runner.run("agent", argv=["no-such-agent", "-p"], timeout=20)
 
     def test_words_that_are_too_long(self, runner: Runner) -> None:
-        with pytest.raises(RunError, match=r"^command line or environment too long .* \(200 kB\): agent$"):
+        with pytest.raises(RunError, match=r"^command line or environment too long .* \(200 kB\): 'agent'$"):
             runner.run("agent", argv=["echo", "x" * 200_000], timeout=20)
 
     def test_a_zero_byte(self, runner: Runner) -> None:
@@ -298,7 +304,32 @@ def test_no_descriptor_is_left_open(runner: Runner) -> None:
 def test_the_last_line_is_told_while_the_command_runs(runner: Runner) -> None:
     told: list[str] = []
     runner.run("echo first; sleep 0.7; echo second; echo; sleep 0.7", timeout=20, on_output=told.append)
-    assert told == ["first", "second"]
+    assert list(dict.fromkeys(told)) == ["first", "second"]
+
+
+def test_a_command_that_prints_without_pause_is_told_of_twice_a_second(runner: Runner) -> None:
+    told: list[str] = []
+    runner.run("yes", timeout=0.8, on_output=told.append)
+    assert told == ["y", "y"]
+
+
+def test_paths_given_relative_to_here_hold_elsewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "sub").mkdir()
+    monkeypatch.chdir(project)
+    runner = Runner(root=Path(), environ=os.environ, logs=Path("logs"))
+    ended = runner.run("printenv PWD PYTEST_ADDOPTS", timeout=20, cwd=Path("sub"))
+    runner.close()
+    assert ended.output().split() == [f"{project}/sub", f"--junitxml={runner.logs}/command.1.xml"]
+    assert runner.logs.is_relative_to(project)
+
+
+def test_secrets_in_a_junit_file_of_ours_are_masked(project: Path) -> None:
+    runner = Runner(root=project, environ=os.environ, logs=project / "logs", mask=lambda text: text.replace("pw1", "*"))
+    (project / "fake-pytest").write_text('f=${PYTEST_ADDOPTS#*=}; mkdir -p "${f%/*}"; echo pw1 > "$f"')
+    ended = runner.run("bash fake-pytest", timeout=20)
+    runner.close()
+    assert ended.junit is not None
+    assert ended.junit.read_text() == "*\n"
 
 
 def test_secrets_never_reach_the_disk(project: Path) -> None:

@@ -42,8 +42,8 @@ WAYS = {
     "starting itself again and again": "(setsid sh -c 'while :; do sleep {nap} & sleep 0.01; kill $!; done' &) 2>&-",
 }
 ENDS = {
-    "pass": "; sleep 0.05; true",
-    "failure": "; sleep 0.05; false",
+    "pass": "; sleep 0.02; true",
+    "failure": "; sleep 0.02; false",
     "timeout": "; sleep {nap}",
     "ctrl-c": "; sleep {nap}",
 }
@@ -68,8 +68,8 @@ def test_nothing_lives_on(
     runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], way: str, end: str
 ) -> None:
     if end == "ctrl-c":
-        threading.Timer(0.2, runner.stop).start()
-    ended = runner.run(commands(way, end), timeout=0.2 if end == "timeout" else 30)
+        threading.Timer(0.15, runner.stop).start()
+    ended = runner.run(commands(way, end), timeout=0.15 if end == "timeout" else 30)
     assert (ended.timed_out, ended.interrupted) == (end == "timeout", end == "ctrl-c")
     assert all_gone()
 
