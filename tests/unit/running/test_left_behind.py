@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_younger, read_ps
+from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_marked, kill_younger, read_ps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,6 +143,32 @@ class TestWhatIsKept:
     def test_does_not_outlive_a_timeout(self, runner: Runner, nap: str, all_gone: Callable[[], bool]) -> None:
         assert runner.run(f"sleep {nap} & sleep {nap}", timeout=0.2, keep=True).timed_out
         assert all_gone()
+
+
+@pytest.mark.skipif(not LINUX, reason="limits are only read on Linux")
+@pytest.mark.parametrize("by", ["environment", "limit"])
+@pytest.mark.parametrize("whole_run", [False, True])
+def test_a_thorough_look_finds_what_is_marked_and_nothing_else(nap: str, by: str, whole_run: bool) -> None:
+    mark = Mark(0xABCDEF, 7)
+    beside = Mark(mark.run, 8) if whole_run else mark
+    strangers = [Mark(mark.run + 1, 7), mark.unnumbered] + (
+        [] if whole_run else [Mark(mark.run, 8), Mark(mark.run, 77)]
+    )
+
+    def start(marked: Mark) -> psutil.Popen:
+        env = {VARIABLE: marked.variable} if by == "environment" and marked.number else {}
+        process = psutil.Popen(["sleep", nap], env=env)
+        if by == "limit":
+            marked.put_on(process.pid)
+        return process
+
+    ours, others = [start(mark), start(beside)], [start(stranger) for stranger in strangers]
+    kill_marked(mark, whole_run=whole_run)
+    assert [process.wait(5) for process in ours] == [-9, -9]
+    assert all(process.poll() is None for process in others)
+    for process in others:
+        process.kill()
+        process.wait()
 
 
 def test_a_mark_is_read_from_a_listing_with_environments() -> None:
