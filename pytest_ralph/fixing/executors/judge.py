@@ -92,8 +92,8 @@ def _trouble(job: Job, ended: Ended, talk: Conversation, said: str, claims: Clai
         return Trouble("timeout", f"executor timed out after {job.timeout:g} s")
     if talk.error:
         return Trouble(talk.error_kind, one_line(talk.error))
-    if killer := _died_of(ended):
-        return Trouble("crash", f"executor was killed by {killer}")
+    if number := _killed_by(ended):
+        return Trouble("crash", f"executor was killed by signal {number} ({signal.strsignal(number)})")
     if ended.exit_code != 0 or claims.failed_block or claims.report:
         return Trouble()
     if said.strip():
@@ -120,10 +120,10 @@ def _limit(claims: Claims) -> Trouble | None:
     return Trouble("service_unavailable", claims.rate_limit) if claims.rate_limit else None
 
 
-def _died_of(ended: Ended) -> str:
-    """The signal that ended it, or a command of it, by the status a shell then gives."""
-    number = ended.signal or (ended.exit_code or 0) - 128
-    return f"signal {number} ({signal.strsignal(number)})" if ended.signal or number in FATAL else ""
+def _killed_by(ended: Ended) -> int:
+    """The signal that ended it, or one of its commands, by the status a shell then gives; 0 for none."""
+    status = (ended.exit_code or 0) - 128
+    return ended.signal or (status if status in FATAL else 0)
 
 
 def _failure(

@@ -42,7 +42,7 @@ def sample(preset: str, name: str) -> Path:
         ("amp", "s-1", {"Bash": 1, "Edit": 1}, "Edit"),
         ("cursor-agent", "c-1", {"shell": 1, "edit": 1}, "edit"),
         ("codex", "th-1", {"shell": 1, "edit": 1}, "edit"),
-        ("gemini", "g-1", {"run_shell_command": 1, "replace": 1}, "replace"),
+        ("gemini", "g-1", {"run_shell_command": 1, "read_file": 1, "replace": 1}, "replace"),
         ("opencode", "ses_1", {"bash": 1, "edit": 1}, "edit"),
         ("goose", "", {"developer__shell": 1, "developer__text_editor": 1}, "developer__text_editor"),
         ("aider", "", {"edit": 1}, "edit"),
@@ -97,6 +97,7 @@ def test_an_error_is_told_in_the_words_of_the_tool(preset: str, name: str, kind:
     ("message", "status", "kind"),
     [
         ("This request would exceed your rate limit of 30,000 input tokens per minute", None, "service_unavailable"),
+        ("Rate limit: too many tokens per minute", None, "service_unavailable"),
         ("This model's maximum context length is 128000 tokens", 400, "context_exhausted"),
         ("Internal server error", None, "service_unavailable"),
         ("Credit balance is too low", 400, "service_unavailable"),

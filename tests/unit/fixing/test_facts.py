@@ -37,9 +37,12 @@ def test_an_empty_project_has_no_facts_but_its_place(tmp_path: Path) -> None:
 
 
 def test_the_look_is_bounded(tmp_path: Path) -> None:
-    make(tmp_path, *(f"pkg/module{number}.py" for number in range(100)), "a/b/c/d/deep.py")
+    make(tmp_path, *(f"pkg/module{number}.py" for number in range(100)))
 
-    facts = look_around(tmp_path)
+    assert len(look_around(tmp_path).main_files) == 20
 
-    assert len(facts.main_files) == 20
-    assert "a/b/c/d/deep.py" not in facts.main_files
+
+def test_the_look_does_not_go_deep(tmp_path: Path) -> None:
+    make(tmp_path, "a/b/c/near.py", "a/b/c/d/deep.py")
+
+    assert look_around(tmp_path).main_files == ("a/b/c/near.py",)

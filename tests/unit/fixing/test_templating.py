@@ -39,6 +39,14 @@ def test_the_template_for_the_kind_comes_before_the_one_for_all(
 def test_the_source_is_given_as_it_is_written(directory: Path) -> None:
     assert Templates(directory).source("fixtask", "lint_error") == "- [ ] {{ id }} lint\n"
     assert Templates(directory).source("fixtask", "test_failure") is None
+    assert Templates().source("fix") is None
+
+
+def test_a_kind_is_a_name_and_no_path(directory: Path) -> None:
+    (directory / "note.x").mkdir()
+    (directory / "note.x" / "y.md.j2").write_text("elsewhere")
+
+    assert Templates(directory).source("note", "x/y") == "note of {{ id }}\n"
 
 
 @pytest.mark.parametrize(
