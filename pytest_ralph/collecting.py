@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.discovery import SPEC_NAME
+from pytest_ralph.discovery import SPEC_NAME, find_below
 from pytest_ralph.items import SpecFile, TaskItem
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_ralph.session import Run
 
 
@@ -25,6 +24,14 @@ class Collecting:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
         named = file_path.suffix.lower() == ".md" and parent.session.isinitpath(file_path)
         return SpecFile.of(parent, file_path, self.run) if named or file_path.name == SPEC_NAME else None
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """A directory that was named for its spec and has none: say so, as pytest says nothing."""
+        found = {parent for item in session.items for parent in item.path.parents}
+        for argument in session.config.args:
+            path = Path(session.config.invocation_params.dir, argument)
+            if path.is_dir() and path not in found and not any(find_below(session.config, path)):
+                self.run.note(f"no {SPEC_NAME} in {argument}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

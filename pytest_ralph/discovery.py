@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pytest
 
 SPEC_NAME = "tasks.md"
 
 
 def find_specs(config: pytest.Config) -> Iterator[Path]:
-    """Every tasks.md below the given paths, and every other markdown file given by name."""
+    """Every tasks.md below the given paths, and every other markdown file given by name, each once."""
+    seen: set[Path] = set()
     for argument in config.args:
-        path = Path(config.invocation_params.dir, argument.partition("::")[0])
-        if path.is_file() and path.suffix.lower() == ".md":
-            yield path
-        elif path.is_dir():
-            yield from _below(path, config.getini("norecursedirs"))
+        for path in _meant(config, argument.partition("::")[0]):
+            if path not in seen:
+                seen.add(path)
+                yield path
 
 
-def _below(top: Path, skipped: list[str]) -> Iterator[Path]:
+def _meant(config: pytest.Config, argument: str) -> Iterator[Path]:
+    path = Path(os.path.normpath(config.invocation_params.dir / argument))
+    if path.is_dir():
+        yield from find_below(config, path)
+    elif path.suffix.lower() == ".md" and path.is_file():
+        yield path
+    elif not path.exists() and not config.getoption("pyargs"):
+        raise pytest.UsageError(f"file or directory not found: {argument}")
+
+
+def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
+    """What pytest would not look into (`norecursedirs`, `--ignore`, virtual environments, …) is left out here too."""
     for directory, names, files in os.walk(top):
-        names[:] = sorted(name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in skipped))
-        if SPEC_NAME in files:
+        names[:] = sorted(name for name in names if not _ignored(config, Path(directory, name)))
+        if SPEC_NAME in files and not _ignored(config, Path(directory, SPEC_NAME)):
             yield Path(directory, SPEC_NAME)
+
+
+def _ignored(config: pytest.Config, path: Path) -> bool:
+    return bool(config.hook.pytest_ignore_collect(collection_path=path, config=config))

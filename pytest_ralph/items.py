@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ralph.settings import SettingError
 from pytest_ralph.spec.document import SpecError
 
 if TYPE_CHECKING:
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
 
     from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.session import Run
-    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.document import Problem, Spec
     from pytest_ralph.spec.task import Task
 
 WORD = re.compile(r"\w+(?:[-.]\w+)*")
+# What changes the meaning of a run; a wrong total in the front matter, say, is for the linter.
+WARNED = ("duplicate-id", "unclosed-fence", "no-tasks")
 
 
 class RalphWarning(pytest.PytestWarning):
@@ -49,17 +53,27 @@ class SpecFile(pytest.File):
         try:
             self.spec = self.run.load(self.path)
         except SpecError as error:
+            raise self.CollectError(f"{self.shown_path}:{error.line}: {error.message}") from None
+        except SettingError as error:
             raise self.CollectError(str(error)) from None
         for problem in self.spec.problems:
-            self._warn(problem.line, problem.message)
+            if problem.code in WARNED:
+                self._warn(problem)
         for task in self.spec.tasks:
             yield TaskItem.from_parent(self, name=task.name, task=task)
 
-    def _warn(self, line: int, message: str) -> None:
-        # Only the controller of an xdist run speaks, or each worker would say the same.
-        if not hasattr(self.config, "workerinput"):
-            self.run.note(f"{self.run.relative(self.path)}:{line}: {message}")
-            self.warn(RalphWarning(f"{self.run.relative(self.path)}:{line}: {message}"))
+    @property
+    def shown_path(self) -> str:
+        return self.run.relative(self.path)
+
+    def _warn(self, problem: Problem) -> None:
+        # Of the workers of an xdist run one speaks for all: each collects everything.
+        if getattr(self.config, "workerinput", {}).get("workerid", "gw0") != "gw0":
+            return
+        try:
+            warnings.warn_explicit(problem.message, RalphWarning, self.shown_path, problem.line)
+        except RalphWarning as warning:
+            raise self.CollectError(f"{self.shown_path}:{problem.line}: {warning}") from None
 
 
 class TaskItem(pytest.Item):
@@ -78,7 +92,8 @@ class TaskItem(pytest.Item):
             self.add_marker("ralph_verify")
         if task.fix_for:
             self.add_marker("ralph_fix")
-        self.extra_keyword_matches.update(WORD.findall(f"{task.title} {task.phase}"), [self.parent.spec.name])
+        phase = WORD.findall(task.phase)
+        self.extra_keyword_matches.update(WORD.findall(task.title), phase, ["-".join(phase), self.parent.spec.name])
 
     @property
     def run(self) -> Run:
@@ -93,10 +108,11 @@ class TaskItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, TaskFailed):
-            from pytest_ralph.report.failure_text import failure_text
+            from pytest_ralph.report.failure_text import FailureText
 
-            return failure_text(excinfo.value.result.story, excinfo.value.result.lines)
+            return FailureText.of(excinfo.value.result.story, excinfo.value.result.lines, self.run.root)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.task.line - 1, self.task.heading
+        # Where it equals the end of the node id, pytest takes its dots for those of a class and its method.
+        return self.path, self.task.line - 1, self.task.heading if self.task.title else f"task {self.task.id}"

@@ -82,6 +82,8 @@ INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
     ),
 }
 
+TRUE = {"1", "true", "yes", "on"}
+
 MARKERS = (
     "ralph: a task of a tasks.md",
     "ralph_parallel: a task marked [P]",
@@ -101,8 +103,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("ralph", "collect tasks.md files as if --ralph were given", type="bool", default=False)
     for option in OPTIONS:
         _add(group, option)
-        kind: Literal["bool", "string"] = "bool" if option.kind == "flag" else "string"
-        parser.addini(option.key, option.help, type=kind, default=None)
+        parser.addini(option.key, option.help, type=_ini_type(option), default=None)
     # The whole word with its value is one flag: `--ralph-lint specs/foo` must not take the path for the value.
     for name, value, text in (
         ("lint", "github", "run nothing; tell what is wrong with the specs"),
@@ -131,6 +132,13 @@ def _add(group: Any, option: Option) -> None:
         group.addoption(f"--no-ralph-{option.name}", action="store_false", dest=option.key, help=f"{option.name} off")
 
 
+def _ini_type(option: Option) -> Any:
+    """Where pytest can, any scalar: `ralph_timeout = 30` is a number in TOML, and what it must be is for us to say."""
+    if pytest.version_tuple >= (9, 2):
+        return str | int | float | bool
+    return "bool" if option.kind in ("flag", "switch") else "string"
+
+
 def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
     """Load our hook specifications when somebody implements one of them, and only then."""
     if not manager.hasplugin("ralph-hooks") and any(name.startswith("pytest_ralph_") for name in dir(plugin)):
@@ -152,11 +160,12 @@ def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
 
 def is_wanted(config: pytest.Config) -> bool:
     given = (config.getoption("ralph"), config.getoption("ralph_recovery"), config.getoption("ralph_lint"))
-    return bool(
-        any(given)
-        or config.getini("ralph")
-        or str(config.getini("ralph_recovery")).lower() in ("1", "true", "yes", "on")
-    )
+    try:
+        in_ini = (config.getini("ralph"), config.getini("ralph_recovery"))
+    except (TypeError, ValueError) as error:
+        # Before 9.2 pytest lets its own reading of the file end in these.
+        raise pytest.UsageError(f"ralph, ralph_recovery (ini file): expected true or false ({error})") from None
+    return any(given) or any(str(value).lower() in TRUE for value in in_ini)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,12 +6,16 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.plugin import OPTIONS, Option
+from pytest_ralph.plugin import OPTIONS, TRUE, Option
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-TRUE = {"1", "true", "yes", "on"}
+    import pytest
+
+    from pytest_ralph.spec.document import Spec
+
 FALSE = {"0", "false", "no", "off"}
 
 
@@ -43,22 +47,60 @@ class Settings:
     report: str | None
 
 
-Layer = tuple[str, "Mapping[str, object]"]
+@dataclass(frozen=True)
+class Layer:
+    """One place where settings are written: values by option name, and what a person calls one of them there."""
+
+    values: Mapping[str, object]
+    called: Callable[[Option], str] = lambda option: option.flag
 
 
-def read_settings(layers: tuple[Layer, ...]) -> Settings:
-    """Settings from layers in order of weight; each layer is (how to name a key in it, values by option name)."""
+def on_command_line(config: pytest.Config) -> Layer:
+    return Layer({option.name: getattr(config.option, option.key, None) for option in OPTIONS})
+
+
+def in_front_matter(spec: Spec, path: str) -> Layer:
+    def called(option: Option) -> str:
+        return f"{path}:{spec.setting_lines.get(option.name, 1)}: `{option.name}` under `ralph:`"
+
+    return Layer(spec.settings, called)
+
+
+def in_ini_file(config: pytest.Config) -> Layer:
+    return Layer({option.name: _from_ini(config, option) for option in OPTIONS}, _ini_name)
+
+
+def _from_ini(config: pytest.Config, option: Option) -> object:
+    try:
+        value = config.getini(option.key)
+    except (TypeError, ValueError) as error:
+        # Before 9.2 pytest lets its own reading of the file end in these.
+        raise SettingError(f"{_ini_name(option)}: expected {_wanted(option)} ({error})") from None
+    return None if value == "" else value
+
+
+def _ini_name(option: Option) -> str:
+    return f"{option.key} (ini file)"
+
+
+def read_settings(*layers: Layer) -> Settings:
+    """Settings from layers, the one with the most weight first."""
     return Settings(**{option.name.replace("-", "_"): _value(option, layers) for option in OPTIONS})
 
 
-def _value(option: Option, layers: tuple[Layer, ...]) -> Any:
-    for pattern, values in layers:
-        given = values.get(option.name)
-        if given is not None and given != "":
-            return _parse(option, given, pattern.format(name=option.name, key=option.key))
+def _value(option: Option, layers: Sequence[Layer]) -> Any:
+    for layer in layers:
+        given = layer.values.get(option.name)
+        if given is not None:
+            return _parse(option, given, layer.called(option))
     if option.name == "jobs":
-        return os.cpu_count() or 1
+        return _cores()
     return None if option.default is None else _parse(option, option.default, option.flag)
+
+
+def _cores() -> int:
+    """Those this process may use, which in a container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _parse(option: Option, given: object, where: str) -> Any:
@@ -69,7 +111,7 @@ def _parse(option: Option, given: object, where: str) -> Any:
 
 
 def _shown(given: object) -> str:
-    return ", ".join(map(str, given)) if isinstance(given, list) else repr(str(given))
+    return one_line(repr(given if isinstance(given, (dict, list)) else str(given)), 80)
 
 
 def _wanted(option: Option) -> str:
@@ -121,7 +163,7 @@ def _list(option: Option, given: object) -> tuple[str, ...]:
 
 
 def _text(_: Option, given: object) -> str:
-    if isinstance(given, (dict, list, bool)):
+    if isinstance(given, (dict, list, bool)) or not str(given).strip():
         raise TypeError
     return str(given)
 

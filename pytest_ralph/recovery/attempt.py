@@ -99,7 +99,8 @@ class Attempts:
         )
         if failure.error == NO_ERROR:
             # A silent check: what was expected of it says more than nothing.
-            failure = replace(failure, error=f"{one_line(evidence.command, 120)}: expected {'; '.join(evidence.unmet)}")
+            wanted = "; ".join(map(str, verified.failing.unmet))
+            failure = replace(failure, error=f"{one_line(evidence.command, 120)}: expected {wanted}")
         return self.desk.about(self.task, failure)
 
     def evidence(self, checked: Checked) -> Evidence:
@@ -114,5 +115,6 @@ class Attempts:
             signal=ended.signal,
             timeout=self.timeout,
             duration=ended.duration,
-            unmet=checked.unmet,
+            # That an exit status of 0 was expected goes without saying.
+            unmet=tuple(map(str, checked.unmet)) if checked.check.expect else (),
         )

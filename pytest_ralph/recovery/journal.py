@@ -86,12 +86,14 @@ class Journal:
         shown = verified.failing or (verified.checked[-1] if verified.checked else None)
         if shown:
             facts |= {"command": shown.check.command, "exit_code": shown.ended.exit_code}
-            facts["log"] = str(shown.ended.stdout.path) if shown.ended.progress else ""
+            spools = (spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size)
+            facts["log"] = next((str(spool.path) for spool in spools), "")
         if failure is None:
             self._attempts.append(AttemptStory(**facts))
         else:
-            wanted, _, got = ("; ".join(shown.unmet) if shown else "").partition(", got ")
-            self._attempts.append(_failed(failure, **facts, expected=wanted, got=got))
+            unmet = shown.unmet if shown else ()
+            facts |= {"expected": "; ".join(one.expected for one in unmet), "got": "; ".join(one.got for one in unmet)}
+            self._attempts.append(_failed(failure, **facts, beside=verified.beside))
             self.did_not_help(failure)
             self.failures.append(failure)
             self.trees.append(tree)

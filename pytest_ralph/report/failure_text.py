@@ -2,67 +2,152 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import signal
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ralph.report.words import duration
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from pytest_ralph.report.story import AttemptStory, TaskStory
 
 SHOWN_LINES = 40
 AROUND = 8
 LONGEST_LINE = 400
+COMMAND_LINES = 12
+ADVICE = 3
+WIDTH = 78
+# What `bounded` leaves in place of what it leaves out.
+GAP = re.compile(r"… ([\d,]+) (?:lines|bytes) left out …")
 
 
-def failure_text(story: TaskStory, lines: Sequence[str] = ()) -> str:
-    """One block of text, never a traceback of ours."""
+class Line(NamedTuple):
+    """A line and how pytest's terminal writer is to mark it."""
+
+    text: str = ""
+    markup: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Crash:
+    """What pytest's short summary and `--tb=line` quote."""
+
+    path: str
+    lineno: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.lineno}: {self.message}"
+
+
+@dataclass(frozen=True)
+class FailureText:
+    """One block of text, never a traceback of ours. pytest draws it by `toterminal` and stores it by `str`."""
+
+    lines: tuple[Line, ...]
+    reprcrash: Crash
+
+    @classmethod
+    def of(cls, story: TaskStory, said: Sequence[str] = (), root: Path | None = None) -> FailureText:
+        lines = tuple(_lines(story, said, f"{root}/" if root else ""))
+        return cls(lines, Crash(story.spec_path, story.line, lines[0].text))
+
+    def toterminal(self, writer: Any) -> None:
+        for line in self.lines:
+            writer.line(line.text, **dict.fromkeys(line.markup, True))
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+
+def _lines(story: TaskStory, said: Sequence[str], root: str) -> Iterator[Line]:
     attempt = story.last_failure
+    regression = story.outcome == "regression"
     what = f"{attempt.kind}: {attempt.error}" if attempt else story.reason
-    parts = [("regression: " if story.outcome == "regression" else "") + one_line(what, LONGEST_LINE)]
+    yield Line(one_line(f"regression: {what}" if regression else what, LONGEST_LINE), ("red", "bold"))
+    if regression:
+        yield Line("  checked off as complete, and fails now")
     if attempt:
-        parts += [*_how_it_ended(attempt), *_what_it_was(attempt), *_output(attempt), *_advice(attempt)]
-    parts.append(f"  {story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}")
-    if story.reason and (not attempt or story.reason != attempt.error):
-        parts += ["", f"given up: {one_line(story.reason, LONGEST_LINE)}"]
-    return "\n".join([*parts, *([""] if lines else []), *map(terminal, lines)])
+        yield from _command(attempt)
+        yield from (Line(f"  {line}") for line in (*_how_it_ended(attempt), *_what_it_was(attempt)))
+        yield from _output(attempt, root)
+        yield from _advice(attempt)
+    yield from _end(story, said)
+    yield Line(f"{story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}", ("bold",))
+
+
+def _command(attempt: AttemptStory) -> Iterator[Line]:
+    lines = terminal(attempt.command).splitlines()
+    for number, line in enumerate(lines[:COMMAND_LINES]):
+        yield Line(f"  {'$' if number == 0 else '>'} {line}", ("bold",))
+    if len(lines) > COMMAND_LINES:
+        yield Line(f"  > … {len(lines) - COMMAND_LINES} more lines …")
 
 
 def _how_it_ended(attempt: AttemptStory) -> Iterator[str]:
-    for number, line in enumerate(terminal(attempt.command).splitlines()):
-        yield f"  {'$' if number == 0 else '>'} {line}"
+    after = " ".join(duration(attempt.duration))
     if attempt.timed_out:
-        yield f"  timed out after {attempt.duration:.1f} s"
+        yield f"timed out after {after}"
     elif attempt.exit_code is not None:
-        yield f"  exited with {attempt.exit_code} after {attempt.duration:.1f} s"
+        yield f"exited with {attempt.exit_code}{_signal(attempt.exit_code)} after {after}"
     if attempt.expected and not attempt.timed_out:
         got = f", got {one_line(attempt.got, LONGEST_LINE)}" if attempt.got else ""
-        yield f"  expected {one_line(attempt.expected, LONGEST_LINE)}{got}"
+        yield f"expected {one_line(attempt.expected, LONGEST_LINE)}{got}"
+    yield from (one_line(note, LONGEST_LINE) for note in attempt.beside)
+
+
+def _signal(status: int) -> str:
+    """A shell reports death by a signal as 128 and its number."""
+    try:
+        return f" ({signal.Signals(status - 128).name})" if status > 128 else ""
+    except ValueError:
+        return ""
 
 
 def _what_it_was(attempt: AttemptStory) -> Iterator[str]:
     if attempt.missing:
-        yield f"  missing: {one_line(attempt.missing, LONGEST_LINE)}"
+        yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
     for name, many in (("failing tests", attempt.failed_tests), ("files", attempt.files)):
         if many:
             shown = [one_line(one, 120) for one in many[:6]]
             more = f" … {len(many) - 6} more" if len(many) > 6 else ""
-            yield f"  {name}: {', '.join(shown)}{more}"
+            yield f"{name}: {', '.join(shown)}{more}"
 
 
-def _output(attempt: AttemptStory) -> Iterator[str]:
+def _output(attempt: AttemptStory, root: str) -> Iterator[Line]:
     if text := relevant(terminal(attempt.output), attempt.error):
-        yield ""
-        yield from (f"  | {line[:LONGEST_LINE]}" for line in text)
+        yield Line()
+        yield from (Line(f"  | {line[:LONGEST_LINE]}") for line in text)
     if attempt.log and attempt.output.strip():
-        yield f"  full output: {attempt.log}"
+        yield Line(f"  full output: {attempt.log.removeprefix(root)}")
 
 
-def _advice(attempt: AttemptStory) -> Iterator[str]:
+def _advice(attempt: AttemptStory) -> Iterator[Line]:
     if attempt.advice:
-        yield ""
-        yield from (f"  • {one_line(line, LONGEST_LINE)}" for line in attempt.advice[:4])
+        yield Line()
+    for advice in attempt.advice[:ADVICE]:
+        wrapped = textwrap.wrap(one_line(advice, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    ")
+        yield from map(Line, wrapped)
+
+
+def _end(story: TaskStory, said: Sequence[str]) -> Iterator[Line]:
+    """Why nothing more was tried, and what was said on the way."""
+    attempt = story.last_failure
+    given_up = story.reason if attempt and not story.reason.endswith(attempt.error) else ""
+    said = [line for text in said for line in terminal(text).splitlines()]
+    if given_up or said:
+        yield Line()
+    if given_up:
+        yield Line(f"  given up: {one_line(given_up, LONGEST_LINE)}", ("red",))
+    yield from (Line(f"  {line}") for line in said)
+    if attempt:
+        yield Line()
 
 
 def relevant(output: str, error: str) -> list[str]:
@@ -79,9 +164,18 @@ def relevant(output: str, error: str) -> list[str]:
 
 
 def _with_gaps(lines: Sequence[str], wanted: Sequence[int]) -> Iterator[str]:
-    before = -1
+    after = 0
     for number in wanted:
-        if number != before + 1:
-            yield f"… {number - before - 1} lines …"
+        if number != after:
+            yield _gap(lines[after:number])
         yield lines[number]
-        before = number
+        after = number + 1
+
+
+def _gap(lines: Sequence[str]) -> str:
+    """How many lines are not shown, those included that were left out before."""
+    earlier = [match for line in lines if (match := GAP.fullmatch(line))]
+    if any("bytes" in match[0] for match in earlier):
+        return "… many lines …"
+    count = len(lines) - len(earlier) + sum(int(match[1].replace(",", "")) for match in earlier)
+    return f"… {count:,} lines …"

@@ -61,6 +61,8 @@ class AttemptStory:
     missing: str | None = None
     expected: str = ""
     got: str = ""
+    # The other commands of the same Verify field, where they matter.
+    beside: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     output: str = ""
     log: str = ""

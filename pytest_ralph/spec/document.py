@@ -58,6 +58,7 @@ class Spec:
     problems: tuple[Problem, ...] = ()
     front_matter: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    setting_lines: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: Mapping[str, str] | None = None) -> Spec:
@@ -84,7 +85,8 @@ class Spec:
         commands = {**(verify or {}), **front.settings.get("verify", {})}
         blocks = find_blocks(outline)
         tasks = _name_apart([_with_command(_task(block, outline.lines), commands) for block in blocks])
-        return cls(path, source, tasks, tuple(_problems(tasks, outline, front)), front.data, front.settings)
+        problems = tuple(_problems(tasks, outline, front))
+        return cls(path, source, tasks, problems, front.data, front.settings, front.setting_lines)
 
     @property
     def directory(self) -> Path:

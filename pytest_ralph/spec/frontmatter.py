@@ -50,6 +50,7 @@ class FrontMatter:
     lines: int = 0
     data: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    setting_lines: Mapping[str, int] = field(default_factory=dict)
     total_line: int = 1
 
 
@@ -70,9 +71,9 @@ def read_front_matter(source: str) -> FrontMatter:
     if not isinstance(loaded, dict):
         # Prose between two rules: a document may start with one.
         return FrontMatter()
-    settings = _settings(loaded)
+    settings, lines_of_settings = _settings(loaded)
     total_line = _line_of(loaded, "total_tasks") if "total_tasks" in loaded else 1
-    return FrontMatter(end + 1, _plain(loaded), settings, total_line)
+    return FrontMatter(end + 1, _plain(loaded), settings, lines_of_settings, total_line)
 
 
 def _load(text: str) -> Any:
@@ -95,23 +96,25 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(problem).split())[:200]
 
 
-def _settings(data: Any) -> dict[str, Any]:
+def _settings(data: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    """The settings by their names on the command line, and the line each stands on."""
     if "ralph" not in data or data["ralph"] is None:
-        return {}
+        return {}, {}
     settings = data["ralph"]
     if not isinstance(settings, dict):
         raise FrontMatterError(_line_of(data, "ralph"), "`ralph:` in the front matter must be a mapping of settings")
     found: dict[str, Any] = {}
+    lines: dict[str, int] = {}
     for key, value in settings.items():
         name = str(key).replace("_", "-")
         if name not in SETTING_KEYS:
             raise FrontMatterError(_line_of(settings, key), _unknown(str(key)))
-        found[name] = _plain(value)
+        found[name], lines[name] = _plain(value), _line_of(settings, key)
     if not isinstance(found.get("verify", {}), dict):
         raise FrontMatterError(
             _line_of(settings, "verify"), "`ralph: verify:` must map ids, markers or phases to commands"
         )
-    return found
+    return found, lines
 
 
 def _unknown(key: str) -> str:
