@@ -35,6 +35,7 @@ from pytest_ralph.settings import (
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import STATE_NAME, State, StateError, set_aside
+from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.report.live import Live
     from pytest_ralph.running.command import Runner
-    from pytest_ralph.text.secrets import Masker
 
 run_key = pytest.StashKey["Run"]()
 
@@ -78,6 +78,11 @@ def start(config: pytest.Config) -> None:
         from pytest_ralph.report.pytest_html import HtmlColumns
 
         config.pluginmanager.register(HtmlColumns(), "ralph-html")
+
+
+def has_terminal() -> bool:
+    """A person to ask; pytest has taken sys.stdin by now, so the one it began with is looked at."""
+    return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__))
 
 
 class Run:
@@ -122,10 +127,11 @@ class Run:
         try:
             # Ours are right, and reading them takes longer than a run without a failure should wait.
             _ = self.ini("ralph_kinds") and self.kinds, self.ini("ralph_templates") and self.prompts
-        except (KindsError, TemplatesError) as error:
+            _ = self.ini("ralph_secrets") and self.masker
+        except (KindsError, MaskError, TemplatesError) as error:
             raise pytest.UsageError(str(error)) from None
         self._check_means(self.settings)
-        if self.settings.interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if self.settings.interactive and not has_terminal():
             raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
 
     def _check_means(self, settings: Settings) -> None:
@@ -157,9 +163,11 @@ class Run:
 
     @cached_property
     def masker(self) -> Masker:
-        from pytest_ralph.text.secrets import Masker
-
         return Masker(self._environ, extra=self.ini("ralph_secrets"))
+
+    def _mask(self, text: str) -> str:
+        """Makes the masker only when there is something to mask."""
+        return self.masker.mask(text)
 
     @property
     def directory(self) -> Path:
@@ -171,7 +179,9 @@ class Run:
             from pytest_ralph.running.command import Runner
 
             logs = self.directory / "logs"
-            self._runners[shell] = Runner(root=self.root, environ=self._environ, logs=logs, shell=shell)
+            self._runners[shell] = Runner(
+                root=self.root, environ=self._environ, logs=logs, shell=shell, mask=self._mask
+            )
         return self._runners[shell]
 
     @cached_property

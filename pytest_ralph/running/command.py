@@ -13,7 +13,6 @@ import errno
 import itertools
 import os
 import re
-import secrets
 import signal
 import subprocess
 import threading
@@ -127,12 +126,12 @@ class Runner:
         self.root = root.absolute()
         # Copied once: another thread must never find the environment while pytest changes it.
         self.environ = clean_environ(environ)
-        self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{os.getpid()}"
+        self._run = int.from_bytes(os.urandom(4), "big")
+        self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
         self._shell = shell
         self._mask = mask
         self._limit = limit
         self._grace = grace
-        self._run = secrets.randbits(32)
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._running: dict[int, Process] = {}

@@ -24,7 +24,7 @@ FLUSH = 1.0
 LINE = 64 * 1024
 LAST = 2048
 RUNS_KEPT = 50
-_RUN = re.compile(r"\d{8}-\d{6}-\d+")
+_RUN = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True)

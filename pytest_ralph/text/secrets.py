@@ -96,12 +96,16 @@ LABELLED = {
 )
 
 
+class MaskError(ValueError):
+    """A form that is no regular expression, in one line."""
+
+
 class Masker:
     """Masks the secrets of one environment and all known forms. `extra`: regular expressions of the project's own."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
         self._values = _alternatives(secret_values(environ))
-        self._forms = [re.compile(form) for form in (*FORMS, *extra)]
+        self._forms = [_compiled(form) for form in (*FORMS, *extra)]
         self._labelled = [(word, re.compile(form)) for word, form in LABELLED.items()]
 
     def mask(self, text: str) -> str:
@@ -130,6 +134,13 @@ def _alternatives(values: Iterable[str]) -> re.Pattern[str] | None:
     # The longest first, so that a value that begins with another one is masked whole.
     longest_first = sorted({value.strip() for value in values}, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+
+def _compiled(form: str) -> re.Pattern[str]:
+    try:
+        return re.compile(form)
+    except re.error as error:
+        raise MaskError(f"not a regular expression: {form} ({error})") from None
 
 
 def _masked(match: re.Match[str]) -> str:

@@ -125,15 +125,21 @@ def test_the_last_line(tmp_path: Path, chunk: bytes, line: str) -> None:
 
 
 def test_only_the_logs_of_old_runs_are_removed(tmp_path: Path) -> None:
-    for name in ("20240101-000000-1", "20240102-000000-1", "20240103-000000-1", "notes", "20240101"):
+    for name in (
+        "20240101-000000-0000abcd",
+        "20240102-000000-0000abcd",
+        "20240103-000000-0000abcd",
+        "notes",
+        "20240101",
+    ):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.log").write_text("x")
     prune(tmp_path, keep=2)
     prune(tmp_path / "none")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "20240101",
-        "20240102-000000-1",
-        "20240103-000000-1",
+        "20240102-000000-0000abcd",
+        "20240103-000000-0000abcd",
         "notes",
     ]
 

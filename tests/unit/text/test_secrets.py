@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ralph.text.secrets import MASK, Masker, secret_values
+from pytest_ralph.text.secrets import MASK, Masker, MaskError, secret_values
 
 LETTERS = (string.ascii_letters + string.digits) * 4
 HEX = "0123456789abcdef" * 8
@@ -165,6 +165,11 @@ def test_each_line_of_a_secret_of_several_lines_is_masked() -> None:
 def test_a_project_can_add_its_own_forms() -> None:
     masker = Masker({}, extra=[r"ACME-\d{4}", r"pin (?P<secret>\d+)"])
     assert masker.mask("ACME-1234, pin 99") == f"{MASK}, pin {MASK}"
+
+
+def test_a_form_that_is_no_regular_expression_is_named() -> None:
+    with pytest.raises(MaskError, match=r"^not a regular expression: a\(b \(missing \), .*\)$"):
+        Masker({}, extra=["a(b"])
 
 
 @given(st.text(max_size=300))
