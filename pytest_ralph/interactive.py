@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -16,7 +17,6 @@ from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     import pytest
 
@@ -72,11 +72,17 @@ class Interactive:
             edited = file.read_text(encoding="utf-8").strip("\n")
         return edited if status == 0 and edited.strip() else block
 
-    def _on_the_terminal(self) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def _on_the_terminal(self) -> Iterator[None]:
         capture = self._config.pluginmanager.getplugin("capturemanager")
-        assert capture is not None
-        disabled: AbstractContextManager[None] = capture.global_and_fixture_disabled()
-        return disabled
+        if capture is None:
+            yield
+            return
+        capture.suspend(in_=True)
+        try:
+            yield
+        finally:
+            capture.resume()
 
 
 def _situation(task: Task, failure: Failure, decision: Decision) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import sys
 import time
 from contextlib import contextmanager
 from functools import cached_property
@@ -80,11 +79,6 @@ def start(config: pytest.Config) -> None:
         config.pluginmanager.register(HtmlColumns(), "ralph-html")
 
 
-def has_terminal() -> bool:
-    """A person to ask; pytest has taken sys.stdin by now, so the one it began with is looked at."""
-    return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__))
-
-
 class Run:
     """What one pytest run knows. Expensive parts are made on first use."""
 
@@ -131,7 +125,7 @@ class Run:
         except (KindsError, MaskError, TemplatesError) as error:
             raise pytest.UsageError(str(error)) from None
         self._check_means(self.settings)
-        if self.settings.interactive and not has_terminal():
+        if self.settings.interactive and not self._has_terminal():
             raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
 
     def _check_means(self, settings: Settings) -> None:
@@ -143,6 +137,18 @@ class Run:
             raise pytest.UsageError("--ralph-execute needs somebody to do the tasks: give one with --ralph-executor")
         if settings.shell and not shutil.which(settings.shell):
             raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
+
+    def _has_terminal(self) -> bool:
+        """A person to ask. pytest has put something else in the place of standard input; for a moment it is undone."""
+        capture = self.config.pluginmanager.getplugin("capturemanager")
+        if capture is None:
+            return os.isatty(0) and os.isatty(1)
+        capture.suspend_global_capture(in_=True)
+        try:
+            return os.isatty(0) and os.isatty(1)
+        finally:
+            capture.resume_global_capture()
+            capture.suspend_global_capture()
 
     def ini(self, key: str) -> Any:
         assert key in INI_ONLY, key
