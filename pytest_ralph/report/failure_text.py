@@ -144,8 +144,8 @@ def _end(story: TaskStory, said: Sequence[str]) -> Iterator[Line]:
     if given_up or said:
         yield Line()
     if given_up:
-        yield Line(f"  given up: {one_line(given_up, LONGEST_LINE)}", ("red",))
-    yield from (Line(f"  {line}") for line in said)
+        yield Line(f"given up: {one_line(given_up, LONGEST_LINE)}", ("red",))
+    yield from map(Line, said)
     if attempt:
         yield Line()
 
