@@ -1,0 +1,64 @@
+"""One attempt at a Verify field: its commands in order, until one decides."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from pytest_ralph.running.checks import Circumstances, Verified, run_checks
+from pytest_ralph.running.command import Runner
+from pytest_ralph.spec.task import Check, Expect, Verify
+
+
+def verify(runner: Runner, *commands: str, mode: Literal["all", "any"] = "all", timeout: float = 10) -> Verified:
+    checks = tuple(Check(command) for command in commands)
+    return run_checks(Verify(checks, mode), runner, Circumstances(root=runner.root, timeout=timeout))
+
+
+@pytest.mark.parametrize(
+    ("mode", "commands", "passed", "ran"),
+    [
+        ("all", ["true"], True, 1),
+        ("all", ["true", "true"], True, 2),
+        ("all", ["true", "false", "true"], False, 2),
+        ("any", ["false", "true", "true"], True, 2),
+        ("any", ["false", "false"], False, 2),
+        ("all", [], False, 0),
+    ],
+)
+def test_commands_run_until_one_decides(
+    runner: Runner, mode: Literal["all", "any"], commands: list[str], passed: bool, ran: int
+) -> None:
+    verified = verify(runner, *commands, mode=mode)
+    assert (verified.passed, len(verified.checked)) == (passed, ran)
+
+
+def test_the_failing_command_is_placed_among_the_others(runner: Runner) -> None:
+    assert verify(runner, "true", "false", "true").beside == ("command 2 of 3",)
+    assert verify(runner, "false").beside == ()
+    assert verify(runner, "true", "true").beside == ()
+
+
+def test_of_alternatives_each_says_why_it_did_not_do(runner: Runner) -> None:
+    verified = verify(runner, "exit 3", "false", mode="any")
+    assert verified.beside == ("nor did `exit 3` do: expected exit status 0, got 3",)
+
+
+def test_a_command_runs_in_the_directory_named_for_it(runner: Runner) -> None:
+    (runner.root / "web").mkdir()
+    check = Check("pwd", (Expect("stdout", "contains", "/web"),), directory="web")
+    assert run_checks(Verify((check,)), runner, Circumstances(root=runner.root, timeout=10)).passed
+
+
+def test_an_expectation_on_stdout_does_not_see_stderr(runner: Runner) -> None:
+    check = Check("echo noise >&2; echo 3", (Expect("stdout", "==", 3),))
+    assert run_checks(Verify((check,)), runner, Circumstances(root=runner.root, timeout=10)).passed
+
+
+def test_a_command_past_its_time_fails_and_the_rest_is_not_run(runner: Runner) -> None:
+    verified = verify(runner, "sleep 30", "true", timeout=0.2)
+    assert not verified.passed
+    assert len(verified.checked) == 1
+    assert verified.failing
+    assert verified.failing.ended.timed_out
