@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +20,8 @@ from pytest_ralph.running.command import RunError, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pytest_ralph.running.process import Process
 
 MIB = 1024 * 1024
 
@@ -57,6 +59,14 @@ def test_a_script_without_a_first_line_is_run_by_the_shell(runner: Runner, proje
 @pytest.mark.parametrize("command", ["cat", "cat -", "read line || echo end of file", "grep -c x"])
 def test_stdin_is_at_its_end(runner: Runner, command: str) -> None:
     assert not runner.run(command, timeout=5).timed_out
+
+
+def test_stdin_is_at_its_end_where_pytest_has_one_that_is_not(project: Path) -> None:
+    script = "import os; from pathlib import Path; from pytest_ralph.running.command import Runner\n"
+    script += 'print(Runner(root=Path(), environ=os.environ, logs=Path("logs")).run("cat", timeout=5).timed_out)'
+    with subprocess.Popen([sys.executable, "-c", script], cwd=project, stdin=-1, stdout=-1, text=True) as python:
+        assert python.stdout is not None
+        assert python.stdout.read() == "False\n"
 
 
 def test_stdin_can_be_a_file(runner: Runner, project: Path) -> None:
@@ -178,6 +188,19 @@ class TestStop:
         assert all(ended.interrupted for ended in all_ended)
         assert max(ended.duration for ended in all_ended) < 3
         assert [ended.exit_code for ended in all_ended][-2:] == [None, None]
+
+    def test_ends_a_command_that_is_just_being_started(self, runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+        start = Runner._spawn
+
+        def start_and_stop(runner: Runner, *plan: Any) -> Process:
+            process = start(runner, *plan)
+            runner.stop()
+            return process
+
+        monkeypatch.setattr(Runner, "_spawn", start_and_stop)
+        ended = runner.run("sleep 60", timeout=60)
+        assert ended.interrupted
+        assert ended.duration < 3
 
     def test_ctrl_c_in_the_waiting_thread_ends_the_command(
         self, project: Path, nap: str, all_gone: Callable[[], bool]

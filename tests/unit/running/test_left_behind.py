@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from pytest_ralph.running import strays
 from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_marked, kill_younger, read_ps
 
 if TYPE_CHECKING:
@@ -94,6 +95,15 @@ def test_what_forks_before_it_could_be_marked_does_not_live_on(
 ) -> None:
     monkeypatch.setattr(Mark, "put_on", lambda *_: None)
     runner.run(commands("as a daemon without environment", "pass"), timeout=20)
+    assert all_gone()
+
+
+@pytest.mark.skipif(not LINUX, reason="what cleared its environment is only found on Linux")
+def test_after_a_timeout_all_is_found_even_if_ids_ran_round(
+    runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strays, "last_pid", lambda: None)
+    assert runner.run(commands("as a daemon", "timeout"), timeout=0.3).timed_out
     assert all_gone()
 
 
