@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 on_step: Callable[[str], None] | None = None
+_TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
 
 def step(name: str) -> None:
@@ -25,8 +27,28 @@ def step(name: str) -> None:
 
 def _new_file_beside(path: Path) -> tuple[int, Path]:
     """As mkstemp does, but readable by whom the umask says, as any file a user makes."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
     return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
+
+
+def sweep(path: Path) -> None:
+    """Remove what a run that was killed while it wrote `path` has left beside it."""
+    path = Path(os.path.realpath(path))
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(path.parent):
+            left = _TEMPORARY.fullmatch(entry.name)
+            if left and left["name"] == path.name and not _is_running(int(left["pid"])):
+                Path(entry.path).unlink()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
@@ -35,6 +57,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
         data = data.encode("utf-8", "surrogateescape")
     # Through a link to the file itself, so that the link stays a link.
     path = Path(os.path.realpath(path))
+    sweep(path)
     step(f"before write {path.name}")
     descriptor, temporary = _new_file_beside(path)
     try:

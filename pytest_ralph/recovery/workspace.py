@@ -11,7 +11,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.disk import step, write_whole
+from pytest_ralph.disk import step, sweep, write_whole
 from pytest_ralph.spec import edit, progress
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.state import STATE_NAME, State, current_index
@@ -61,6 +61,8 @@ class Workspace:
 
     def start(self, base_path: str) -> list[str]:
         """A run in recovery mode begins: the state comes to say what the document says. What was changed."""
+        for path in self.own_files:
+            sweep(path)
         said = []
         if self.state.exists:
             said = self.state.start_run()
@@ -125,8 +127,9 @@ class Workspace:
             spec = self.reload()
             fixes = [fix for fix in edit.lineage(spec, task.id) if fix.verify.checks == task.verify.checks]
             newly = [one for one in (spec.get(task.name) or task, *fixes) if not one.checked]
-            self._tick(newly)
+            # The log before the box: cut off in between, the task is verified again, and nothing is missing in the end.
             self._log_progress(task, newly, "", "PASS")
+            self._tick(newly)
             if self.state.status(task.id) == "running":
                 self.state.begin_attempt(task.id, most, len(self.fixes_of(task)) + 1)
             for one in (task, *fixes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -87,3 +88,17 @@ def test_where_it_cannot_be_written_the_old_file_stays(tmp_path: Path, monkeypat
         disk.write_whole(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_run_left_beside_the_file_is_swept_away(tmp_path: Path) -> None:
+    dead = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+    left = tmp_path / f".file.{dead}-0a1b2c.tmp"
+    others = [
+        tmp_path / f".file.{os.getpid()}-0a1b2c.tmp",
+        tmp_path / f".other.{dead}-0a1b2c.tmp",
+        tmp_path / ".file.tmp",
+    ]
+    for path in (left, *others):
+        path.write_text("half")
+    disk.write_whole(tmp_path / "file", "new")
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", *others])
