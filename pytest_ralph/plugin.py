@@ -76,10 +76,6 @@ INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
     "ralph_executor_program": ("string", "program to run in place of the preset's own"),
     "ralph_alert": ("string", "failures in 24 hours past which --ralph-stats raises an alert (default 20)"),
     "ralph_keep_logs": ("string", "how many runs keep their logs under .ralph/logs (default 20)"),
-    "ralph_strict_processes": (
-        "bool",
-        "on Linux, also catch processes that clear their environment and leave their group",
-    ),
 }
 
 TRUE = {"1", "true", "yes", "on"}

@@ -1,0 +1,160 @@
+"""Write docs/reference.md from the code, so that it cannot say anything else than the code does.
+
+python scripts/reference.py           write it
+python scripts/reference.py --check   say whether it is up to date
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ralph import hookspecs
+from pytest_ralph.failure.kinds import KindRow, Kinds
+from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS, Option
+from pytest_ralph.report import junit
+from pytest_ralph.report.story import AttemptStory, TaskStory
+from pytest_ralph.reporting import WORDS
+from pytest_ralph.spec import hazards
+from pytest_ralph.spec.frontmatter import SETTING_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference.md"
+VALUES = {"count": " N", "seconds": " S", "list": " LIST", "choice": " MODE", "text": " X"}
+EXIT_STATUS = {
+    0: "all passed or recovered",
+    1: "something failed or is blocked; with `--ralph-lint`, an error was found",
+    2: "interrupted, or a spec could not be read",
+    4: "usage error: no such path, a malformed setting, a plan that contradicts itself, a spec that another run holds",
+    5: "nothing collected",
+}
+
+
+def cell(text: object) -> str:
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def table(*rows: tuple[object, ...]) -> Iterator[str]:
+    head, *body = rows
+    yield f"| {' | '.join(map(cell, head))} |"
+    yield "|" + "---|" * len(head)
+    yield from (f"| {' | '.join(map(cell, row))} |" for row in body)
+
+
+def option_row(option: Option) -> tuple[str, str, str, str, str]:
+    off = f" / `--no-ralph-{option.name}`" if option.kind == "switch" else ""
+    flag = f"`{option.flag}{VALUES.get(option.kind, '')}`{off}"
+    front = f"`{option.name}`" if option.name in SETTING_KEYS else "–"
+    default = "off" if option.kind == "flag" else f"`{option.default}`" if option.default else "–"
+    return flag, f"`{option.key}`", front, default, option.help
+
+
+def options() -> Iterator[str]:
+    yield "## Options"
+    yield ""
+    yield "Command line over front matter over ini file. A task may have a time limit of its own: `**Timeout**: 90s`."
+    yield ""
+    yield from table(
+        ("command line", "ini key", "key under `ralph:` in front matter", "default", "meaning"),
+        ("`--ralph`", "`ralph`", "–", "off", "collect every tasks.md below the given paths, one item a task"),
+        *map(option_row, OPTIONS),
+        ("`--ralph-lint`, `--ralph-lint=github`", "–", "–", "off", "run nothing; tell what is wrong with the specs"),
+        (
+            "`--ralph-stats`, `--ralph-stats=json`",
+            "–",
+            "–",
+            "off",
+            "print failure statistics from the history and exit",
+        ),
+    )
+    yield ""
+    yield "## Settings of a project (ini file only)"
+    yield ""
+    yield from table(("key", "type", "meaning"), *((f"`{key}`", kind, text) for key, (kind, text) in INI_ONLY.items()))
+    yield ""
+    yield "In front matter only: `verify`, from ids, `[markers]` or phases to commands, for tasks without a Verify field."
+
+
+def markers_and_words() -> Iterator[str]:
+    yield "## Markers"
+    yield ""
+    yield from table(("marker", "on"), *((f"`{line.partition(':')[0]}`", line.partition(": ")[2]) for line in MARKERS))
+    yield ""
+    yield "## Status words"
+    yield ""
+    yield "Beside pytest's own:"
+    yield ""
+    yield from table(
+        ("word", "letter", "counted as"), *((f"`{word[2][0]}`", f"`{word[1]}`", word[0]) for word in WORDS.values())
+    )
+    yield ""
+    yield "## Exit status"
+    yield ""
+    yield from table(("status", "meaning"), *EXIT_STATUS.items())
+
+
+def hooks() -> Iterator[str]:
+    yield "## Hooks"
+    yield ""
+    rows = []
+    for name, function in vars(hookspecs).items():
+        if name.startswith("pytest_ralph_"):
+            first = getattr(function, "pytest_spec", {}).get("firstresult")
+            signature = f"{name}({', '.join(inspect.signature(function).parameters)})"
+            rows.append(
+                (f"`{signature}`", "the first answer counts" if first else "told only", inspect.getdoc(function))
+            )
+    yield from table(("hook", "", ""), *rows)
+
+
+def kind_row(row: KindRow) -> tuple[str, str, str, str, str]:
+    category = f"`{row.category}`" if row.category else "–"
+    return f"`{row.name}`", f"`{row.type}`", category, "yes" if row.retryable else "no", row.guidance
+
+
+def kinds() -> Iterator[str]:
+    yield "## Kinds of failure"
+    yield ""
+    head = ("kind", "type", "category", "retryable", "what the next attempt is told")
+    yield from table(head, *map(kind_row, Kinds.load()))
+
+
+def properties() -> Iterator[str]:
+    yield "## JUnit properties"
+    yield ""
+    failed = AttemptStory(outcome="failed", kind="unknown", type="UNKNOWN")
+    names = [name for name, _ in junit.properties(TaskStory("1.1", attempts=(failed,)).to_json())]
+    yield ", ".join(f"`{name}`" for name in names)
+    yield ""
+    yield "## Hazards that `--ralph-lint` and `-v` warn about"
+    yield ""
+    found = dict.fromkeys(re.findall(r'Hazard\(\s*"([a-z-]+)"', inspect.getsource(hazards)))
+    yield ", ".join(f"`{code}`" for code in found)
+
+
+def reference() -> str:
+    lines = ["# Reference", "", "Made from the code by `scripts/reference.py`."]
+    for section in (options, markers_and_words, hooks, kinds, properties):
+        lines += ["", *section()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    text = reference()
+    if "--check" in sys.argv[1:]:
+        fresh = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+        print(
+            "docs/reference.md is up to date" if fresh else "docs/reference.md is not what scripts/reference.py writes"
+        )
+        return 0 if fresh else 1
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
