@@ -77,7 +77,7 @@ def options() -> Iterator[str]:
     yield ""
     yield from table(("key", "type", "meaning"), *((f"`{key}`", kind, text) for key, (kind, text) in INI_ONLY.items()))
     yield ""
-    yield "In front matter only: `verify`, from ids, `[markers]` or phases to commands, for tasks without a Verify field."
+    yield "In front matter only: `verify`, from ids, `[markers]` or phases to commands, for tasks without Verify."
 
 
 def markers_and_words() -> Iterator[str]:

@@ -240,7 +240,7 @@ def looks(style: Style, color: str) -> str:
     return "".join(f' {name}="{value}"' for name, value in told.items() if value)
 
 
-def capture(command: list[str], directory: Path, temporary: str = "/tmp") -> str:  # noqa: S108
+def capture(command: list[str], directory: Path, temporary: str = "/tmp") -> str:
     """What `command` prints on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
@@ -285,7 +285,7 @@ def photograph(page: Path, picture: Path, width: int, height: int, *, dark: bool
             stderr=subprocess.DEVNULL,
             timeout=120,
         )
-    print(f"{picture}")  # noqa: T201
+    print(f"{picture}")
 
 
 def arguments() -> argparse.Namespace:
