@@ -52,6 +52,6 @@ class Collecting:
             return
         tasks = [item for item in session.items if isinstance(item, TaskItem)]
         if not self.run.handed:
-            self.run.hold({item.path: item.parent.spec for item in tasks}.values())
+            self.run.holding.hold({item.path: item.parent.spec for item in tasks}.values())
         for item in tasks:
             self.run.groups.select(item.path, item.task)

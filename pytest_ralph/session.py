@@ -14,15 +14,13 @@ import pytest
 
 from pytest_ralph.failure.kinds import Kinds, KindsError
 from pytest_ralph.fixing.templating import Templates, TemplatesError
-from pytest_ralph.groups import Groups
-from pytest_ralph.locks import SpecHeld, SpecLocks, spec_key
+from pytest_ralph.groups import Around, Groups
+from pytest_ralph.holding import Holding
 from pytest_ralph.plugin import INI_ONLY, add_hookspecs
 from pytest_ralph.recovery.budget import Budget
 from pytest_ralph.recovery.desk import Desk
-from pytest_ralph.recovery.ledger import Ledger
 from pytest_ralph.recovery.work import SpecWork
 from pytest_ralph.recovery.workspace import Workspace
-from pytest_ralph.report.halt import refusal_lines
 from pytest_ralph.settings import (
     SettingError,
     Settings,
@@ -31,18 +29,20 @@ from pytest_ralph.settings import (
     on_command_line,
     read_settings,
 )
+from pytest_ralph.sharing import Shared
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
-from pytest_ralph.spec.state import STATE_NAME, State, StateError, set_aside
+from pytest_ralph.spec.state import STATE_NAME, set_aside
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.fixing.checkpoint import Git
     from pytest_ralph.fixing.executors.base import Executor
     from pytest_ralph.fixing.prompts import Prompts
+    from pytest_ralph.history.record import AttemptRecord
     from pytest_ralph.history.store import History
     from pytest_ralph.history.wisdom import Wisdom
     from pytest_ralph.interactive import Interactive
@@ -70,9 +70,9 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Ending(run), "ralph-ending")
     config.add_cleanup(run.close)
     if config.pluginmanager.hasplugin("xdist"):
-        from pytest_ralph.xdist import Distribution
+        from pytest_ralph.xdist import Controller, Worker
 
-        config.pluginmanager.register(Distribution(run), "ralph-xdist")
+        config.pluginmanager.register(Worker(run) if run.handed else Controller(run), "ralph-xdist")
     if config.pluginmanager.hasplugin("html"):
         from pytest_ralph.report.pytest_html import HtmlColumns
 
@@ -86,9 +86,16 @@ class Run:
         self.config = config
         self.root: Path = config.rootpath
         self.started = time.time()
-        self.handed: dict[str, Any] = getattr(config, "workerinput", {}).get("ralph", {})
+        worker: dict[str, Any] = getattr(config, "workerinput", {})
+        self.handed: dict[str, Any] = worker.get("ralph", {})
         self.id: str = self.handed.get("run") or f"{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
+        self.shared = Shared(
+            self.directory / "runs" / self.id, worker.get("workerid", ""), alone=config.getoption("dist", "") == "each"
+        )
         self.notes: list[str] = []
+        # For a controller to show and to store: in a worker there is no terminal, maybe not even the same disk.
+        self.shown: list[str] = []
+        self.records: list[AttemptRecord] = []
         self.live: Live | None = None
         self.session: pytest.Session | None = None
         self.works: dict[Path, SpecWork] = {}
@@ -97,8 +104,9 @@ class Run:
         self._plans: dict[Path, Plan] = {}
         self._environ = dict(os.environ)
         self.settings = self._settings()
-        self.budget = Budget(self.settings.budget, self._shared / "budget" if self.handed else None)
-        self.groups = Groups(lambda work: work.desk.options.jobs, self._stops_early)
+        self.budget = Budget(self.settings.budget, self.shared.budget if self.handed else None)
+        self.groups = Groups(Around(self._tolerance, self.show))
+        self.holding = Holding(self)
         self._check()
 
     # Settings
@@ -124,11 +132,11 @@ class Run:
             _ = self.ini("ralph_secrets") and self.masker
         except (KindsError, MaskError, TemplatesError) as error:
             raise pytest.UsageError(str(error)) from None
-        self._check_means(self.settings)
+        self.check_means(self.settings)
         if self.settings.interactive and not self._has_terminal():
             raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
 
-    def _check_means(self, settings: Settings) -> None:
+    def check_means(self, settings: Settings) -> None:
         """Whoever is to do the work must be there."""
         executor = self.executor(settings.executor)
         if executor and (why := executor.available()):
@@ -158,8 +166,10 @@ class Run:
         value = self.ini(key)
         return self.root / value if value else None
 
-    def _stops_early(self) -> bool:
-        return bool(self.config.getoption("maxfail") == 1)
+    def _tolerance(self) -> int | None:
+        """How many more failures end the run."""
+        most: int = self.config.getoption("maxfail")
+        return max(1, most - (self.session.testsfailed if self.session else 0)) if most else None
 
     # Parts
 
@@ -188,6 +198,8 @@ class Run:
             self._runners[shell] = Runner(
                 root=self.root, environ=self._environ, logs=logs, shell=shell, mask=self._mask
             )
+            if self.handed:
+                self.shared.started(self._runners[shell].mark.run)
         return self._runners[shell]
 
     @cached_property
@@ -230,20 +242,15 @@ class Run:
 
         return Interactive(self.config, self.halt) if self.settings.interactive else None
 
-    @cached_property
-    def locks(self) -> SpecLocks:
-        return SpecLocks(self.directory)
-
     # Specs
 
     @cached_property
     def snapshots(self) -> dict[str, str]:
-        """Every spec as it is now, for workers; looked at and locked once, by the controller."""
+        """Every spec as it is now, by its place in the project, for workers."""
         from pytest_ralph.discovery import find_specs
 
-        specs = [spec for path in find_specs(self.config) if (spec := self._readable(path))]
-        self.hold(specs)
-        return {str(spec.path): spec.source for spec in specs}
+        specs = (spec for path in find_specs(self.config) if (spec := self._readable(path)))
+        return {self.relative(spec.path): spec.source for spec in specs}
 
     def _readable(self, path: Path) -> Spec | None:
         try:
@@ -259,7 +266,7 @@ class Run:
 
     def load(self, path: Path) -> Spec:
         """Read a spec; in a worker, as the controller saw it. SpecError or SettingError if it cannot be used."""
-        handed = self.handed.get("specs", {}).get(str(path))
+        handed = self.handed.get("specs", {}).get(self.relative(path))
         if handed is not None:
             return Spec.parse(handed, path, verify=self._verify_mapping)
         spec = Spec.load(path, verify=self._verify_mapping)
@@ -271,36 +278,6 @@ class Run:
             self._plans[spec.path] = plan(spec.tasks)
         return self._plans[spec.path]
 
-    def hold(self, specs: Iterable[Spec]) -> None:
-        """Before anything runs: lock the specs, and refuse one that cannot be worked on."""
-        for spec in specs:
-            self._lock(spec.path)
-            settings = self.settings_of(spec)
-            self._check_means(settings)
-            try:
-                state = State.load(spec.directory / STATE_NAME)
-            except StateError as error:
-                if not settings.fresh:
-                    raise pytest.UsageError(str(error)) from None
-                state = State(error.path)
-            writes = settings.execute or settings.recovery or (settings.recovery is None and state.recovery_mode)
-            self._refuse(self.plan(spec), writes=bool(writes))
-
-    def _lock(self, path: Path) -> None:
-        try:
-            self.locks.take(path, self.relative(path))
-        except SpecHeld as error:
-            raise pytest.UsageError(str(error)) from None
-        except OSError as error:
-            self.note(f"no lock could be taken, so another run would not be noticed: {error}")
-
-    def _refuse(self, plan: Plan, *, writes: bool) -> None:
-        """A plan that contradicts itself cannot be carried out; tasks that share a file can still be verified."""
-        for problem in plan.problems:
-            if writes or problem.kind != "file_conflict":
-                raise pytest.UsageError("\n".join(refusal_lines(problem)))
-            self.note(problem.message)
-
     def work(self, spec: Spec) -> SpecWork:
         if spec.path not in self.works:
             self.works[spec.path] = self._start_work(spec)
@@ -308,18 +285,14 @@ class Run:
 
     def _start_work(self, spec: Spec) -> SpecWork:
         settings = self.settings_of(spec)
-        workspace = self._workspace(spec, fresh=settings.fresh)
+        ledger = self.shared.ledger(spec.path) if self.handed else None
+        first = ledger is None or ledger.is_new
+        workspace = self._workspace(spec, fresh=settings.fresh and first)
         recovery = settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
-        ledger = Ledger(self._shared / spec_key(spec.path)) if self.handed else None
-        if recovery and (ledger is None or ledger.is_new):
+        if recovery and first:
             for line in workspace.start(self.relative(spec.directory)):
                 self.note(f"{spec.name}: {line}")
         return SpecWork(self._desk(settings), workspace, recovery=recovery, ledger=ledger)
-
-    @property
-    def _shared(self) -> Path:
-        """What the workers of this run tell each other."""
-        return self.directory / "runs" / self.id
 
     def _workspace(self, spec: Spec, *, fresh: bool) -> Workspace:
         if fresh and (moved := set_aside(spec.directory / STATE_NAME)):
@@ -337,7 +310,7 @@ class Run:
             budget=self.budget,
             prompts=self.prompts,
             git=self.git,
-            record=self.history.record,
+            record=self._record,
             wisdom=self.wisdom,
             run_id=self.id,
             mask=self.masker.mask,
@@ -349,14 +322,25 @@ class Run:
         )
 
     def _announce(self, line: str) -> None:
+        if not self._write([f"ralph: {line}"]):
+            self.note(line)
+
+    def show(self, lines: Sequence[str]) -> None:
+        """With -v: what goes on in a group, as it happens."""
+        if self.config.option.verbose > 0 and not self._write(["", *lines, ""]):
+            self.shown += lines
+
+    def _write(self, lines: Sequence[str]) -> bool:
+        """On the terminal, in the middle of a task; False where there is none."""
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         capture = self.config.pluginmanager.getplugin("capturemanager")
         if reporter is None or capture is None:
-            self.note(line)
-            return
+            return False
         with capture.global_and_fixture_disabled():
             reporter.ensure_newline()
-            reporter.write_line(f"ralph: {line}")
+            for line in lines:
+                reporter.write_line(line)
+        return True
 
     @contextmanager
     def _live(self, what: str, limit: float) -> Iterator[Callable[[str], None] | None]:
@@ -368,6 +352,11 @@ class Run:
 
     def perform(self, item: TaskItem) -> TaskResult:
         return self.groups.perform(self.work(item.parent.spec), item.task)
+
+    def _record(self, attempt: AttemptRecord) -> None:
+        self.history.record(attempt)
+        if self.handed and not self.shared.with_controller:
+            self.records.append(attempt)
 
     # Small things
 
@@ -385,15 +374,15 @@ class Run:
 
     def stop(self) -> None:
         """Ctrl-C: end what runs, start nothing more."""
+        self.groups.stop()
         for runner in self._runners.values():
             runner.stop()
 
     def close(self) -> None:
         self.groups.close()
         if not self.handed:
-            shutil.rmtree(self._shared, ignore_errors=True)
+            self.shared.remove()
         for part in (*self._runners.values(), self.__dict__.get("history"), self.__dict__.get("git")):
             if part is not None:
                 part.close()
-        if "locks" in self.__dict__:
-            self.locks.release()
+        self.holding.release()

@@ -1,53 +1,148 @@
-"""Many workers: a spec is never split over them, and a worker that takes over knows what was before it.
+"""Many workers: the controller's side and a worker's side of a run with pytest-xdist.
 
-The controller finds the specs, locks them, and hands every worker a copy of each document as it was at the start:
-a worker that replaces a dead one must collect the same tasks in the same order, whatever tasks.md says by then.
+The controller finds the specs and hands every worker a copy of each as it was at the start: a worker that replaces a
+dead one must collect the same tasks in the same order, whatever tasks.md says by then. Before anything runs it holds
+the specs that were collected. What workers have to say comes back on their reports.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+
+from pytest_ralph.history.record import AttemptRecord
+from pytest_ralph.recovery.journal import Journal
+from pytest_ralph.report import junit
+from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.scheduling import SpecScheduling
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Sequence
+
+    from pytest_ralph.scheduling import Fate
     from pytest_ralph.session import Run
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
 
-WORKER_INPUT = "ralph"
-
-
-class SpecScheduling(LoadScopeScheduling):
-    """A spec is one scope. Everything else spreads as the chosen `--dist` mode would have it."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        if path.endswith(".md"):
-            return path
-        mode = self.config.getvalue("dist")
-        if mode == "loadfile":
-            return path
-        if mode == "loadscope":
-            return nodeid.rpartition("::")[0]
-        if mode == "loadgroup" and "@" in nodeid.rpartition("::")[2]:
-            return nodeid.rpartition("@")[2]
-        return nodeid
+PARCEL = "ralph"
 
 
-class Distribution:
-    """Registered where pytest-xdist is; does nothing on its own unless workers are used."""
+class Worker:
+    """Registered in a worker: sends along with each report what the controller shall know."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        run.shared.arrive()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if parcel := self._parcel():
+            report.ralph_parcel = parcel  # type: ignore[attr-defined]
+        return report
+
+    def _parcel(self) -> dict[str, Any]:
+        run = self.run
+        parcel = {"notes": run.notes, "shown": run.shown, "records": [asdict(record) for record in run.records]}
+        run.notes, run.shown, run.records = [], [], []
+        return parcel if any(parcel.values()) else {}
+
+    def pytest_runtest_logfinish(self) -> None:
+        if self.run.shared.called_off:
+            self.run.halt("called off by the controller")
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        session.config.workeroutput[PARCEL] = self._parcel()  # type: ignore[attr-defined]
+
+
+class Controller:
+    """Registered where pytest-xdist is; does nothing unless workers are used."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._told: set[str] = set()
+        self._failures = 0
+        self._held = False
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-        return None if config.getvalue("dist") in ("no", "each") else SpecScheduling(config, log)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> SpecScheduling | None:
+        return None if config.getvalue("dist") in ("no", "each") else SpecScheduling(config, log, self._fate)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[WORKER_INPUT] = self._handed
+        if self.run.settings.interactive:
+            raise pytest.UsageError("--ralph-interactive needs the terminal, which workers do not have: leave out -n")
+        self.run.shared.open()
+        node.workerinput["ralph"] = {"run": self.run.id, "specs": self.run.snapshots}
 
-    @property
-    def _handed(self) -> dict[str, Any]:
-        return {"run": self.run.id, "specs": self.run.snapshots}
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Before the first test is given out."""
+        if not self._held:
+            self._held = True
+            self.run.holding.hold(self._specs(ids))
+
+    def _specs(self, ids: Iterable[str]) -> list[Spec]:
+        paths = dict.fromkeys(nodeid.partition("::")[0] for nodeid in ids)
+        return [self.run.load(self.run.root / path) for path in paths if path in self.run.snapshots]
+
+    # What comes back
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "teardown" or (report.when == "call" and hasattr(report, "ralph")):
+            self._told.add(report.nodeid)
+        self._unpack(getattr(report, "ralph_parcel", {}))
+        self._failures += report.failed
+        if 0 < (self.run.config.getoption("maxfail") or 0) <= self._failures:
+            self.run.shared.call_off()
+
+    def _unpack(self, parcel: dict[str, list[Any]]) -> None:
+        for note in parcel.get("notes", ()):
+            self.run.note(note)
+        if shown := parcel.get("shown"):
+            self.run.show(shown)
+        for record in parcel.get("records", ()):
+            self.run.history.record(AttemptRecord(**record))
+
+    # A worker goes, or dies
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        self._unpack(getattr(node, "workeroutput", {}).get(PARCEL, {}))
+        if error:
+            # It could not end what it had started, and its tasks are about to be given to another.
+            for run in self.run.shared.marks(node.gateway.id):
+                kill_marked(Mark(run, 0), whole_run=True)
+
+    def _fate(self, worker: str, nodeid: str) -> Fate:
+        if nodeid in self._told:
+            return "told"
+        path, _, name = nodeid.partition("::")
+        if path not in self.run.snapshots or not self.run.shared.is_with(worker):
+            return "running"
+        return "running" if name in self.run.shared.ledger(self.run.root / path).unfinished else "waiting"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
+        """xdist tells that a test crashed with its worker; for a task, with its story, like any other that failed."""
+        path, _, name = crashitem.partition("::")
+        if path not in self.run.snapshots:
+            return
+        spec = self.run.load(self.run.root / path)
+        task = next(task for task in spec.tasks if task.name == name)
+        result = self._journal(spec, path, task).died(report.node.gateway.id)
+        report.when, report.location = "call", (path, task.line - 1, task.heading)
+        report.ralph = {
+            "story": result.story.to_json(),
+            "lines": [],
+            "recovery": self.run.holding.is_written(spec),
+            "max_attempts": self.run.settings_of(spec).max_fixes + 1,
+        }
+        report.user_properties = junit.properties(report.ralph["story"])
+        junit.write_properties(self.run.config, report)
+
+    def _journal(self, spec: Spec, path: str, task: Task) -> Journal:
+        return Journal(task, spec=spec.name, spec_path=path, run=self.run.id, record=self.run.history.record)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.failure.failure import CIRCULAR_FIX
+from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, Failure
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory, fix_tree
@@ -15,7 +15,6 @@ from pytest_ralph.text.bounded import bounded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.executors.base import Outcome
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.running.checks import Verified
@@ -63,6 +62,8 @@ class Journal:
         self._attempts: list[AttemptStory] = []
         self._fixes: dict[str, FixStory] = {}
         self._started, self._clock = time.time(), time.monotonic()
+        # Until siblings had completed: no time of this task's own.
+        self.waited = 0.0
 
     @property
     def attempts(self) -> int:
@@ -183,13 +184,22 @@ class Journal:
         }
         self._record(AttemptRecord(**where, time=time.time(), what=what, duration=duration, outcome=outcome, **facts))
 
+    def died(self, worker: str) -> TaskResult:
+        """The process that was at it was killed, and what it had come to is not known."""
+        error = f"worker {worker!r} crashed while running it"
+        failure = Failure(kind="crash", type=BROKEN_BUILD, task_id=self.task.id, error=error, status="cut off")
+        self._attempts.append(_failed(failure, number=1, started=self._started))
+        self.failures.append(failure)
+        self._remember("verify", 0.0, failure, "failed")
+        return self.ended("failed", error)
+
     def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
         """The result, and with it the end of this journal."""
         task = self.task
         story = TaskStory(
             id=task.id, spec=self._spec, spec_path=self._spec_path, name=task.name, title=task.title, phase=task.phase,
             line=task.line, markers=task.markers, outcome=outcome, reason=reason, started=self._started,
-            duration=time.monotonic() - self._clock, attempts=tuple(self._attempts),
+            duration=time.monotonic() - self._clock - self.waited, attempts=tuple(self._attempts),
             fixes=fix_tree(self._fixes.values(), task.id), final=final,
         )  # fmt: skip
         return TaskResult(story, tuple(self.lines), self.last.report() if self.last and outcome not in PASSED else "")

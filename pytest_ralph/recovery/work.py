@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_ralph.recovery.commits import Commits
@@ -26,6 +27,11 @@ class Begun:
     loop: Loop
     result: TaskResult | None = None
     failure: Failure | None = None
+    at: float = field(default_factory=time.monotonic)
+
+    @property
+    def good(self) -> bool:
+        return self.failure is None and not (self.result and self.result.story.bad)
 
 
 class SpecWork:
@@ -36,16 +42,28 @@ class SpecWork:
         self.commits = Commits(desk, workspace)
         self.ledger = ledger
         if ledger:
-            workspace.failed.update(dict.fromkeys(ledger.failed(), "failed before this worker took over"))
+            bad = (name for name, result in ledger.results.items() if result.story.bad)
+            workspace.failed.update(dict.fromkeys((*bad, *ledger.unfinished), "failed before this worker took over"))
 
     def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))
 
     def begin(self, task: Task) -> Begun:
-        """Skip it, or do it if the executor is to, and verify it once."""
-        if self.ledger:
-            self.ledger.begun(task.name)
+        """Skip it, or do it if the executor is to, and verify it once; nothing of it if another worker has begun it."""
         loop = Loop(self.desk, self.workspace, task, self._journal(task), recovery=self.recovery)
+        if self.ledger is None:
+            return self._begin(task, loop)
+        if task.name in self.ledger.results:
+            return Begun(loop, self.ledger.results[task.name])
+        if task.name in self.ledger.unfinished:
+            return Begun(loop, loop.journal.died(self.ledger.unfinished[task.name]))
+        self.ledger.begun(task.name)
+        begun = self._begin(task, loop)
+        if begun.result is not None:
+            self.ledger.ended(task.name, begun.result)
+        return begun
+
+    def _begin(self, task: Task, loop: Loop) -> Begun:
         skip = self.skip(task)
         if skip:
             return Begun(loop, loop.journal.ended(*skip))
@@ -62,12 +80,13 @@ class SpecWork:
         result = begun.result or self._after(begun)
         if is_e2e_cleanup(begun.loop.task):
             self.desk.runner.release(f"{self.workspace.spec.name}-e2e")
-        if self.ledger:
-            self.ledger.ended(begun.loop.task.name, result.story.outcome)
+        if self.ledger and begun.result is None:
+            self.ledger.ended(begun.loop.task.name, result)
         return result
 
     def _after(self, begun: Begun) -> TaskResult:
         assert begun.failure is not None
+        begun.loop.journal.waited += time.monotonic() - begun.at
         result = begun.loop.recover(begun.failure) if self.recovery else self._failed(begun.loop, begun.failure)
         return self._commit(begun.loop, result)
 

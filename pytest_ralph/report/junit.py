@@ -47,6 +47,15 @@ def add_properties(item: pytest.Item, report: pytest.TestReport, story: Mapping[
     report.user_properties = list(item.user_properties)
 
 
+def write_properties(config: pytest.Config, report: pytest.TestReport) -> None:
+    """At once, for a test that crashed with its worker: pytest's writer waits for a teardown that never comes."""
+    from _pytest.junitxml import xml_key
+
+    if writer := config.stash.get(xml_key, None):
+        for name, value in report.user_properties:
+            writer.node_reporter(report).add_property(name, str(value))
+
+
 def add_attempts(config: pytest.Config, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
     """Put the earlier failed attempts beside the result.
 

@@ -138,7 +138,12 @@ class Runner:
         self._kept: list[_Kept] = []
         self._stopped = False
         self._asks_for_junit = not config_speaks_of_junit(root)
-        self._own_limit = set_soft_limit(os.getpid(), Mark(self._run, 0).limit)
+        self._own_limit = set_soft_limit(os.getpid(), self.mark.limit)
+
+    @property
+    def mark(self) -> Mark:
+        """What every process started here carries, so that others can end them should this process be killed."""
+        return Mark(self._run, 0)
 
     def run(
         self,
@@ -199,7 +204,7 @@ class Runner:
         self.stop()
         for label in {kept.label for kept in self._kept}:
             self.release(label)
-        kill_marked(Mark(self._run, 0), whole_run=True)
+        kill_marked(self.mark, whole_run=True)
         if self._own_limit is not None:
             set_soft_limit(os.getpid(), self._own_limit)
         prune(self.logs.parent)
