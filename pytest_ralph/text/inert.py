@@ -26,14 +26,14 @@ _UNSEEN = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_NOT_XML = re.compile("[\ud800-\udfff]|[\U0001fffe\U0001ffff\U0002fffe\U0002ffff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def terminal(text: str) -> str:
     """Several lines for the terminal: whatever would move the cursor, colour, hide or reorder is gone."""
     text = _ESCAPES.sub("", text)
     text = _LINE_ENDS.sub("\n", text)
-    return _NOT_XML.sub("\ufffd", _UNSEEN.sub("", text))
+    return _SURROGATES.sub("\ufffd", _UNSEEN.sub("", text))
 
 
 def xml(text: str) -> str:
