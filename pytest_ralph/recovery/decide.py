@@ -44,6 +44,8 @@ class Past:
     task_id: str = ""
     depth: int = 0
     fixes: tuple[str, ...] = ()
+    # A fix that stands in tasks.md and was not carried out yet, perhaps because a run was cut off.
+    waiting: str | None = None
     max_fixes: int = 3
     max_depth: int = 3
     budget: int = 100
@@ -71,6 +73,11 @@ class Past:
     learnings: tuple[str, ...] = ()
     action: str = ""
     reason: str = ""
+
+    @property
+    def tried_fixes(self) -> tuple[str, ...]:
+        """The fixes that were carried out, and did not help."""
+        return tuple(fix for fix in self.fixes if fix != self.waiting)
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ def _depth_exceeded(_: Failure, past: Past) -> Decision:
 
 
 def _too_many(_: Failure, past: Past) -> bool:
-    return len(past.fixes) >= past.max_fixes
+    return len(past.tried_fixes) >= past.max_fixes
 
 
 def _limit_reached(_: Failure, past: Past) -> Decision:
@@ -165,7 +172,7 @@ def _no_time(failure: Failure, past: Past) -> bool:
 def _installable(failure: Failure, past: Past) -> bool:
     """One fix task for what an agent may be able to install; not for an executor that is missing itself."""
     wanted = failure.kind in ("dependency_missing", "command_not_found")
-    return wanted and past.has_agent and past.depth == 0 and not past.fixes
+    return wanted and past.has_agent and past.depth == 0 and not past.tried_fixes
 
 
 def _missing_context(failure: Failure, past: Past) -> bool:
@@ -196,15 +203,15 @@ def _is(kind: str) -> Callable[[Failure, Past], bool]:
 
 
 def _broken_and_rollback(failure: Failure, past: Past) -> bool:
-    return failure.type == BROKEN_BUILD and past.rollback and not past.fixes
+    return failure.type == BROKEN_BUILD and past.rollback and not past.tried_fixes
 
 
 def _first_failure(failure: Failure, past: Past) -> bool:
-    return failure.type == VERIFICATION_FAILED and not past.fixes
+    return failure.type == VERIFICATION_FAILED and not past.tried_fixes
 
 
 def _unknown_once(failure: Failure, past: Past) -> bool:
-    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
+    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.tried_fixes
 
 
 RULES: tuple[Rule, ...] = (

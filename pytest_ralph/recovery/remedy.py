@@ -38,11 +38,13 @@ class Remedies:
     def past(self, target: Task, failure: Failure | None, *, timeout: float) -> Past:
         """What a decision about `target`, the original or one of its fixes, has to know."""
         repair = self._repair_for(target, failure) if failure else None
+        waiting = self.workspace.waiting_fix(target)
         options = self.desk.options
         return Past(
             task_id=target.id,
             depth=depth_of(target, self.task),
             fixes=self.workspace.fixes_of(target),
+            waiting=waiting.id if waiting else None,
             max_fixes=options.max_fixes,
             max_depth=options.max_depth,
             budget=self.desk.budget.total,
@@ -171,7 +173,10 @@ class Remedies:
             if decision.action == "escalate":
                 return decision
             if decision.action not in ("retry", "continue"):
-                return self.fix(fix, failure, decision)
+                given_up = self.fix(fix, failure, decision)
+                if given_up is None:
+                    self.workspace.executed(fix)
+                return given_up
             if decision.action == "continue":
                 self.journal.say(*self.desk.keep_progress(self.workspace, self.task))
             timeout, doublings = decision.timeout or timeout, doublings + (decision.action == "retry")

@@ -75,10 +75,14 @@ class Workspace:
 
     # Fix tasks
 
-    def open_fix(self, original: Task) -> Task | None:
-        """A fix of `original` that waits in the document for somebody to carry it out; it counts as one of this run."""
+    def waiting_fix(self, original: Task) -> Task | None:
+        """A fix of `original` that waits in the document for somebody to carry it out."""
         mine = (task for task in self.reload().tasks if task.fix_for == original.id and not task.checked)
-        fix = next((task for task in mine if self.state.status(task.id) != EXECUTED), None)
+        return next((task for task in mine if self.state.status(task.id) != EXECUTED), None)
+
+    def open_fix(self, original: Task) -> Task | None:
+        """The fix that waits, taken up: it counts as one of this run."""
+        fix = self.waiting_fix(original)
         if fix is not None and fix.id not in self.fixes_of(original):
             self.state.use_again(original.id)
             self.state.save()
