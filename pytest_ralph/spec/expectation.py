@@ -7,10 +7,11 @@ green`) ask for nothing: the command's exit status decides, as it does when noth
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.spec.lexicon import in_english
-from pytest_ralph.spec.printing import Prints, ends_with_echo, is_http, prints, shows_http_status
+from pytest_ralph.spec.printing import Prints, ends_with_echo, is_http, lists_names, prints, shows_http_status
 from pytest_ralph.spec.saying import Kind, Saying, sayings
 from pytest_ralph.spec.task import Expect
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Stream
 
-_PARENTHESES = re.compile(r"\(([^()]*)\)")
-_CLAUSE_END = re.compile(r"[;\n]|[.!?](?=\s|$)")
+# Quoted parts come first in both, so that what stands in them is never taken for an aside or the end of a clause.
+_ASIDES = re.compile(r"`[^`]*`|\"[^\"]*\"|\((?P<aside>[^()`\"]*(?:[`\"][^`\"]*[`\"][^()`\"]*)*)\)")
+_CLAUSE_ENDS = re.compile(r"`[^`]*`|\"[^\"]*\"|(?P<end>[;\n]|[.!?](?=\s|$))")
+_TERSE_STATUS = re.compile(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 _GOES_ON = re.compile(r"\W*(?:expect|should|must|output|result|it should|returns|exit|stdout)", re.IGNORECASE)
 # An aside in parentheses is a remark unless it says so.
 _ASIDE = re.compile(
@@ -28,28 +31,39 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _FAR = 4
+# Nobody states an expectation further behind the command than this.
+_REACH = 1000
 
 
 def read_expectations(command: str, words: str) -> tuple[Expect, ...]:
     """What `words`, which stand behind `command`, ask of it; an empty tuple if nothing a machine can check."""
+    words = words[:_REACH]
     if not words.strip(" .,;:)\n"):
         return ()
     words = in_english(words)
     found: tuple[Expect, ...] = ()
-    outside = _PARENTHESES.sub(" ", words) if "(" in words else words
+    asides = [match["aside"] for match in _ASIDES.finditer(words) if match["aside"]] if "(" in words else []
+    outside = _ASIDES.sub(lambda match: " " if match["aside"] is not None else match[0], words) if asides else words
     for clause in _clauses(outside):
         found += _Reader(command).read(sayings(clause))
-    if not found and "(" in words:
-        asides = (aside for aside in _PARENTHESES.findall(words) if _ASIDE.match(aside))
-        found = next(filter(None, (_Reader(command).read(sayings(aside)) for aside in asides)), ())
+    if not found:
+        told = (_Reader(command).read(sayings(aside)) for aside in asides if _ASIDE.match(aside))
+        found = next(filter(None, told), ())
+    if "stderr" in words:
+        found = tuple(replace(one, stream="stderr") if one.stream == "stdout" else one for one in found)
     return tuple(dict.fromkeys(found))
 
 
 def _clauses(words: str) -> Iterator[str]:
     """The first clause, and those after it that go on about the result (`. Expected: 3`)."""
-    for index, clause in enumerate(_CLAUSE_END.split(words)):
-        if index == 0 or _GOES_ON.match(clause):
-            yield clause
+    start = 0
+    for match in _CLAUSE_ENDS.finditer(words):
+        if match["end"]:
+            if start == 0 or _GOES_ON.match(words, start):
+                yield words[start : match.start()]
+            start = match.end()
+    if start == 0 or _GOES_ON.match(words, start):
+        yield words[start:]
 
 
 class _Reader:
@@ -57,6 +71,7 @@ class _Reader:
 
     def __init__(self, command: str) -> None:
         self.command = command
+        self.shown = prints(command)
         self.found: list[Expect] = []
         self.verb: Kind | None = None
         # Words since the verb that are neither numbers nor values: past a few, the verb is no longer about them.
@@ -86,10 +101,20 @@ class _Reader:
             return self._exit(said, at)
         if kind is Kind.NOT:
             return self._not(said, at)
-        return self._state(kind)
+        if kind is Kind.OTHER and self._is_literal(said[at]):
+            return self._value(said, at)
+        return self._state(said[at])
 
-    def _state(self, kind: Kind) -> int:
-        if kind is Kind.NOTHING:
+    def _is_literal(self, saying: Saying) -> bool:
+        """A word the command itself prints (`echo GONE`), or a file name where file names are listed."""
+        if self.verb is None or self.far or not isinstance(saying.value, str):
+            return False
+        shouted = saying.value.isupper() and len(saying.value) > 2 and saying.value in self.command
+        return shouted or ("." in saying.value[1:] and lists_names(self.command))
+
+    def _state(self, saying: Saying) -> int:
+        kind = saying.kind
+        if kind is Kind.NOTHING or (saying.text == "clean" and _TERSE_STATUS.search(self.command)):
             self._empty()
         elif kind is Kind.SOMETHING:
             self._add("stdout", "nonempty")
@@ -116,11 +141,12 @@ class _Reader:
 
     def _number(self, said: Sequence[Saying], at: int) -> int:
         following = said[at + 1].kind if at + 1 < len(said) else None
-        if following is Kind.COMPARES_LAST:
+        if following is Kind.COMPARES_LAST and self.far == 0:
             op = "<=" if said[at + 1].text in ("or fewer", "or less", "or lower") else ">="
             self._amount(op, said, at, 2)
             return 2
-        if (self.verb is None and not (at == 0 and prints(self.command) is Prints.COUNT)) or self.far > 1:
+        counted = self.shown is Prints.COUNT
+        if (self.verb is None and not (at == 0 and counted)) or self.far > (1 if counted else 0):
             return 1
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
             self._add("stdout", "in", (_plain(said[at]), _plain(said[at + 2])))
@@ -130,7 +156,8 @@ class _Reader:
 
     def _comparison(self, said: Sequence[Saying], at: int) -> int:
         number = _next(said, at + 1, Kind.NUMBER)
-        if number is None:
+        counted = self.shown in (Prints.COUNT, Prints.COUNTS)
+        if number is None or (self.verb is None and at > 0 and not counted):
             return 1
         self._amount(str(said[at].value), said, number, 1)
         return number - at + 1
@@ -139,10 +166,8 @@ class _Reader:
         for index in range(at + 1, min(at + 5, len(said))):
             saying = said[index]
             if (
-                (saying.kind is Kind.NUMBER
-                and said[index - 1].kind in (Kind.NOT, Kind.COMPARES))
-                or saying.kind is Kind.NONZERO
-            ):
+                saying.kind is Kind.NUMBER and said[index - 1].kind in (Kind.NOT, Kind.COMPARES)
+            ) or saying.kind is Kind.NONZERO:
                 self._add("exit", "nonzero")
             elif saying.kind is Kind.NUMBER:
                 self._add("exit", "==", saying.value)
@@ -163,7 +188,7 @@ class _Reader:
             if saying.kind is Kind.THING:
                 self._empty(saying.text)
                 return index - at + 1
-            if saying.kind is Kind.OTHER and _is_name(saying.text) and prints(self.command) is Prints.LINES:
+            if saying.kind is Kind.OTHER and _is_name(saying.text) and self.shown is Prints.LINES:
                 self._add("stdout", "not_contains", saying.text)
                 return index - at + 1
             if saying.kind not in (Kind.OTHER, Kind.SMALL, Kind.HAS):
@@ -175,6 +200,8 @@ class _Reader:
         joined: Kind | None = None
         while (following := values[-1] + 1) + 1 < len(said) and said[following].kind in (Kind.AND, Kind.OR):
             after = _next(said, following + 1, Kind.VALUE)
+            if after is None and self._is_literal(said[following + 1]):
+                after = following + 1
             if after is None:
                 break
             joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
@@ -199,13 +226,15 @@ class _Reader:
         number, unit = _plain(said[at]), _unit(said, at, used)
         if unit is Kind.MEASURE:
             return
-        shown = prints(self.command)
+        shown = self.shown
         if shown is Prints.COUNTS:
             self._counts(op, number)
         elif shown is Prints.COUNT:
             self._add("stdout", op, number)
-        elif unit is Kind.VERDICT or (is_http(self.command) and not shows_http_status(self.command)):
+        elif unit in (Kind.VERDICT, Kind.PASSES):
             return
+        elif is_http(self.command):
+            self._http(op, number)
         elif unit is Kind.THING or shown is Prints.LINES:
             self._lines(op, number)
         elif shown is Prints.STATUS and self.verb is Kind.IS:
@@ -213,6 +242,11 @@ class _Reader:
             self._add("exit" if op == "==" and number <= 2 else "stdout", op, number)
         else:
             self._add("stdout", op, number)
+
+    def _http(self, op: str, number: float) -> None:
+        """A status that the command prints among other things; where it prints none, nobody can check it."""
+        if op == "==" and shows_http_status(self.command):
+            self._add("stdout", "contains", str(number))
 
     def _counts(self, op: str, number: float) -> None:
         if self.each and op == "==":
@@ -233,13 +267,13 @@ class _Reader:
             self._add("stdout", "lines>=", number + 1)
 
     def _nonzero(self) -> None:
-        if prints(self.command) in (Prints.COUNT, Prints.COUNTS):
+        if self.shown in (Prints.COUNT, Prints.COUNTS):
             self._add("stdout", ">", 0)
         else:
             self._add("exit", "nonzero")
 
     def _empty(self, thing: str = "") -> None:
-        shown = prints(self.command)
+        shown = self.shown
         if thing in ("diff", "changes", "differences") and shown is not Prints.LINES:
             return
         # A command that echoes its own verdict is never silent, whatever the prose says.
@@ -274,12 +308,14 @@ def _unit(said: Sequence[Saying], at: int, used: int) -> Kind | None:
     """What the number at `at` counts: said right behind it, or one word on (`3 new files`)."""
     if said[at].text:
         return Kind.MEASURE
+    thing: Kind | None = None
     for saying in said[at + used : at + used + 2]:
-        if saying.kind in (Kind.THING, Kind.VERDICT, Kind.MEASURE):
+        if saying.kind in (Kind.VERDICT, Kind.PASSES, Kind.MEASURE):
             return saying.kind
-        if saying.kind not in (Kind.OTHER, Kind.SMALL):
-            return None
-    return None
+        if saying.kind not in (Kind.OTHER, Kind.SMALL, Kind.THING):
+            break
+        thing = thing or (Kind.THING if saying.kind is Kind.THING else None)
+    return thing
 
 
 def _is_name(word: str) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -56,20 +55,16 @@ _BARE_NAMES = frozenset(("Makefile", "Dockerfile", "Justfile", "Procfile", "LICE
 _EMPTY = frozenset(("", "none", "n/a", "na", "-", "—", "tbd", "no files"))
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field: its name, and its text exactly as written after the name."""
 
     name: str
     # As written, for telling `Verify RED` from `Verify GREEN`.
     label: str
     text: str
-    line: int
-    end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
+class _Opening(NamedTuple):
     name: str
     label: str
     indent: int
@@ -100,9 +95,9 @@ def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
 
 def dedent(text: str) -> str:
     """The text with the indentation of its first continuation line taken off all of them."""
-    first, newline, rest = text.partition("\n")
-    if not newline:
+    if "\n" not in text:
         return text.strip()
+    first, _, rest = text.partition("\n")
     lines = rest.expandtabs(4).split("\n") if "\t" in rest else rest.split("\n")
     indent = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), 0)
     return "\n".join([first, *(line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines)])
@@ -174,7 +169,7 @@ def _make(match: re.Match[str], line: str) -> _Opening:
     rest = line[match.end() :]
     if match["mark"] in ("_", "*"):
         rest = rest.rstrip().removesuffix(match["mark"])
-    indent = len(match["indent"].expandtabs(4))
+    indent = len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))
     return _Opening(canonical or label, label, indent, bool(match["bullet"]), bool(canonical), rest)
 
 
@@ -208,8 +203,10 @@ def _ends(current: _Opening, lines: Sequence[str], number: int) -> bool:
 def _field(opening: _Opening, lines: Sequence[str], start: int, end: int) -> Field:
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
-    text = "\n".join([opening.rest.rstrip(), *lines[start + 1 : end]])
-    return Field(opening.name, opening.label, text, start, end)
+    text = opening.rest.rstrip()
+    if end > start + 1:
+        text = "\n".join([text, *lines[start + 1 : end]])
+    return Field(opening.name, opening.label, text)
 
 
 def inline_verify(title_line: str) -> str:

@@ -12,8 +12,8 @@ from functools import cache
 _SAYINGS: dict[str, str] = {
     "does not contain": """
         enthält nicht|enthält keine?n?|no contiene|no incluye|não contém|nao contem|ne contient pas|non contiene|не содержит
-        |不包含|不含|不出现|不應包含|を含まない|が含まれない""",
-    "contains": "enthält|contiene|incluye|contém|contem|contient|inclut|содержит|包含|含有|を含む|が含まれる",
+        |não contenha|no debe contener|não deve conter|ne doit pas contenir|不包含|不含|不出现|不應包含|を含まない|が含まれない""",
+    "contains": "enthält|enthalten|contener|conter|contenir|contiene|incluye|contém|contem|contient|inclut|содержит|包含|含有|を含む|が含まれる",
     "returns nothing": """
         gibt nichts (?:zurück|aus)|liefert nichts|keine ausgabe|ohne ausgabe|keine treffer|keine ergebnisse|ist leer|sind leer
         |no devuelve nada|no muestra nada|no imprime nada|devuelve vac[ií]o|está vac[ií]o|sin salida|sin resultados
@@ -37,7 +37,7 @@ _SAYINGS: dict[str, str] = {
         |(?:sai|termina|encerra) com(?: c[oó]digo(?: de saída)?)?|(?:se termine|sort) avec(?: le code)?|esce con(?: codice)?
         |(?:завершается|выходит) с(?: кодом)?""",
     "fails": """
-        schlägt fehl|muss fehlschlagen|sollte fehlschlagen|scheitert|falla|debe fallar|falha|deve falhar|échoue|doit échouer
+        schlägt fehl|fallar|falhar|échouer|упасть|muss fehlschlagen|sollte fehlschlagen|scheitert|falla|debe fallar|falha|deve falhar|échoue|doit échouer
         |fallisce|deve fallire|завершается с ошибкой|падает|должен упасть|должна упасть|失败|失敗する|失敗""",
     "at least": """
         mindestens|wenigstens|al menos|por lo menos|como mínimo|como minimo|pelo menos|no mínimo|no minimo|ao menos|au moins
@@ -49,14 +49,15 @@ _SAYINGS: dict[str, str] = {
     "less than": "weniger als|kleiner als|menos de|menor que|menor a|moins de|meno di|меньше|менее|小于|小於|少于|少於|未满",
     "exactly": "genau|exactamente|exatamente|exactement|esattamente|ровно|в точности|正好|恰好|刚好|ちょうど",
     "returns": """
-        gibt|liefert|ergibt|devuelve|retorna|regresa|devolve|renvoie|retourne|donne|restituisce|возвращает|вернёт|вернет|должен вернуть
+        gibt|liefert|ergibt|zurückgeben|liefern|ergeben|devolver|retornar|renvoyer|retourner|вернуть|devuelve|retorna|regresa|devolve|renvoie|retourne|donne|restituisce|возвращает|вернёт|вернет|должен вернуть
         |返回|得到|结果为|結果為|应为|應為|等于|等於|返す""",
-    "prints": "imprime|druckt|stampa|выводит|выдаёт|выдает|печатает|输出|輸出|打印|出力する|出力",
-    "shows": "zeigt|muestra|mostra|exibe|affiche|montre|показывает|显示|顯示|表示する|表示",
+    "prints": "imprime|imprimir|ausgeben|вывести|druckt|stampa|выводит|выдаёт|выдает|печатает|输出|輸出|打印|出力する|出力",
+    "shows": "zeigt|zeigen|mostrar|exibir|afficher|показать|muestra|mostra|exibe|affiche|montre|показывает|显示|顯示|表示する|表示",
     "lines": "zeilen|líneas|lineas|linhas|lignes|righe|строк(?:и|а)?|行",
     "files": "dateien|archivos|ficheros|arquivos|ficheiros|fichiers|файл(?:ов|а|ы)?|个文件|個文件|ファイル",
     "matches": "treffer|coincidencias|ocurrencias|ocorrências|correspondances|occurrences|corrispondenze|совпадени(?:й|я|е)|个匹配|匹配|件",
     "results": "ergebnisse|resultados|résultats|risultati|результат(?:ов|а)?|个结果|结果|結果",
+    "should": "debe|deben|deve|devem|doit|doivent|soll|sollte|muss|müssen|dovrebbe|должен|должна|должно|应该|應該|应当|应|べき",
     "zero": "null treffer|cero|zéro|ноль|нуль|нулевым|нулевой",
     "passes": "läuft durch|besteht|ist grün|pasa|pasan|passa|passam|passe|passent|проходит|проходят|通过|通過|成功|成功する|パスする",
     "manual": "manuell|manuel(?:le)?(?:ment)?|вручную|手动|手動|人工|目視",
@@ -95,7 +96,7 @@ def in_english(text: str) -> str:
     parts = re.split(r"(`[^`]*`|\"[^\"]*\")", text)
     pattern, english = _table()
     return "".join(
-        part if index % 2 else pattern.sub(lambda match: english[match.lastgroup or ""], part)
+        part if index % 2 else re.sub(r"[ \t]+", " ", pattern.sub(lambda match: english[match.lastgroup or ""], part))
         for index, part in enumerate(parts)
     )
 

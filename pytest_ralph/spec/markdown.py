@@ -29,6 +29,8 @@ _STRUCTURE: dict[str, Kind] = {
 }
 # Fields indented too far are code to CommonMark and fields to their author: not masked.
 _INDENTED = {"CodeBlock": "Indented"}
+# How far behind the start of an item its box opens, even with a two-digit number and a tab before it.
+_BOX_REACH = 16
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
 _TIGHT_BOX = re.compile(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
 _SPAN_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Verif[^*\n]{0,40}\*\*[^`\n]{0,80}(?<!`)`(?!`)")
@@ -163,11 +165,9 @@ def _parse(text: str, lines: Sequence[str]) -> tuple[list[Block], list[int]]:
     blocks: list[Block] = []
     cut: list[int] = []
     quoted_until = 0
-    for name, tag, begin, end in _structure(text):
+    for name, tag, begin, end in _structure(text, data):
         # pulldown-cmark places an item indented with a tab on the line break before it.
         first = bisect_right(starts, begin + (data[begin] in b"\r\n")) - 1
-        if name == "Item" and "]" not in lines[first]:
-            continue
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
         kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"
@@ -179,15 +179,22 @@ def _parse(text: str, lines: Sequence[str]) -> tuple[list[Block], list[int]]:
     return blocks, cut
 
 
-def _structure(text: str) -> Iterator[tuple[str, Any, int, int]]:
+def _structure(text: str, data: bytes) -> Iterator[tuple[str, Any, int, int]]:
     """Where the blocks start that an outline is made of: (name, tag, begin, end)."""
     event: Any
     for event, span in pyromark.events_with_range(text):
-        if "Start" in event:
-            tag = event["Start"]
-            name = tag if type(tag) is str else next(iter(tag))
-            if name in _STRUCTURE and tag != _INDENTED:
-                yield name, tag, span["start"], span["end"]
+        if "Start" not in event:
+            continue
+        tag = event["Start"]
+        if tag == "Item":
+            begin = span["start"]
+            # Most items are no checkboxes: nothing more is done about them.
+            if b"[" in data[begin : begin + _BOX_REACH]:
+                yield tag, tag, begin, span["end"]
+            continue
+        name = tag if type(tag) is str else next(iter(tag))
+        if name in _STRUCTURE and tag != _INDENTED:
+            yield name, tag, span["start"], span["end"]
 
 
 def _is_closed(lines: Sequence[str], block: Block) -> bool:

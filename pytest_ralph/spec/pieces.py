@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from textwrap import dedent as dedent_all
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
 
@@ -20,8 +22,7 @@ _QUOTE_MARK = re.compile(r"\n([ \t]*)>")
 _BREAKS = frozenset(("Item", "Paragraph", "Heading"))
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A run of prose, or what stands between two backticks."""
 
     kind: Literal["prose", "code"]
@@ -142,11 +143,9 @@ class _Collector:
 def _merged(pieces: list[Piece]) -> list[Piece]:
     """Neighbouring prose as one piece."""
     merged: list[Piece] = []
-    for piece in pieces:
-        if merged and piece.kind == "prose" == merged[-1].kind:
-            merged[-1] = Piece("prose", merged[-1].text + piece.text)
-        else:
-            merged.append(piece)
+    for kind, group in groupby(pieces, key=attrgetter("kind")):
+        same = list(group)
+        merged += [Piece("prose", "".join(piece.text for piece in same))] if kind == "prose" else same
     return merged
 
 

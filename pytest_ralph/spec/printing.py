@@ -75,7 +75,12 @@ def is_http(command: str) -> bool:
 
 
 def shows_http_status(command: str) -> bool:
-    return bool(re.search(r"http_code|\s-[A-Za-z]*[iIv]\b|--include|--head|--verbose", command))
+    return bool(re.search(r"\s-[A-Za-z]*[iIv]\b|--include|--head|--verbose", command))
+
+
+def lists_names(command: str) -> bool:
+    """Whether what it prints are names of files."""
+    return _program(split_stages(command)[-1]) in ("ls", "find", "fd", "tree", "git-ls-files")
 
 
 def _is_redirection(command: str, at: int) -> bool:

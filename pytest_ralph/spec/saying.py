@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +41,7 @@ class Kind(Enum):
     OTHER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(NamedTuple):
     """One of them, with its number, its text or its operator."""
 
     kind: Kind
@@ -78,7 +76,7 @@ _MEANINGS = _table(
     AND="and|,|&|plus|as well as|&&",
     OR="or|/",
     COMPARES_LAST="or more|or greater|or higher|or above|or fewer|or less|or lower|+",
-    CONDITION="if|unless|when|once|until|because|since|while|before|after|where|instead|e.g|i.e|like|via|using|so|then|which|against",
+    CONDITION="if|unless|when|once|until|because|since|while|before|after|where|instead|e.g|i.e|like|via|using|so|then|which|against|first|second|third|latter|former",
     SMALL="""a|an|the|of|at|only|just|exactly|should|must|will|can|to|it|its|this|that|these|still|now|also|back|value|number|count
     |total|result|integer|string|text|word|version|literal|either|any|in|on|for|stdout|status|code|http|-|–|—|there|them|more|same
     |by|message|least one|following|line containing|appropriate|correct|correctly|command|commands""".replace(
@@ -120,21 +118,31 @@ _LEX = re.compile(
     r"|(?P<number>\d[\d,_]*(?:\.\d+)?)(?P<unit>%|[A-Za-z]+)?"
     r"|(?P<word>[^\W\d][\w'’./-]*)"
 )
+_QUOTES = ("span", "quote", "curly", "single")
+_COMPARISON = re.compile(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")
 _LONGEST = 5
 _FIRST_WORDS = frozenset(saying.split()[0] for saying in (*_MEANINGS, *_COMPARISONS) if " " in saying)
 
 
 def sayings(clause: str) -> tuple[Saying, ...]:
     """The sayings of a clause, the longest phrases first."""
-    return tuple(_join([_word(match) for match in _LEX.finditer(clause)]))
+    return tuple(_join([word for match in _LEX.finditer(clause) for word in _words(match)]))
+
+
+def _words(match: re.Match[str]) -> Iterator[Saying]:
+    quoted = match[match.lastgroup] if match.lastgroup in _QUOTES else ""
+    if quoted and _COMPARISON.fullmatch(quoted):
+        # `>= 7` in backticks says what it says without them.
+        yield from (_word(inner) for inner in _LEX.finditer(quoted))
+    else:
+        yield _word(match)
 
 
 def _word(match: re.Match[str]) -> Saying:
     kind = match.lastgroup
     text = match[0]
-    if kind in ("span", "quote", "curly", "single"):
-        value = match[kind]
-        return Saying(Kind.NUMBER, "", _number(value)) if value.isdecimal() else Saying(Kind.VALUE, text, value)
+    if kind in _QUOTES:
+        return Saying(Kind.VALUE, text, match[kind])
     if kind == "version":
         return Saying(Kind.VALUE, "", text.rstrip(".,"))
     if match["number"]:
@@ -147,7 +155,7 @@ def _word(match: re.Match[str]) -> Saying:
 def _plain_word(text: str, is_directory: bool) -> Saying:
     if is_directory or (text.isupper() and len(text) > 1 and ("_" in text or text in _VALUE_WORDS)):
         return Saying(Kind.VALUE, text.lower(), text)
-    return Saying(Kind.OTHER, text.lower().replace("’", "'"))
+    return Saying(Kind.OTHER, text.lower().replace("’", "'"), text)
 
 
 def _number(text: str) -> int | float:

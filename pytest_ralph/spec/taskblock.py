@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import field_name, read_fields
 from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading
@@ -22,8 +21,7 @@ _WORK = frozenset(("Do", "Verify"))
 _HEADING_WORK = _WORK | {"Files", "Done when", "Commit"}
 
 
-@dataclass(frozen=True, slots=True)
-class TaskBlock:
+class TaskBlock(NamedTuple):
     """A task's own lines are `line` to `own_end`: those of a task nested in it are not its own."""
 
     named: TaskLine
@@ -31,11 +29,10 @@ class TaskBlock:
     line: int
     end: int
     own_end: int
-    fields: tuple[Field, ...] = ()
+    fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     named: TaskLine
     phase: str
     line: int
@@ -49,11 +46,11 @@ def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
     sure_boxes = [c.line for c in candidates if c.named.certain and not c.heading]
     starts = [c.line for c in candidates if c.named.certain or c.heading]
     blocks = [_block(candidate, outline, starts) for candidate in candidates]
-    tasks = [block for candidate, block in zip(candidates, blocks, strict=True) if _is_task(candidate, block, sure_boxes)]
-    lines = [block.line for block in tasks]
-    for block in tasks:
-        following = bisect_right(lines, block.line)
-        limit = lines[following] if following < len(lines) else len(outline.lines)
+    tasks = [
+        block for candidate, block in zip(candidates, blocks, strict=True) if _is_task(candidate, block, sure_boxes)
+    ]
+    for index, block in enumerate(tasks):
+        limit = tasks[index + 1].line if index + 1 < len(tasks) else len(outline.lines)
         yield _settled(block, outline, limit)
 
 
@@ -61,21 +58,23 @@ def _candidates(outline: Outline) -> Iterator[_Candidate]:
     """Checkboxes and headings that may be tasks, each with the phase it stands in."""
     headings = [block for block in outline.blocks if block.kind == "heading"]
     ends = dict(zip((block.line for block in headings), _section_ends(headings, len(outline.lines)), strict=True))
-    phases: list[tuple[int, str]] = []
+    above: list[tuple[int, str]] = []
+    phase = ""
     item_end = 0
     for block in outline.blocks:
         line = outline.lines[block.line]
         if block.kind == "item":
             item_end = max(item_end, block.end)
             if named := read_checkbox(line):
-                yield _Candidate(named, _phase(phases), block.line, block.end, heading=False)
+                yield _Candidate(named, phase, block.line, block.end, heading=False)
         elif block.kind == "heading" and block.line >= item_end:
             named = read_heading(line)
             if named:
-                yield _Candidate(named, _phase(phases), block.line, ends[block.line], heading=True)
+                yield _Candidate(named, phase, block.line, ends[block.line], heading=True)
             if not (named and named.certain):
-                phases = [phase for phase in phases if phase[0] < block.level]
-                phases.append((block.level, line.strip().strip("#").strip()))
+                above = [heading for heading in above if heading[0] < block.level]
+                above.append((block.level, line.strip().strip("#").strip()))
+                phase = _phase(above)
 
 
 def _phase(headings: Sequence[tuple[int, str]]) -> str:
@@ -117,13 +116,13 @@ def _is_task(candidate: _Candidate, block: TaskBlock, sure_boxes: Sequence[int])
 def _settled(block: TaskBlock, outline: Outline, limit: int) -> TaskBlock:
     """The block with its fields up to the next task, also where they stand beside the box, not under it."""
     own_end = min(_with_siblings(block, outline, limit), limit)
+    fields = block.fields
     if own_end != block.own_end:
         fields = read_fields(outline.lines, block.line + 1, own_end, outline.masked)
-        block = replace(block, own_end=own_end, end=max(block.end, own_end), fields=fields)
-    end = block.end
+    end = max(block.end, own_end)
     while end > block.line + 1 and not outline.lines[end - 1].strip():
         end -= 1
-    return replace(block, end=end) if end != block.end else block
+    return TaskBlock(block.named, block.phase, block.line, end, own_end, fields)
 
 
 def _with_siblings(block: TaskBlock, outline: Outline, limit: int) -> int:

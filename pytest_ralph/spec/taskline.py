@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 _BOX = re.compile(r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*\[([ xX~-]?)\](\*?)[ \t]*(.*)$")
@@ -30,8 +29,7 @@ _CRITERIA = frozenset(("AC", "FR", "NFR", "NF", "SC", "US", "UC", "REQ", "R", "B
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLine:
+class TaskLine(NamedTuple):
     """What one line says of a task. `certain`: the id alone makes it a task, with or without fields."""
 
     id: str

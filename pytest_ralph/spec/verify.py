@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.bareline import read_bare_lines
 from pytest_ralph.spec.commandline import Likeness, likeness, without_prompt
@@ -32,7 +33,7 @@ _OR = re.compile(
 )
 _OUTPUT_VERB = re.compile(
     r"\b(?:contain|include|show|print|output|display|say|mention|list|report|echo|log|emit|read)(?:s|ing|ed)?"
-    r"(?:\s+(?:the|a|an|string|text|line|message|word|value|both|only|like|something|just|of|with)){0,3}\W*$"
+    r"(?:\s+(?:the|a|an|string|text|line|message|word|value|both|only|like|something|just|with)){0,3}\W*$"
     r"|\b(?:has|have|named|called|defines?|exports?|uses?|adds?|references?|documents?|script|scripts|string|text|label|titled)\W*$",
     re.IGNORECASE,
 )
@@ -46,7 +47,7 @@ _RUN_WORD = re.compile(
 )
 _VERDICT = re.compile(
     r"\W*(?:now |still |should |must |both |all |each |also |then |also )*(?:pass|succeed|exit|return|green|work|clean|fail|complete|print|"
-    r"output|run|build|compile|report|is green|are green|is clean|ok\b|→|->|=|>|<|≥|≤)",
+    r"output|run|build|compile|report|is green|are green|is clean|ok\b|or\b|→|->|=|>|<|≥|≤)",
     re.IGNORECASE,
 )
 _PARENTHESES = re.compile(r"\([^()]*\)")
@@ -56,6 +57,7 @@ _LEAD = re.compile(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )
 _LEAD_END = re.compile(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
 _RED = re.compile(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
 _GREEN = re.compile(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
+_COLOUR = re.compile(r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE)
 _SERVER = re.compile(
     r"(?:(?:npm|pnpm|yarn|bun|deno|just|make)\s+(?:run\s+|task\s+)?(?:dev|start|serve|preview|run)\S*|npx\s+(?:vite|serve|next dev)"
     r"|(?:next|astro|nuxt|vite|gatsby)\s+dev|flask run.*|streamlit run .*|uvicorn .*|rails s(?:erver)?|.*\brunserver|expo start.*"
@@ -70,13 +72,14 @@ _DIRECTORY = re.compile(
     r"|\b(?:from|inside|within)\s+(?:the\s+)?(?P<b>`?[\w.@-]+/[\w./@-]*`?|`[\w.@-]+`)",
     re.IGNORECASE,
 )
+# A command is told from a name by the words close to it.
+_NEAR = 8
 _NO_DIRECTORY = frozenset(
     "root project repo repository same current working this any test output temp temporary the base main".split()
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """A command and the words around it that may be about it."""
 
     command: str
@@ -107,6 +110,7 @@ class _Reading:
         return bool(joints) and joints[-1] and (all(joints) or len(joints) == 2)
 
 
+@lru_cache(maxsize=1024)
 def read_verify(text: str) -> Verify:
     """The checks of a Verify field, or the reason why a person has to look; nothing at all for an empty field."""
     stripped = text.strip()
@@ -143,14 +147,22 @@ def _take(piece: Passage | Script, reading: _Reading) -> None:
     if _MANUAL.match(lead) and piece.listed:
         return
     found = _commands(piece, lone=not reading.checks)
+    if found and reading.checks:
+        _take_result(found[0].before, reading)
     if found:
         _take_commands(piece, found, reading)
-    elif reading.checks and _RESULT.match(in_english(piece.prose)) and not reading.checks[-1].expect:
-        last = reading.checks[-1]
-        reading.checks[-1] = replace(last, expect=read_expectations(last.command, piece.prose))
+    elif reading.checks:
+        _take_result(piece.prose, reading)
     if not piece.listed:
         reading.common = piece.prose if piece.prose.endswith(":") else ""
     reading.said = piece.prose
+
+
+def _take_result(words: str, reading: _Reading) -> None:
+    """`Expected: 3` in a passage of its own is about the command before it."""
+    last = reading.checks[-1]
+    if not last.expect and _RESULT.match(in_english(words)):
+        reading.checks[-1] = replace(last, expect=read_expectations(last.command, words))
 
 
 def _take_commands(piece: Passage, found: Sequence[_Found], reading: _Reading) -> None:
@@ -181,10 +193,12 @@ def _commands(piece: Passage, lone: bool) -> list[_Found]:
     for position, index in enumerate(chosen):
         start = chosen[position - 1] + 1 if position else 0
         end = chosen[position + 1] if position + 1 < len(chosen) else len(piece.pieces)
-        before, after = _prose(piece.pieces[start:index]), _prose(piece.pieces[index + 1 : end])
+        before = _prose(piece.pieces[max(start, index - _NEAR) : index])
+        after = _prose(piece.pieces[index + 1 : min(end, index + 1 + 2 * _NEAR)])
         command = without_prompt(piece.pieces[index].text.strip())
         found.append(_Found(command, before, after, bool(_OR.search(in_english(before)))))
-    return found
+    colours = [match[1].lower() if (match := _COLOUR.search(one.before)) else "" for one in found]
+    return [one for one, colour in zip(found, colours, strict=True) if colour != "red" or "green" not in colours]
 
 
 def _is_command(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool) -> bool:
@@ -194,7 +208,7 @@ def _is_command(pieces: Sequence[Piece], index: int, has_command: bool, alone: b
         return False
     if alone:
         return True
-    before = _prose(pieces[:index])
+    before = _prose(pieces[max(0, index - _NEAR) : index])
     after = _PARENTHESES.sub("", pieces[index + 1].text) if index + 1 < len(pieces) else ""
     clause = re.split(r"[.;(]\s", before)[-1]
     if _ASIDE.match(clause) or _INSTEAD.search(before):
