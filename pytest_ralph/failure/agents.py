@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.approach import is_circular
 from pytest_ralph.failure.causes import causes_in, spoken_causes_in
 from pytest_ralph.failure.claims import Claims, read_claims
-from pytest_ralph.failure.failure import CIRCULAR_FIX, NO_ERROR, NOT_COMPLETE, UNKNOWN, Failure
+from pytest_ralph.failure.failure import CIRCULAR_FIX, NOT_COMPLETE, UNKNOWN, Failure
 from pytest_ralph.failure.finding import VERDICTS, Finding
 from pytest_ralph.failure.locality import settle
 from pytest_ralph.failure.report import says_retryable
@@ -51,9 +51,10 @@ def _report(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
     report = claims.report
     if report is None:
         return None
-    finding = read_sentence(scene, report.blocked_on or "")
-    error = f"Blocked on: {report.blocked_on}" if finding else report.error
-    finding = finding or read_sentence(scene, report.error) or _by_category(report.category, report.error)
+    blocker, message = read_sentence(scene, report.blocked_on or ""), read_sentence(scene, report.error)
+    finding = blocker or message or _by_category(report.category, report.error)
+    same = blocker is not None and message is not None and blocker.verdict == message.verdict
+    error = f"Blocked on: {report.blocked_on}" if blocker and not same else report.error
     failure = as_failure(replace(finding, error=error), kinds)
     category = report.category or failure.category
     retryable = report.retryable if says_retryable(report.raw_output) else failure.retryable
@@ -112,8 +113,7 @@ def _failed_block(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
 
 def _without_result(block: Block) -> Failure:
     """A block that tells of no check: nothing is known but that the task is not done."""
-    told = block.error != NO_ERROR
-    return Failure(kind="unknown" if told else "task_incomplete", type=UNKNOWN, error=block.error)
+    return Failure(kind="task_incomplete", type=UNKNOWN, error=block.error)
 
 
 def _limits(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
@@ -166,7 +166,8 @@ def read_sentence(scene: Scene, sentence: str) -> Finding | None:
     found = [settle(scene, finding) for finding in causes_in(sentence)]
     causes = [finding for finding in found if finding.rank < 40]
     spoken = list(spoken_causes_in(sentence))
-    best = min(causes or spoken or found, key=lambda finding: finding.rank, default=None)
+    symptoms = [finding for finding in found if finding.verdict != "crash"]
+    best = min(causes or spoken or symptoms, key=lambda finding: finding.rank, default=None)
     return replace(best, error=sentence) if best else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +15,13 @@ PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 PLACED = re.compile(
     rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* )?(?P<file>{PATH})"
     r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
-    r"(?P<sep>:| -|\s|$)\s*(?P<message>.*)$",
+    r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
-ROW = re.compile(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?:(?P<level>error|warning|✖|⚠|×|info)\s+)?(?P<message>\S.*)$")
-HEADED = re.compile(r"^(?P<level>error|fatal error|fatal)(?P<code>\[\w+\])?: (?P<message>.+)$", re.IGNORECASE)
+ROW = re.compile(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)\s+(?P<message>\S.*)$")
+HEADED = re.compile(r"^(?:error|fatal error)\[\w+\]: .+$", re.IGNORECASE)
+RULED = re.compile(r"[━─]{5,}$|^CMake Error at ")
+TABLED = re.compile(r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$")
 CODED = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
 ARROW = re.compile(rf"^\s*(?:-+>|╭─\[|┌─|at|:::|in)\s+(?P<file>{PATH}):(?P<line>\d+)")
 LEVEL = re.compile(
@@ -49,13 +51,21 @@ class Diagnostic:
 def read_diagnostics(transcript: Transcript, quiet: frozenset[int]) -> Iterator[Diagnostic]:
     for number, line in enumerate(transcript.lines):
         if number not in quiet and (found := _read_line(number, line)):
-            yield found
+            yield _with_message_below(found, transcript) if RULED.search(line) else found
+
+
+def _with_message_below(diagnostic: Diagnostic, transcript: Transcript) -> Diagnostic:
+    """Tools that draw a rule after the place say what is wrong on the next line."""
+    below = (line.strip(" ×✖!i⚠") for line in transcript.lines[diagnostic.line + 1 : diagnostic.line + 4])
+    return replace(diagnostic, text=next((line for line in below if line), diagnostic.text))
 
 
 def _read_line(number: int, line: str) -> Diagnostic | None:
     if match := ROW.match(line):
-        return Diagnostic(number, line.strip(), "", "lint", (match["level"] or "error").lower())
-    if match := HEADED.match(line):
+        return Diagnostic(number, line.strip(), "", "lint", match["level"].lower())
+    if TABLED.match(line):
+        return Diagnostic(number, line.strip(), "", "lint", "error")
+    if HEADED.match(line):
         return Diagnostic(number, line.strip(), "", "build", "error")
     if match := CODED.match(line):
         return Diagnostic(number, line.strip(), "", "lint", "error")

@@ -6,35 +6,80 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.plugins import missing_plugin
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.finding import Finding
     from pytest_ralph.failure.scene import Scene
 
+NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^']+)'")
+NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
+DATA_TOOLS = frozenset({"yamllint", "jsonlint", "xmllint", "yq", "jq", "json.tool", "check-jsonschema", "tomlv", "taplo"})
+DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE)
+
 
 def settle(scene: Scene, finding: Finding) -> Finding:
     """The finding with its verdict made definite."""
-    if finding.verdict == "module" and finding.missing:
-        return _module(scene, finding, finding.missing)
-    if finding.verdict == "module":
+    settled = _SETTLERS.get(finding.verdict)
+    return settled(scene, finding) if settled else finding
+
+
+def _module(scene: Scene, finding: Finding) -> Finding:
+    name = finding.missing
+    if not name:
         return replace(finding, verdict="local module")
-    if finding.verdict == "command" and finding.missing and "/" in finding.missing:
-        return _program(finding, finding.missing)
-    return finding
-
-
-def _module(scene: Scene, finding: Finding, name: str) -> Finding:
-    own = scene.project.owns_module(name) or _is_quoted_include(scene, finding, name)
-    if own and scene.names(name):
+    own = scene.project.owns_module(name) or _is_named_as_own(finding.error, name)
+    own = own or _is_quoted_include(scene, finding, name)
+    if scene.names(name) and (own or not _is_tool(scene, name)):
         return replace(finding, verdict="absent")
     return replace(finding, verdict="local module" if own else "package")
 
 
-def _program(finding: Finding, path: str) -> Finding:
-    if FOREIGN.search(path) or path.startswith(("/usr/", "/bin/", "/opt/")):
-        return replace(finding, missing=path)
-    return replace(finding, verdict="absent")
+def _is_named_as_own(error: str, name: str) -> bool:
+    """Go names what is neither its own nor fetched from a host by a path of the project; protoc imports files."""
+    return name.endswith(".proto") or ("is not in " in error and "." not in name.split("/")[0])
+
+
+def _is_tool(scene: Scene, name: str) -> bool:
+    return any(step.tool == name for step in scene.steps)
+
+
+def _command(_scene: Scene, finding: Finding) -> Finding:
+    """A program named by a path inside the project is a file that is not there."""
+    path = finding.missing or ""
+    outside = FOREIGN.search(path) or path.startswith(("/usr/", "/bin/", "/opt/"))
+    return replace(finding, verdict="absent") if "/" in path and not outside else finding
+
+
+def _crash(scene: Scene, finding: Finding) -> Finding:
+    """Exceptions that are only the messenger of something missing outside the code."""
+    if match := NO_FILE.search(finding.error):
+        if "/" not in match[1] and "." not in match[1] and scene.transcript.has("subprocess"):
+            return replace(finding, verdict="command", missing=match[1])
+        return replace(finding, verdict="absent", missing=match[1]) if scene.names(match[1]) else finding
+    if match := NO_KEY.search(finding.error):
+        above = scene.transcript.lines[max(0, finding.line - 8) : finding.line]
+        if any("environ" in line for line in above):
+            return replace(finding, verdict="value", missing=match[1])
+    return finding
+
+
+def _syntax(scene: Scene, finding: Finding) -> Finding:
+    """A syntax error in data is malformed data."""
+    tools = {step.tool for step in scene.steps}
+    if tools & DATA_TOOLS or DATA_FILE.search(finding.error):
+        return replace(finding, verdict="data")
+    return finding
+
+
+def _usage(scene: Scene, finding: Finding) -> Finding:
+    if any(step.tool in {"pytest", "py.test"} for step in scene.steps) and (plugin := missing_plugin(finding.error)):
+        return replace(finding, verdict="package", missing=plugin)
+    return finding
+
+
+_SETTLERS = {"usage": _usage, "module": _module, "command": _command, "crash": _crash, "syntax": _syntax}
 
 
 def _is_quoted_include(scene: Scene, finding: Finding, name: str) -> bool:

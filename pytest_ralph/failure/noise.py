@@ -30,12 +30,11 @@ NOISE = re.compile(
     | ^\[notice\]
     | \(ignored\)$
     | ^\s*\#\s(?:include|define|import)\b
-    | ^(?:npm|yarn|pnpm)\s(?:warn|notice|error\sA\scomplete\slog|error\serrno|error\ssyscall|error\spath|ERR!\s(?:errno|syscall|path))
+    | ^(?:npm|yarn|pnpm)\s(?:warn|notice|error\scode|error\sA\scomplete\slog|error\serrno|error\ssyscall|error\spath|ERR!\s(?:errno|syscall|path))
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
-EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception|Warning|Exit|Interrupt)\b")
 
 
 def quiet_lines(transcript: Transcript) -> frozenset[int]:
@@ -45,14 +44,15 @@ def quiet_lines(transcript: Transcript) -> frozenset[int]:
 
 
 def _noise(transcript: Transcript) -> Iterator[int]:
-    after_frame = False
+    depth: int | None = None
     for number, line in enumerate(transcript.lines):
+        indent = len(line) - len(line.lstrip())
         if FRAME.match(line):
-            after_frame = True
+            depth = indent
             yield number
-        elif after_frame and line.startswith("    "):
+        elif depth is not None and indent > depth:
             yield number
         else:
-            after_frame = False
+            depth = None
             if NOISE.search(line):
                 yield number

@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.absence import absences
 from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
 from pytest_ralph.failure.junit import read_reports
@@ -13,8 +14,7 @@ from pytest_ralph.failure.locality import settle
 from pytest_ralph.failure.noise import quiet_lines
 from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.steps import Step, read_steps
-from pytest_ralph.failure.testruns import Failing, read_failing
-from pytest_ralph.failure.tools import ROLES
+from pytest_ralph.failure.testruns import Failing, read_failing, read_marked
 from pytest_ralph.failure.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ ORCHESTRATORS = frozenset(
     "lerna hatch poetry uv ant gradle gradlew mvn mvnw bazel mage doit composer bundle ninja cmake mix".split()
 )
 TELLING = frozenset({"test", "lint", "types", "format", "build"})
+# Of these, the ones that show a command without any mark before it.
+PLAIN_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
-    r"^(?:> |\$ |\+ |\S+: commands\[\d+\]> |nox > |❯ )?((?:[A-Z_]+=\S+ )*(?:[\w./@-]*/)?[\w.@+-]+(?: .*)?)$"
+    r"^(?P<mark>> |\$ |\+ |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
 
 
@@ -52,30 +54,34 @@ class Scene:
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """What every line that is not noise says about causes and symptoms."""
-        return tuple(
+        said = (
             settle(self, finding)
             for number, line in enumerate(self.transcript.lines)
             if line and number not in self.quiet
             for finding in causes_in(line, number)
         )
+        return (*said, *absences(self))
 
     @cached_property
     def failing(self) -> Sequence[Failing]:
-        printed = read_failing(self.transcript, is_test_run="test" in self.roles)
-        return printed or read_reports(self.evidence.junit, self.project)
+        return read_failing(self.transcript) or read_reports(self.evidence.junit, self.project)
+
+    @cached_property
+    def marked(self) -> Sequence[Failing]:
+        """What is marked as failed in the output of something that runs tests."""
+        return read_marked(self.transcript) if "test" in self.roles else ()
 
     @cached_property
     def echoes(self) -> dict[int, Step]:
         """Commands that an orchestrator shows before it runs them, by line."""
-        if not any(step.tool in ORCHESTRATORS for step in self.steps):
+        tools = {step.tool for step in self.steps}
+        if not tools & ORCHESTRATORS:
             return {}
         found: dict[int, Step] = {}
         for number, line in enumerate(self.transcript.lines[:4_000]):
             match = ECHO.match(line)
-            if match and ":" not in line.split(" ")[0]:
-                steps = [step for step in read_steps(match[1]) if step.role in TELLING or step.tool in ROLES]
-                if steps and _looks_like_command(match[1], steps[0]):
-                    found[number] = steps[-1] if not steps[-1].role == "check" else steps[0]
+            if match and (match["mark"] or tools & PLAIN_ECHO) and (step := _shown_step(match["command"])):
+                found[number] = step
         return found
 
     @cached_property
@@ -96,16 +102,18 @@ class Scene:
             if step.tool not in {"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"}
         ]
         telling = [step for step in steps if step.role in TELLING and step.tool not in ORCHESTRATORS]
-        return (telling or steps or [None])[-1]
+        return next(reversed(telling or steps), None)
 
     def names(self, thing: str) -> bool:
         """Does the command line itself name this file, module or target?"""
         wanted = thing.removeprefix("./").rstrip("/")
-        words = [word.removeprefix("./") for step in self.steps for word in step.words]
-        tails = ("/" + word for word in words if word)
-        return wanted in words or any(wanted.endswith(tail) for tail in tails)
+        words = [word.removeprefix("./") for step in self.steps for word in step.words if word]
+        return any(word == wanted or wanted.endswith("/" + word) or word.startswith(wanted + ".") for word in words)
 
 
-def _looks_like_command(text: str, step: Step) -> bool:
-    first = text.split(" ", maxsplit=1)[0]
-    return step.tool in first and not text.endswith((".", ":")) and first == first.lower()
+def _shown_step(text: str) -> Step | None:
+    """The telling step of a command line, or None for a sentence that begins like one."""
+    steps = [step for step in read_steps(text) if step.role] if text[0].islower() and text[-1] not in ".:" else []
+    if not steps or re.match(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b", text):
+        return None
+    return next((step for step in reversed(steps) if step.role != "check"), steps[0])

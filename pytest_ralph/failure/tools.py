@@ -80,6 +80,7 @@ _TABLE: dict[str, tuple[str, str]] = {
         swiftformat taplo tox-ini-fmt treefmt ufmt uncrustify usort xmlformat yamlfmt yapf zprint
         """,
         """
+        djlint --check, djlint --reformat,
         biome format, buf format, cargo fmt, crystal tool, cue fmt, dart format, deno fmt, dhall format,
         dotnet format, forge fmt, gleam format, go fmt, gradle spotlessCheck, mix format, nix fmt, packer fmt,
         rescript format, roc format, ruff format, terraform fmt, tofu fmt, zig fmt
@@ -113,7 +114,7 @@ _TABLE: dict[str, tuple[str, str]] = {
         gradle build, gradlew build, hatch build, helm template, lein compile, luac -p, mix compile,
         mvn compile, mvn install, mvn package, mvn verify, ng build, nimble build, node --check, npm pack,
         npm run, nx build, pdm build, perl -c, php -l, pnpm run, podman build, poetry build, raco make,
-        raku -c, rebar3 compile, ruby -c, sbt compile, sh -n, shards build, stack build, swift build,
+        raku -c, rebar3 compile, ruby runghc runhaskell -c, sbt compile, sh -n, shards build, stack build, swift build,
         swift run, uv build, yarn build, yarn run, zig build, zsh -n
         """,
     ),

@@ -15,7 +15,7 @@ from pytest_ralph.failure.scene import ORCHESTRATORS
 from pytest_ralph.failure.testruns import pytest_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.diagnostics import Diagnostic
     from pytest_ralph.failure.scene import Scene
@@ -31,12 +31,21 @@ ASSERTION = re.compile(
 OUTSIDE = frozenset({"disk full", "resource", "service", "permission", "package", "command", "value"})
 WORKER_DEATH = re.compile(r"worker '.*' crashed|segmentation fault|SIGSEGV|core dumped|SIGABRT", re.IGNORECASE)
 CAUSES_BELOW = 40
+# Symptoms that every tool words alike: its role says which of them it is.
+SOFT = frozenset({"lint", "types", "format", "test", "build"})
+COMPARED = re.compile(r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE)
+SUMMARY = re.compile(
+    r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated|build failed|\*\*\* |found \d+ "
+    r"|\d+ (?:errors?|warnings?|problems?)\b|linker command failed|failed to compile",
+    re.IGNORECASE,
+)
+MESSAGE = re.compile(r"^\s*(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S", re.IGNORECASE)
 
 
 def decide(scene: Scene) -> Finding:
     readers = (
-        endings.read_limit, _tests, _cause, _diagnostic, _symptom, endings.read_fatal, endings.read_status, _quoted,
-        endings.read_silence,
+        endings.read_limit, _tests, _cause, _marked, _diagnostic, _symptom, endings.read_fatal, endings.read_status,
+        _message, _quoted, endings.read_silence,
     )  # fmt: skip
     for read in readers:
         if finding := read(scene):
@@ -49,13 +58,27 @@ def _tests(scene: Scene) -> Finding | None:
         internal = pytest_run.internal_error(scene.transcript)
         return Finding("build", internal.error, internal.line) if internal else None
     readings = [_read_failing(scene, one) for one in scene.failing]
-    unloaded = [finding for finding, one in zip(readings, scene.failing) if not one.named]
-    best = min(unloaded or readings, key=lambda finding: _WEIGHT.get(finding.verdict, 3))
-    return replace(best, tests=tuple(one.name for one in scene.failing if one.named))
+    unloaded = [finding for finding, one in zip(readings, scene.failing, strict=True) if not one.named]
+    best = min(unloaded or readings, key=lambda finding: (_WEIGHT.get(finding.verdict, 3), not finding.error))
+    error = best.error or _stated(scene) or scene.transcript.lines[best.line].strip()
+    return replace(best, error=error, tests=tuple(one.name for one in scene.failing if one.named))
+
+
+def _stated(scene: Scene) -> str:
+    """Where a runner lists names only: what is said elsewhere about a failed expectation."""
+    said = [one for one in scene.findings if one.verdict in {"assertion", "comparison", "crash", "timeout"}]
+    return min(said, key=lambda one: (one.rank, one.line)).error if said else ""
 
 
 # What many failing tests amount to: a missing package stops all of them, a plain failure outweighs the environment.
 _WEIGHT = {"package": 0, "test": 1, "crash": 2}
+
+
+def _marked(scene: Scene) -> Finding | None:
+    if not scene.marked:
+        return None
+    first = scene.marked[0]
+    return Finding("test", first.error, first.line, tests=tuple(one.name for one in scene.marked))
 
 
 def _read_failing(scene: Scene, one: Failing) -> Finding:
@@ -64,8 +87,10 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
     found = sorted(
         (settle(scene, finding) for finding in causes_in(one.error, one.line)), key=lambda finding: finding.rank
     )
-    if not one.named:
-        return found[0] if found and found[0].rank < CAUSES_BELOW else Finding("build", one.error, one.line)
+    if not one.named or scene.project.find(one.name):
+        if found and found[0].rank < CAUSES_BELOW:
+            return found[0]
+        return _cause(scene) or Finding("test" if one.named else "build", one.error, one.line)
     for finding in found:
         if finding.verdict in OUTSIDE:
             return finding
@@ -78,12 +103,18 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
 
 def _cause(scene: Scene) -> Finding | None:
     causes = [finding for finding in scene.findings if finding.rank < CAUSES_BELOW]
-    return min(causes, key=lambda finding: (finding.rank, finding.line)) if causes else None
+    if not causes:
+        return None
+    best = min(causes, key=lambda finding: (finding.rank, finding.missing is None, finding.line))
+    in_test = best.verdict == "timeout" and "test" in scene.roles
+    return replace(best, type=VERIFICATION_FAILED) if in_test else best
 
 
 def _diagnostic(scene: Scene) -> Finding | None:
+    dies = any(finding.verdict == "crash" for finding in scene.findings)
     for diagnostic in sorted(scene.diagnostics, key=_severity):
-        if verdict := _diagnosed(scene, diagnostic):
+        verdict = _diagnosed(scene, diagnostic)
+        if verdict and not (dies and verdict in {"build", "crash"} and diagnostic.shape != "build"):
             return Finding(verdict, diagnostic.text, diagnostic.line)
     return None
 
@@ -96,11 +127,14 @@ def _diagnosed(scene: Scene, diagnostic: Diagnostic) -> str:
     """Whose words they are decides: a linter's remark and a compiler's error look the same."""
     step = scene.step_at(diagnostic.line)
     role = step.role if step and step.tool not in ORCHESTRATORS else ""
-    if role in {"lint", "types", "format", "build"}:
+    if role == "format":
+        # A formatter that speaks of a place in a file could not read it.
+        return "format" if any(finding.verdict == "format" for finding in scene.findings) else "syntax"
+    if role in {"lint", "types", "build"}:
         return role
     if role == "test":
-        return "build" if diagnostic.shape == "build" else "test"
-    if role == "run" and diagnostic.shape != "build":
+        return "test" if COMPARED.search(diagnostic.text) else "build"
+    if role == "run" and not diagnostic.shape:
         return "crash"
     return diagnostic.shape
 
@@ -111,8 +145,46 @@ def _symptom(scene: Scene) -> Finding | None:
         return None
     best = min(found, key=lambda finding: (finding.rank, finding.line))
     if best.verdict == "crash":
-        return [finding for finding in found if finding.verdict == "crash"][-1]
+        return _death(scene, [finding for finding in found if finding.verdict == "crash"])
+    role = _own_role(scene, best)
+    if role in SOFT and best.verdict in (SOFT if role == "test" else {*SOFT, "comparison"}):
+        own = [finding for finding in found if finding.verdict == role]
+        return replace(_first_told([*own, *_messages(scene)]) or best, verdict=role)
     return best
+
+
+def _death(scene: Scene, crashes: Sequence[Finding]) -> Finding:
+    """Python ends its traceback with the exception that counts; others begin with it."""
+    return crashes[-1] if scene.transcript.has("traceback") and scene.transcript.has("recent") else crashes[0]
+
+
+def _own_role(scene: Scene, finding: Finding) -> str:
+    """The role of the tool that speaks; of one that runs others only where it speaks for itself."""
+    step = scene.step_at(finding.line)
+    if step is None or (step.tool in ORCHESTRATORS and not finding.error.startswith(f"{step.tool}: ")):
+        return ""
+    return step.role
+
+
+def _first_told(findings: Sequence[Finding]) -> Finding | None:
+    """The first that is more than a summary."""
+    ordered = sorted(findings, key=lambda finding: (bool(SUMMARY.search(finding.error)), finding.line))
+    return ordered[0] if ordered else None
+
+
+def _messages(scene: Scene) -> Iterator[Finding]:
+    """Lines that call themselves an error."""
+    for number, line in enumerate(scene.transcript.lines):
+        if number not in scene.quiet and MESSAGE.match(line):
+            step = scene.step_at(number)
+            role = step.role if step else ""
+            verdict = {"run": "crash", "test": "build"}.get(role) or endings.BY_ROLE.get(role)
+            if verdict:
+                yield Finding(verdict, line.strip(), number)
+
+
+def _message(scene: Scene) -> Finding | None:
+    return _first_told(list(_messages(scene)))
 
 
 def _quoted(scene: Scene) -> Finding | None:

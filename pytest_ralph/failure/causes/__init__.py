@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 WORD = re.compile(r"\w+")
+ENDINGS = ("error", "exception", "warning", "exit", "interrupt")
 
 
 def _by_key(*names: str) -> Mapping[str, Sequence[Rule]]:
@@ -38,7 +39,16 @@ def spoken_causes_in(line: str) -> Iterator[Finding]:
 
 
 def _find(table: Mapping[str, Sequence[Rule]], line: str, number: int) -> Iterator[Finding]:
-    for word in dict.fromkeys(WORD.findall(line.lower())):
+    for word in dict.fromkeys(_keys(line)):
         for rule in table.get(word, ()):
             if match := rule.search(line):
                 yield Finding(rule.verdict, line.strip(), number, next(filter(None, match.groups()), None))
+
+
+def _keys(line: str) -> Iterator[str]:
+    """The words of a line; the names of exceptions also by their ending, as `*error`."""
+    for word in WORD.findall(line.lower()):
+        yield word
+        for ending in ENDINGS:
+            if word.endswith(ending) and word != ending:
+                yield f"*{ending}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.testruns import pytest_run, unittest_run
+from pytest_ralph.failure.testruns import mocha_run, pytest_run, unittest_run
 from pytest_ralph.failure.testruns.failing import Failing
 from pytest_ralph.failure.testruns.grammars import LAST_RESORTS, grammars, read
 
@@ -13,21 +13,23 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.transcript import Transcript
 
-__all__ = ["Failing", "read_failing"]
+__all__ = ["Failing", "read_failing", "read_marked"]
 
 
-def read_failing(transcript: Transcript, *, is_test_run: bool) -> Sequence[Failing]:
-    """The failing tests, by the first runner whose way of printing is met.
-
-    Marks like ✖ mean a failing test only in the output of something known to run tests.
-    """
-    for reader in (pytest_run.read, unittest_run.read):
+def read_failing(transcript: Transcript) -> Sequence[Failing]:
+    """The failing tests, by the first runner whose way of printing is met."""
+    for reader in (pytest_run.read, unittest_run.read, mocha_run.read):
         if found := _unique(reader(transcript)):
             return found
     for runner, grammar in grammars().items():
-        if (is_test_run or runner not in LAST_RESORTS) and (found := _unique(read(transcript, grammar))):
+        if runner not in LAST_RESORTS and (found := _unique(read(transcript, grammar))):
             return found
     return ()
+
+
+def read_marked(transcript: Transcript) -> Sequence[Failing]:
+    """Lines marked as failed, which means a failing test only in the output of something known to run tests."""
+    return next((found for name in LAST_RESORTS if (found := _unique(read(transcript, grammars()[name])))), ())
 
 
 def _unique(failing: Iterable[Failing]) -> Sequence[Failing]:
@@ -35,6 +37,6 @@ def _unique(failing: Iterable[Failing]) -> Sequence[Failing]:
     best: dict[str, Failing] = {}
     for one in failing:
         known = best.get(one.name)
-        if known is None or (known.error.endswith(one.name) and len(one.error) > len(known.error)):
+        if known is None or (not known.error and one.error):
             best[one.name] = one
     return tuple(best.values())

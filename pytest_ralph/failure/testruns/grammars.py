@@ -34,6 +34,8 @@ PLACE = re.compile(
     r"^\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$|stdout|Stack:|Message:"
     r"|[|│]\s*$)"
 )
+# Below the title of a suite stands a count, not an error.
+SUITE = re.compile(r"^\d+ tests?, \d+ passed")
 # Runners of which only a mark is known; they are tried last, and only where tests are known to have run.
 LAST_RESORTS = ("marked", "suffixed")
 
@@ -86,8 +88,8 @@ def read(transcript: Transcript, grammar: Grammar) -> Iterator[Failing]:
             at, error = number, match.groupdict().get("error") or ""
             if not error:
                 at, error = _below(lines, number, grammar)
-            if error or grammar.sure:
-                yield Failing(_name(match, lines, number), error or line.strip(), at, not grammar.loads)
+            if (error or grammar.sure) and not SUITE.match(error):
+                yield Failing(_name(match, lines, number), error, at, not grammar.loads)
 
 
 def _name(match: re.Match[str], lines: Sequence[str], number: int) -> str:

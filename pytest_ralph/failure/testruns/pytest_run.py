@@ -24,10 +24,10 @@ def read(transcript: Transcript) -> Iterator[Failing]:
     errors = dict(_errors(transcript.lines))
     for number, line in enumerate(transcript.lines):
         if match := SUMMARY.match(line):
-            name, shown = match[1].strip(), (match[2] or "").strip()
+            name = match[1].strip()
             if _is_pytest_name(name):
-                at, error = errors.get(_tail(name), (number, line.strip() if shown else ""))
-                yield Failing(name, error or line.strip(), at, "::" in name)
+                at, error = errors.get(_tail(name)) or _naming(transcript.lines, name) or (number, line.strip())
+                yield Failing(name, error, at, "::" in name)
 
 
 def internal_error(transcript: Transcript) -> Failing | None:
@@ -37,6 +37,12 @@ def internal_error(transcript: Transcript) -> Failing | None:
         if re.match(r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*", line):
             return Failing("", line, number, named=False)
     return None
+
+
+def _naming(lines: Sequence[str], name: str) -> tuple[int, str] | None:
+    """A sentence about a test whose block has another title, as xdist writes of a worker that died."""
+    quoted = ((number, line.strip()) for number, line in enumerate(lines) if f"'{name}'" in line)
+    return next(quoted, None)
 
 
 def _is_pytest_name(name: str) -> bool:
@@ -73,8 +79,9 @@ def _of_block(title: str, block: Sequence[tuple[int, str]]) -> Iterator[tuple[st
         yield title, next((number, text.strip()) for number, text, indent in marked if indent == least and text.strip())
         return
     plain = [(number, line.strip()) for number, line in last if line.strip() and not _is_frame(line)]
+    native = [one for one in plain if re.match(r"[\w.]+(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b", one[1])]
     if plain:
-        yield title, plain[0]
+        yield title, native[-1] if plain[0][1].startswith("Traceback") and native else plain[0]
 
 
 def _is_frame(line: str) -> bool:

@@ -1,0 +1,52 @@
+"""Absence: a line that says something is not there, about a thing the command itself names or a build starts from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.failure.scene import Scene
+
+GONE = re.compile(
+    r"not (?:be )?(?:found|exist|located|opened)\b|no such file|no module named|does(?: not|n't) (?:exist|appear)|is not a (?:file|directory)"
+    r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|open|read|access|stat|locate|load)\b"
+    r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file|no such (?:path|directory)",
+    re.IGNORECASE,
+)
+# What a build starts from; without it nothing was made yet.
+MANIFESTS = re.compile(
+    r"(?<![\w/.-])(?:\S*/)?(package\.json|package-lock\.json|pyproject\.toml|setup\.py|requirements\.txt|noxfile\.py|SConstruct|CMakeLists\.txt|"
+    r"meson\.build|[Mm]akefile|build\.ninja|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?|build\.xml|Gemfile|Rakefile|composer\.json|mix\.exs|"
+    r"Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|Chart\.yaml|[Jj]ustfile|Taskfile\.ya?ml|Package\.swift|pubspec\.yaml|shard\.yml|stack\.yaml|"
+    r"dune-project|rebar\.config|project\.clj|build\.sbt|build\.zig|WORKSPACE|MODULE\.bazel)(?![\w.-])"
+)
+
+
+def absences(scene: Scene) -> Iterator[Finding]:
+    lines = scene.transcript.lines
+    wanted = [word for word in dict.fromkeys(_operands(scene)) if len(word) > 1 and word not in scene.project.files]
+    for number, line in enumerate(lines):
+        if number in scene.quiet or not GONE.search(line):
+            continue
+        nearby = f"{line} {lines[number + 1]}" if number + 1 < len(lines) else line
+        thing = next((word for word in wanted if _contains(nearby, word)), None)
+        manifest = MANIFESTS.search(line)
+        if thing or manifest:
+            missing = thing or (manifest[1].replace("makefile", "Makefile") if manifest else None)
+            yield Finding("absent", line.strip(), number, missing)
+
+
+def _operands(scene: Scene) -> Iterator[str]:
+    """Files, targets and the like; what stands for a value or a whole directory is none."""
+    for step in scene.steps:
+        if step.role not in {"install", "net", "operations", "database", "versions"}:
+            yield from (word for word in step.operands if not re.fullmatch(r"[.*/\s\d]+|.*[\s;=$<>(){}].*", word))
+
+
+def _contains(line: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(word.removeprefix('./'))}(?![\w/-])", line) is not None
