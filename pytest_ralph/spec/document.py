@@ -141,7 +141,7 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
     return Task(
         id=block.named.id or slug(block.named.title),
         title=block.named.title,
-        checked=block.named.checked,
+        checked=block.checked,
         markers=block.named.markers,
         phase=block.phase,
         line=block.line + 1,

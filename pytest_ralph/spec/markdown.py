@@ -35,7 +35,8 @@ FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]
 _TIGHT_BOX = re.compile(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
 _SPAN_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Verif[^*\n]{0,40}\*\*[^`\n]{0,80}(?<!`)`(?!`)")
 _NUMBERED_TASK = re.compile(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
-_BACKTICK = re.compile(r"(?<!\\)`")
+_HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
+BACKTICK = re.compile(r"(?<!\\)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     number = 0
     while number < len(lines):
         line = lines[number]
-        if "**Verif" in line and _SPAN_FIELD.match(line) and _is_open(line):
+        if "**Verif" in line and _SPAN_FIELD.match(line) and is_open(line):
             last = _closing_line(lines, number)
             if last > number:
                 yield number, last
@@ -105,8 +106,9 @@ def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         number += 1
 
 
-def _is_open(line: str) -> bool:
-    return len(_BACKTICK.findall(line)) % 2 == 1 and line.count('"') % 2 == 1
+def is_open(line: str) -> bool:
+    """Whether a code span and a quotation in it go on after this line."""
+    return len(BACKTICK.findall(line)) % 2 == 1 and line.count('"') % 2 == 1
 
 
 def _closing_line(lines: Sequence[str], opened: int) -> int:
@@ -114,7 +116,7 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
         line = lines[number]
         if _NUMBERED_TASK.match(line) or "```" in line or line.lstrip().startswith("- **"):
             return opened
-        if _BACKTICK.search(line):
+        if BACKTICK.search(line):
             return number
     return opened
 
@@ -142,13 +144,19 @@ def _closing_fence(lines: Sequence[str], opened: int, fence: str, hopeless: dict
     """The line that closes the fence opened on line `opened`, or -1."""
     if len(fence) >= hopeless.get(fence[0], len(fence) + 1):
         return -1
+    document_end = ""
     for number in range(opened + 1, len(lines)):
         line = lines[number]
+        if document_end:
+            document_end = "" if line.strip() == document_end else document_end
+            continue
         found = FENCE.match(line)
         if found and found[1][0] == fence[0] and len(found[1]) >= len(fence):
             return -1 if found[2].strip() else number
         if _NUMBERED_TASK.match(line):
             return -1
+        here = _HERE_DOCUMENT.search(line)
+        document_end = here[1] if here else ""
     hopeless[fence[0]] = len(fence)
     return -1
 

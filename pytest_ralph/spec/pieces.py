@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pyromark
 
 from pytest_ralph.spec.fields import dedent
+from pytest_ralph.spec.markdown import BACKTICK, is_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,20 +55,18 @@ def read_pieces(text: str) -> tuple[Passage | Script, ...]:
     """The passages and scripts of a field's text, in order."""
     source = dedent(text).strip("\n").strip()
     if long_span := _long_span(source):
-        return (Passage((Piece("code", long_span),)),)
+        return (long_span,)
     source = _QUOTE_MARK.sub(r"\n\1\\>", source.replace("\\`", _ESCAPED))
     return tuple(_Collector(source).collect())
 
 
-def _long_span(source: str) -> str:
-    """A field that is one code span over blank lines or headings, where CommonMark ends the span too early."""
-    if ("\n\n" not in source and "\n#" not in source) or not source.startswith("`") or source.startswith("``"):
-        return ""
-    head = source.split("\n\n", 1)[0]
-    if len(re.findall(r"(?<!\\)`", head)) % 2 == 0:
-        return ""
-    end = re.search(r"(?<!\\)`", source[1:])
-    return source[1 : end.start() + 1] if end else ""
+def _long_span(source: str) -> Passage | None:
+    """A field that starts with one code span over many lines, some of which CommonMark takes for blocks of their own."""
+    first, newline, _ = source.partition("\n")
+    if not newline or not source.startswith("`") or source.startswith("``") or not is_open(first):
+        return None
+    end = BACKTICK.search(source, 1)
+    return end and Passage((Piece("code", source[1 : end.start()]), Piece("prose", source[end.end() :])))
 
 
 class _Collector:

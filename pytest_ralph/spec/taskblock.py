@@ -30,6 +30,8 @@ class TaskBlock(NamedTuple):
     end: int
     own_end: int
     fields: tuple[Field, ...]
+    # A heading has no box of its own, but may have boxes below it.
+    checked: bool
 
 
 class _Candidate(NamedTuple):
@@ -99,7 +101,8 @@ def _block(candidate: _Candidate, outline: Outline, starts: Sequence[int]) -> Ta
     following = bisect_right(starts, candidate.line)
     own_end = min(candidate.end, starts[following] if following < len(starts) else candidate.end)
     fields = read_fields(outline.lines, candidate.line + 1, own_end, outline.masked)
-    return TaskBlock(candidate.named, candidate.phase, candidate.line, candidate.end, own_end, fields)
+    named = candidate.named
+    return TaskBlock(named, candidate.phase, candidate.line, candidate.end, own_end, fields, named.checked)
 
 
 def _is_task(candidate: _Candidate, block: TaskBlock, sure_boxes: Sequence[int]) -> bool:
@@ -122,13 +125,23 @@ def _settled(block: TaskBlock, outline: Outline, limit: int) -> TaskBlock:
     end = max(block.end, own_end)
     while end > block.line + 1 and not outline.lines[end - 1].strip():
         end -= 1
-    return TaskBlock(block.named, block.phase, block.line, end, own_end, fields)
+    checked = block.checked or (_is_heading(block, outline) and _all_ticked(block.line + 1, own_end, outline))
+    return TaskBlock(block.named, block.phase, block.line, end, own_end, fields, checked)
+
+
+def _is_heading(block: TaskBlock, outline: Outline) -> bool:
+    return outline.lines[block.line].lstrip().startswith("#")
+
+
+def _all_ticked(first: int, last: int, outline: Outline) -> bool:
+    boxes = [read_checkbox(outline.lines[number]) for number in range(first, last) if number not in outline.masked]
+    return any(boxes) and all(box.checked for box in boxes if box)
 
 
 def _with_siblings(block: TaskBlock, outline: Outline, limit: int) -> int:
     """Where a checkbox ends that is followed by its fields as siblings, or by the fence of its last field."""
     end = block.own_end
-    if end < block.end or outline.lines[block.line].lstrip().startswith("#"):
+    if end < block.end or _is_heading(block, outline):
         return end
     # A fence written at the margin belongs to the field above it that says nothing yet.
     waiting = bool(block.fields) and not block.fields[-1].text.strip()

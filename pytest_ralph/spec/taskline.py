@@ -14,12 +14,15 @@ _LETTERED = rf"[A-Z]{{1,6}}(?:-[A-Z]{{1,4}})?-?{_NUMBER}"
 # A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
 _OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
 _ID = re.compile(
-    rf"(?P<word>(?i:task|step)[ \t]*#?[ \t]*)?(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|TX{{2,4}})"
+    rf"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
 _MARKER = re.compile(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
-_LAST_MARKERS = re.compile(r"(?:[ \t]*\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]]+|SPLIT [^\[\]]+)\])+$")
+_KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
+_LAST_MARKERS = re.compile(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
+# `4.5 V1 [VERIFY] …`: a second name before the markers.
+_SECOND_NAME = re.compile(rf"(V[A-Z]?-?[A-Z]?\d{{0,3}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)")
 _GLUE = re.compile(r"[ \t:–—|.)*~-]*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = re.compile(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
@@ -70,7 +73,7 @@ def read_heading(line: str) -> TaskLine | None:
     if not name.id and not box:
         return None
     marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
-    certain = bool(name.id) and (bool(box) or name.word == "task" or marked)
+    certain = bool(name.id) and (bool(box) or name.word.endswith("task") or marked)
     return TaskLine(name.id, _title(name.rest), box in ("[x]", "[X]"), name.markers, certain)
 
 
@@ -99,7 +102,8 @@ def _read_name(text: str) -> _Name:
             markers.append(marker[1])
             position = marker.end()
         else:
-            return _Name(found, word, bold, text[position:], (*markers, *_trailing_markers(text, position)))
+            rest, known = _without_markers(text[position:])
+            return _Name(found, word, bold, rest, (*markers, *known))
         if found and (glue := _GLUE.match(text, position)):
             position = glue.end()
 
@@ -121,15 +125,19 @@ def _id(match: re.Match[str]) -> str:
     return match["id"] + (match["dot"] or "" if match["id"].isdigit() and not match["word"] else "")
 
 
-def _trailing_markers(text: str, position: int) -> tuple[str, ...]:
-    last = _LAST_MARKERS.search(text, max(position, len(text) - 200))
-    return tuple(_MARKER.findall(last[0])) if last else ()
+def _without_markers(title: str) -> tuple[str, list[str]]:
+    """The title without markers behind a second name or at its end; inside it `[P]` is only talked about."""
+    if "[" not in title:
+        return title, []
+    if second := _SECOND_NAME.match(title):
+        return f"{second[1]} {title[second.end() :]}", _MARKER.findall(second[2])
+    if last := _LAST_MARKERS.search(title, max(0, len(title) - 200)):
+        return title[: last.start()], _MARKER.findall(last[0])
+    return title, []
 
 
 def _title(rest: str) -> str:
-    last = _LAST_MARKERS.search(rest, max(0, len(rest) - 200))
-    title = rest[: last.start()] if last else rest
-    return title.replace("**", "").replace("~~", "").strip(" \t|")
+    return rest.replace("**", "").replace("~~", "").strip(" \t|")
 
 
 def _prefix(name: str) -> str:
