@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,26 +25,30 @@ class Collecting:
         named = file_path.suffix.lower() == ".md" and parent.session.isinitpath(file_path)
         return SpecFile.of(parent, file_path, self.run) if named or file_path.name == SPEC_NAME else None
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._put_in_order(session.items)
+        self._say_what_is_missing(session)
+
+    def _put_in_order(self, items: list[pytest.Item]) -> None:
+        """The tasks of a spec in its own order, whatever others made of it; each place stays with its spec."""
+        places: dict[SpecFile, list[int]] = defaultdict(list)
+        for place, item in enumerate(items):
+            if isinstance(item, TaskItem):
+                places[item.parent].append(place)
+        for parent, mine in places.items():
+            rank = {task.name: number for number, task in enumerate(self.run.plan(parent.spec).order)}
+            ordered = sorted((items[place] for place in mine), key=lambda item: rank[item.name])
+            for place, item in zip(mine, ordered, strict=True):
+                items[place] = item
+
+    def _say_what_is_missing(self, session: pytest.Session) -> None:
         """A directory that was named for its spec and has none: say so, as pytest says nothing."""
         found = {parent for item in session.items for parent in item.path.parents}
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
             if path.is_dir() and path not in found and not any(find_below(session.config, path)):
                 self.run.note(f"no {SPEC_NAME} in {argument}")
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Where a task depends on a later one, the later one goes first; all else stays where it is."""
-        ordered: list[pytest.Item] = []
-        for parent, together in groupby(items, key=lambda item: item.parent if isinstance(item, TaskItem) else None):
-            batch = list(together)
-            if isinstance(parent, SpecFile):
-                place = {task.name: at for at, task in enumerate(self.run.plan(parent.spec).order)}
-                if [place[item.name] for item in batch] != sorted(place[item.name] for item in batch):
-                    batch.sort(key=lambda item: place[item.name])
-            ordered += batch
-        items[:] = ordered
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Before anything runs: hold the specs, and refuse a plan that cannot be carried out."""
