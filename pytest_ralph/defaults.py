@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.failure.classify import classify_evidence
-from pytest_ralph.recovery.decide import decide
-
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.failure import Failure
@@ -27,8 +24,13 @@ class Defaults:
 
     @pytest.hookimpl(trylast=True)
     def pytest_ralph_classify(self, evidence: Evidence) -> Failure:
+        # Imported with the first failure: a run in which all passes does without.
+        from pytest_ralph.failure.classify import classify_evidence
+
         return classify_evidence(evidence, self.run.kinds)
 
     @pytest.hookimpl(trylast=True)
     def pytest_ralph_decide(self, failure: Failure, history: Past) -> Decision:
+        from pytest_ralph.recovery.decide import decide
+
         return decide(failure, history)

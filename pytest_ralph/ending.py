@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import time
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,6 @@ class Ending:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.told: dict[str, dict[str, Any]] = {}
-        self.stories: dict[str, TaskStory] = {}
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
@@ -44,7 +44,11 @@ class Ending:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if told := getattr(report, "ralph", None):
             self.told[report.nodeid] = told
-            self.stories[report.nodeid] = TaskStory.from_json(told["story"])
+
+    @cached_property
+    def stories(self) -> dict[str, TaskStory]:
+        """Node id → story, once all reports are in."""
+        return {name: TaskStory.from_json(told["story"]) for name, told in self.told.items()}
 
     @property
     def recovered_specs(self) -> Iterator[tuple[str, list[TaskStory]]]:
@@ -88,7 +92,7 @@ class Ending:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if hasattr(session.config, "workerinput") or not self.stories:
+        if hasattr(session.config, "workerinput") or not self.told:
             return
         self._tell_halted()
         story = self.story()
@@ -148,7 +152,7 @@ class Ending:
         github.tell(story, os.environ, reporter.write_line if reporter else print)
 
     def pytest_unconfigure(self) -> None:
-        if not self.stories:
+        if not self.told:
             return
         from pytest_ralph.history.directory import prune_logs
 

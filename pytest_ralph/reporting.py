@@ -47,9 +47,7 @@ class Reporting:
             "recovery": work.recovery,
             "max_attempts": work.desk.options.max_fixes + 1,
         }
-        # On the item too: pytest's JUnit writer reads them from the report of the teardown.
-        told = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
-        item.user_properties[:] = report.user_properties = [*told, *junit.properties(story.to_json())]
+        junit.add_properties(item, report, story)
         report.duration = story.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {story.reason}")

@@ -15,6 +15,7 @@ import pytest
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.recovery.journal import Journal
 from pytest_ralph.report import junit
+from pytest_ralph.report.story import TaskStory
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.scheduling import SpecScheduling
 
@@ -141,7 +142,7 @@ class Controller:
             "recovery": self.run.holding.is_written(spec),
             "max_attempts": self.run.settings_of(spec).max_fixes + 1,
         }
-        report.user_properties = junit.properties(report.ralph["story"])
+        report.user_properties = junit.properties(TaskStory.from_json(report.ralph["story"]))
         junit.write_properties(self.run.config, report)
 
     def _journal(self, spec: Spec, path: str, task: Task) -> Journal:

@@ -128,7 +128,7 @@ def properties() -> Iterator[str]:
     yield "## JUnit properties"
     yield ""
     failed = AttemptStory(outcome="failed", kind="unknown", type="UNKNOWN")
-    names = [name for name, _ in junit.properties(TaskStory("1.1", attempts=(failed,)).to_json())]
+    names = [name for name, _ in junit.properties(TaskStory("1.1", attempts=(failed,)))]
     yield ", ".join(f"`{name}`" for name in names)
     yield ""
     yield "## Hazards that `--ralph-lint` and `-v` warn about"

@@ -14,17 +14,18 @@ fix task in tasks.md ──▶ carried out ──well──▶ verify (the origi
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
 from pytest_ralph.recovery.attempt import Attempts
-from pytest_ralph.recovery.remedy import Remedies
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.recovery.decide import Decision
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal, TaskResult
+    from pytest_ralph.recovery.remedy import Remedies
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.spec.task import Task
 
@@ -35,7 +36,13 @@ class Loop:
     def __init__(self, desk: Desk, workspace: Workspace, task: Task, journal: Journal, *, recovery: bool) -> None:
         self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
         self.attempts = Attempts(desk, workspace, task, journal, recovery=recovery)
-        self.remedies = Remedies(desk, workspace, task, journal)
+
+    @cached_property
+    def remedies(self) -> Remedies:
+        """Made, and its room imported, with the first failure: a task that passes does without."""
+        from pytest_ralph.recovery.remedy import Remedies
+
+        return Remedies(self.desk, self.workspace, self.task, self.journal)
 
     def recover(self, failure: Failure) -> TaskResult:
         """What comes after a first failed attempt, to the end."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_ralph.recovery.commits import Commits
-from pytest_ralph.recovery.execute import Execution
 from pytest_ralph.recovery.journal import Journal, TaskResult
 from pytest_ralph.recovery.loop import Loop
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
@@ -15,6 +14,7 @@ from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.recovery.desk import Desk
+    from pytest_ralph.recovery.execute import Execution
     from pytest_ralph.recovery.ledger import Ledger
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.spec.task import Task
@@ -63,12 +63,17 @@ class SpecWork:
             self.ledger.ended(task.name, begun.result)
         return begun
 
+    def _execution(self, loop: Loop) -> Execution:
+        from pytest_ralph.recovery.execute import Execution
+
+        return Execution(loop)
+
     def _begin(self, task: Task, loop: Loop) -> Begun:
         skip = self.skip(task)
         if skip:
             return Begun(loop, loop.journal.ended(*skip))
         self.commits.begin(task)
-        execution = Execution(loop) if self.desk.options.execute and not task.checked else None
+        execution = self._execution(loop) if self.desk.options.execute and not task.checked else None
         failure = execution.run() if execution else loop.attempts.verify()[1]
         if failure is None:
             return Begun(loop, self._passed(loop))

@@ -24,9 +24,8 @@ MESSAGE_LIMIT = 500
 CLOSING_TAGS = ("system-out", "system-err")
 
 
-def properties(story: Mapping[str, Any]) -> list[tuple[str, str]]:
+def properties(task: TaskStory) -> list[tuple[str, str]]:
     """What goes into the item's `user_properties`; those of a failure only where there was one."""
-    task = TaskStory.from_json(story)
     told = {
         "spec": task.spec,
         "task": task.id,
@@ -40,7 +39,7 @@ def properties(story: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(f"ralph.{name}", one_line(str(value), MESSAGE_LIMIT)) for name, value in told.items()]
 
 
-def add_properties(item: pytest.Item, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
+def add_properties(item: pytest.Item, report: pytest.TestReport, story: TaskStory) -> None:
     """On the item too: pytest writes the properties of its last report, the teardown's. A rerun replaces them."""
     kept = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
     item.user_properties[:] = [*kept, *properties(story)]

@@ -6,7 +6,7 @@ not know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ VERIFYING = ("verify", "retry")
 
 
 def _plain(value: object) -> Any:
-    if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    return value
+    return {name: _plain(part) for name, part in vars(value).items()}
 
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ CONFTEST = """
     import json
     import pytest
     from pytest_ralph.report import junit
+    from pytest_ralph.report.story import TaskStory
 
     def pytest_collect_file(file_path, parent):
         if file_path.suffix == ".story":
@@ -51,7 +52,7 @@ CONFTEST = """
         report = yield
         if call.when == "call":
             report.ralph = {"story": item.story}
-            junit.add_properties(item, report, item.story)
+            junit.add_properties(item, report, TaskStory.from_json(item.story))
         return report
 
     class Attempts:
@@ -202,7 +203,7 @@ def test_without_a_junit_file_nothing_is_done(pytester: pytest.Pytester) -> None
 
 
 def test_a_task_without_failure_has_no_failure_properties() -> None:
-    assert [name for name, _ in properties(PASSED.to_json())] == [
+    assert [name for name, _ in properties(PASSED)] == [
         "ralph.spec",
         "ralph.task",
         "ralph.title",
