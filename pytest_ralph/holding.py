@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.locks import SpecHeld, SpecLocks
+from pytest_ralph.outside import files_outside, refuse_to_write
 from pytest_ralph.report.halt import refusal_lines
+from pytest_ralph.spec.progress import PROGRESS_NAME
 from pytest_ralph.spec.state import STATE_NAME, State, StateError
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.session import Run
     from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.order import PlanProblem
 
 
 class Holding:
@@ -34,7 +38,18 @@ class Holding:
         for spec in specs:
             self._lock(spec.path)
             self.run.check_means(self.run.settings_of(spec))
-            self._refuse(spec, writes=self.is_written(spec) or self.run.settings_of(spec).execute)
+            if self.is_written(spec):
+                self._stay_inside(spec)
+            self._refuse(spec)
+
+    def _stay_inside(self, spec: Spec) -> None:
+        """What is written must be where it seems to be; what is only named elsewhere is said."""
+        root, directory = self.run.root, spec.directory
+        refuse_to_write((spec.path, directory / STATE_NAME, directory / PROGRESS_NAME), root)
+        for task in spec.tasks:
+            for name in files_outside(task, root):
+                where = f"{self.run.relative(spec.path)}:{task.line}: Files of {task.id}"
+                self.run.note(f"{where} leads out of the project: {one_line(name)} is not repaired or committed")
 
     def _lock(self, path: Path) -> None:
         try:
@@ -59,11 +74,23 @@ class Holding:
             # pytest puts the first word back.
             raise pytest.UsageError(str(error).removeprefix("ERROR: ")) from None
 
-    def _refuse(self, spec: Spec, *, writes: bool) -> None:
-        """A plan that contradicts itself cannot be carried out; tasks that share a file can still be verified."""
+    def _refuse(self, spec: Spec) -> None:
+        """A plan that contradicts itself cannot be carried out."""
+        tolerated = self.tolerated(spec)
         for problem in self.run.plan(spec).problems:
-            if writes or problem.kind != "file_conflict":
+            if problem not in tolerated:
                 raise pytest.UsageError("\n".join(refusal_lines(problem)).removeprefix("ERROR: "))
+
+    def tolerated(self, spec: Spec) -> list[PlanProblem]:
+        """Tasks that run at once and name the same file can still be verified: that is a warning, and no more."""
+        conflicts = [problem for problem in self.run.plan(spec).problems if problem.kind == "file_conflict"]
+        if not conflicts or self.run.settings_of(spec).execute:
+            return []
+        try:
+            return [] if self.is_written(spec) else conflicts
+        except pytest.UsageError:
+            # Of the state, for which the spec will be refused.
+            return []
 
     def release(self) -> None:
         if "_locks" in self.__dict__:

@@ -16,6 +16,7 @@ from pytest_ralph.failure.kinds import Kinds, KindsError
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.groups import Around, Groups
 from pytest_ralph.holding import Holding
+from pytest_ralph.outside import own_paths, refuse_to_write
 from pytest_ralph.plugin import INI_ONLY, add_hookspecs
 from pytest_ralph.recovery.budget import Budget
 from pytest_ralph.recovery.desk import Desk
@@ -28,6 +29,7 @@ from pytest_ralph.settings import (
     in_ini_file,
     on_command_line,
     read_settings,
+    verify_commands,
 )
 from pytest_ralph.sharing import Shared
 from pytest_ralph.spec.document import Spec, SpecError
@@ -73,6 +75,10 @@ def start(config: pytest.Config) -> None:
         from pytest_ralph.xdist import Controller, Worker
 
         config.pluginmanager.register(Worker(run) if run.handed else Controller(run), "ralph-xdist")
+    if config.option.verbose > 0:
+        from pytest_ralph.linting import Telling
+
+        config.pluginmanager.register(Telling(run), "ralph-telling")
     if config.pluginmanager.hasplugin("html"):
         from pytest_ralph.report.pytest_html import HtmlColumns
 
@@ -132,6 +138,7 @@ class Run:
             _ = self.ini("ralph_secrets") and self.masker
         except (KindsError, MaskError, TemplatesError) as error:
             raise pytest.UsageError(str(error)) from None
+        refuse_to_write(own_paths(self.directory), self.root)
         self.check_means(self.settings)
         if self.settings.interactive and not self._has_terminal():
             raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
@@ -261,8 +268,7 @@ class Run:
 
     @cached_property
     def _verify_mapping(self) -> dict[str, str]:
-        pairs = (line.partition(": ") for line in self.ini("ralph_verify"))
-        return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
+        return verify_commands(self.config)
 
     def load(self, path: Path) -> Spec:
         """Read a spec; in a worker, as the controller saw it. SpecError or SettingError if it cannot be used."""

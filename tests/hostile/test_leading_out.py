@@ -1,0 +1,141 @@
+"""Links and paths that lead out of the project: nothing is written there, and it is said in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """\
+- [ ] 1.1 Task
+  - **Do**: it
+  - **Files**: `{files}`
+  - **Verify**: `test -e done.txt`
+"""
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory beside the project, with a spec in it."""
+    directory = tmp_path_factory.mktemp("outside")
+    (directory / "tasks.md").write_text(SPEC.format(files="done.txt"))
+    (directory / "state.json").write_text('{"recoveryMode": true}\n')
+    return directory
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Path:
+    pytester.makeini("[pytest]\n")
+    (pytester.path / "specs").mkdir()
+    return pytester.path
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def make_spec(project: Path, files: str = "done.txt") -> Path:
+    directory = project / "specs" / "demo"
+    directory.mkdir()
+    (directory / "tasks.md").write_text(SPEC.format(files=files))
+    return directory
+
+
+def refused(pytester: pytest.Pytester, outside: Path, name: str, *args: str) -> None:
+    before = contents(outside)
+    result = pytester.runpytest(*args, "--ralph-executor", "touch done.txt", "specs/demo")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {name} leads out of the project, to {outside}*: nothing is written there"])
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+    assert contents(outside) == before
+    assert not (pytester.path / "done.txt").exists()
+
+
+def test_a_spec_directory_that_is_a_link_to_the_outside_is_not_recovered(
+    pytester: pytest.Pytester, project: Path, outside: Path
+) -> None:
+    (project / "specs" / "demo").symlink_to(outside)
+    refused(pytester, outside, "specs/demo/tasks.md", "--ralph-recovery")
+
+
+def test_it_can_be_verified_without_writing(pytester: pytest.Pytester, project: Path, outside: Path) -> None:
+    (project / "specs" / "demo").symlink_to(outside)
+    before = contents(outside)
+    result = pytester.runpytest("--ralph", "specs/demo")
+    result.assert_outcomes(failed=1)
+    assert contents(outside) == before
+
+
+def test_a_link_that_stays_in_the_project_is_as_good_as_what_it_leads_to(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    make_spec(project).rename(project / "elsewhere")
+    (project / "specs" / "demo").symlink_to(project / "elsewhere")
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch done.txt", "specs/demo")
+    assert result.ret == 0
+    assert "- [x] 1.1 Task" in (project / "elsewhere" / "tasks.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("tasks.md", "tasks.md"),
+        (".ralph-state.json", "state.json"),
+        (".progress.md", "progress.md"),
+    ],
+)
+def test_a_file_of_a_spec_that_is_a_link_to_the_outside_is_not_written(
+    pytester: pytest.Pytester, project: Path, outside: Path, name: str, target: str
+) -> None:
+    path = make_spec(project) / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside / target)
+    refused(pytester, outside, f"specs/demo/{name}", "--ralph-recovery")
+
+
+@pytest.mark.parametrize("name", [".ralph", ".ralph/history.db", ".ralph/logs", ".ralph/locks"])
+@pytest.mark.parametrize("mode", ["--ralph", "--ralph-recovery"])
+def test_a_directory_of_ours_that_is_a_link_to_the_outside_is_not_used(
+    pytester: pytest.Pytester, project: Path, outside: Path, name: str, mode: str
+) -> None:
+    make_spec(project)
+    path = project / name
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(outside / "ours")
+    refused(pytester, outside, name, mode)
+
+
+@pytest.mark.parametrize("name", ["../beside.txt", "/etc/hosts", "~/notes.txt", "link/file.txt"])
+def test_a_file_outside_the_project_is_named_as_such(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, project: Path, outside: Path, name: str
+) -> None:
+    make_spec(project, files=name)
+    monkeypatch.setenv("HOME", str(outside))
+    (project / "link").symlink_to(outside)
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch done.txt", "specs/demo")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [f"ralph: specs/demo/tasks.md:1: Files of 1.1 leads out of the project: {name} is not repaired or committed"]
+    )
+
+
+def test_a_file_outside_the_project_is_not_committed(pytester: pytest.Pytester, project: Path, outside: Path) -> None:
+    make_spec(project, files="link/file.txt")
+    (project / "link").symlink_to(outside)
+    for words in (("init", "-q"), ("config", "user.name", "A"), ("config", "user.email", "a@example.org")):
+        pytester.run("git", *words)
+    result = pytester.runpytest(
+        "--ralph-recovery",
+        "--ralph-commit",
+        "auto",
+        "--ralph-executor",
+        f"touch done.txt {outside}/file.txt",
+        "specs/demo",
+    )
+    assert result.ret == 0
+    committed = pytester.run("git", "show", "--stat", "--name-only", "--format=").outlines
+    assert "done.txt" in committed
+    assert not [line for line in committed if "file.txt" in line]
