@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.scene import Scene
 
 GONE = re.compile(
-    r"not (?:be )?(?:found|exist|located|opened)\b|no such file|no module named|does(?: not|n't) (?:exist|appear)|is not a (?:file|directory)"
-    r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|open|read|access|stat|locate|load)\b"
+    r"not (?:be )?(?:found|exist|located|opened)\b|no such file|no module named|does(?: not|n't) (?:exist|appear)"
+    r"|is not a (?:file|directory)"
+    r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|open|read|access|stat|locate|load)\b(?! name)"
     r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file|no such (?:path|directory)",
     re.IGNORECASE,
 )
@@ -31,7 +32,7 @@ def absences(scene: Scene) -> Iterator[Finding]:
     lines = scene.transcript.lines
     wanted = [word for word in dict.fromkeys(_operands(scene)) if len(word) > 1 and word not in scene.project.files]
     for number, line in enumerate(lines):
-        if number in scene.quiet or not GONE.search(line):
+        if number in scene.echoes or not GONE.search(line):
             continue
         nearby = f"{line} {lines[number + 1]}" if number + 1 < len(lines) else line
         thing = next((word for word in wanted if _contains(nearby, word)), None)
@@ -44,7 +45,7 @@ def absences(scene: Scene) -> Iterator[Finding]:
 def _operands(scene: Scene) -> Iterator[str]:
     """Files, targets and the like; what stands for a value or a whole directory is none."""
     for step in scene.steps:
-        if step.role not in {"install", "net", "operations", "database", "versions"}:
+        if step.role not in {"install", "net", "database", "versions"}:
             yield from (word for word in step.operands if not re.fullmatch(r"[.*/\s\d]+|.*[\s;=$<>(){}].*", word))
 
 

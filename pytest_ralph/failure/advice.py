@@ -15,10 +15,25 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 300
 # Linters that can repair: what to add to their command line.
 FIXES = {
-    "eslint": "--fix", "ruff": "--fix", "stylelint": "--fix", "rubocop": "-a", "standardrb": "--fix", "golangci-lint": "--fix",
-    "biome": "--write", "oxlint": "--fix", "standard": "--fix", "xo": "--fix", "markdownlint": "--fix", "sqlfluff": "--fix",
-    "ktlint": "-F", "swiftlint": "--fix", "codespell": "-w", "typos": "-w", "clippy": "--fix", "detekt": "--auto-correct",
-}  # fmt: skip
+    "eslint": "--fix",
+    "ruff": "--fix",
+    "stylelint": "--fix",
+    "rubocop": "-a",
+    "standardrb": "--fix",
+    "golangci-lint": "--fix",
+    "biome": "--write",
+    "oxlint": "--fix",
+    "standard": "--fix",
+    "xo": "--fix",
+    "markdownlint": "--fix",
+    "sqlfluff": "--fix",
+    "ktlint": "-F",
+    "swiftlint": "--fix",
+    "codespell": "-w",
+    "typos": "-w",
+    "clippy": "--fix",
+    "detekt": "--auto-correct",
+}
 INSTALLERS = (
     (r"\bnpm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha|\.[cm]?[jt]sx?\b", "npm install"),
     (r"\bcargo|rustc|\.rs\b", "cargo add"),
@@ -29,11 +44,28 @@ INSTALLERS = (
 )
 # Modules that are installed under another name.
 DISTRIBUTIONS = {
-    "yaml": "PyYAML", "cv2": "opencv-python", "PIL": "Pillow", "sklearn": "scikit-learn", "bs4": "beautifulsoup4",
-    "dotenv": "python-dotenv", "dateutil": "python-dateutil", "jwt": "PyJWT", "OpenSSL": "pyOpenSSL", "Crypto": "pycryptodome",
-    "serial": "pyserial", "usb": "pyusb", "git": "GitPython", "attr": "attrs", "psycopg2": "psycopg2-binary", "MySQLdb": "mysqlclient",
-    "docx": "python-docx", "pptx": "python-pptx", "skimage": "scikit-image", "magic": "python-magic", "jose": "python-jose",
-}  # fmt: skip
+    "yaml": "PyYAML",
+    "cv2": "opencv-python",
+    "PIL": "Pillow",
+    "sklearn": "scikit-learn",
+    "bs4": "beautifulsoup4",
+    "dotenv": "python-dotenv",
+    "dateutil": "python-dateutil",
+    "jwt": "PyJWT",
+    "OpenSSL": "pyOpenSSL",
+    "Crypto": "pycryptodome",
+    "serial": "pyserial",
+    "usb": "pyusb",
+    "git": "GitPython",
+    "attr": "attrs",
+    "psycopg2": "psycopg2-binary",
+    "MySQLdb": "mysqlclient",
+    "docx": "python-docx",
+    "pptx": "python-pptx",
+    "skimage": "scikit-image",
+    "magic": "python-magic",
+    "jose": "python-jose",
+}
 BY_CATEGORY = {
     "missing_context": ("Include specific file paths in prompt", "Provide configuration details or credentials"),
     "invalid_task": (

@@ -27,7 +27,8 @@ CIRCULAR = re.compile(
     r"\bCIRCULAR_FIX\b|same approach (?:has been |was )?(?:tried|attempted)|circular fix detected", re.IGNORECASE
 )
 DONE = re.compile(
-    r"^[\s>*-]*(?:Done|Completed|Finished|Remaining|Progress):|\bremaining\b.*\b\d|\bcompleted (?:\d+ of \d+|tasks? \d)",
+    r"^[\s>*-]*(?:Done|Completed|Finished|Remaining|Progress):|\bremaining\b.*\b\d"
+    r"|\bcompleted (?:\d+ of \d+|tasks? \d)",
     re.IGNORECASE,
 )
 
@@ -59,9 +60,21 @@ def _report(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
     category = report.category or failure.category
     retryable = report.retryable if says_retryable(report.raw_output) else failure.retryable
     return replace(
-        report, kind=failure.kind, type=failure.type, category=category, retryable=retryable, error=error,
-        missing=failure.missing, failed_tests=tuple(re.findall(r"[\w./-]+::[\w.\[\]:-]+", error)), files=report.files_modified,
-    )  # fmt: skip
+        report,
+        kind=failure.kind,
+        type=failure.type,
+        category=category,
+        retryable=retryable,
+        error=error,
+        missing=failure.missing,
+        failed_tests=_tests_named_in(report),
+        files=report.files_modified,
+    )
+
+
+def _tests_named_in(report: Failure) -> tuple[str, ...]:
+    named = re.findall(r"[\w./-]+::[\w.\[\]:-]+", f"{report.blocked_on or ''} {report.error}")
+    return tuple(dict.fromkeys(named))
 
 
 def _by_category(category: str | None, error: str) -> Finding:

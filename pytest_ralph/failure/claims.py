@@ -19,17 +19,22 @@ if TYPE_CHECKING:
 LAST_LINES = 12
 COMPLETE = re.compile(r"^[\s>*_`#-]*(?:ALL_TASKS_COMPLETE|TASK_COMPLETE)[\s*_`.!]*$")
 MANUAL = re.compile(
-    r"(?:requires?|needs?|needed|pending|awaiting) (?:\w+ )?(?:manual|human)\b|manual (?:\w+ )?(?:is |are |still )?(?:required|needed)"
+    r"(?:requires?|needs?|needed|pending|awaiting) (?:\w+ )?(?:manual|human)\b"
+    r"|manual (?:\w+ )?(?:is |are |still )?(?:required|needed)"
     r"|(?:cannot|can't|could not) be automated|(?:must|has to|have to|should) be (?:\w+ )?manually|needs? a human",
     re.IGNORECASE,
 )
 UNDONE = re.compile(
     r"(?:could not|couldn't|cannot|can't|unable to|failed to|was not able to|did not|didn't) "
     r"(?:\w+ )?(?:complete|finish|verify|implement|run|fix|test|get|resolve|install|reproduce|make)"
-    r"|(?:not (?:yet |been |fully )*|un)(?:implemented|finished|verified|tested|resolved)|partially (?:complete|implemented|done|working)"
-    r"|(?:left|remains?|is) (?:as )?(?:a )?(?:TODO|stub|placeholder)|skipped (?:the |some )?(?:tests?|verification|steps?)"
-    r"|(?:tests?|build|lint|type ?check) (?:still |currently )?(?:fails?|failing|is broken|are broken)|still (?:failing|broken)"
-    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b|\b(?:exited|exit code|exit status)(?: with)?:? [1-9]",
+    r"|(?:not (?:yet |been |fully )*|un)(?:implemented|finished|verified|tested|resolved)"
+    r"|partially (?:complete|implemented|done|working)"
+    r"|(?:left|remains?|is) (?:as )?(?:a )?(?:TODO|stub|placeholder)"
+    r"|skipped (?:the |some )?(?:tests?|verification|steps?)"
+    r"|(?:tests?|build|lint|type ?check) (?:still |currently )?(?:fails?|failing|is broken|are broken)"
+    r"|still (?:failing|broken)"
+    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b"
+    r"|\b(?:exited|exit code|exit status)(?: with)?:? [1-9]",
     re.IGNORECASE,
 )
 NEGATED = re.compile(

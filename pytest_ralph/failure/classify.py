@@ -50,7 +50,7 @@ def _completed(failure: Failure, scene: Scene, kinds: Kinds) -> Failure:
     failure = replace(
         failure,
         error=failure.error[:LONGEST_ERROR],
-        files=failure.files or named_files(scene),
+        files=failure.files or named_files(scene, failure),
         line=line_of(failure.error),
         blocked_on=failure.blocked_on or failure.error[:LONGEST_ERROR],
         duration=failure.duration or evidence.duration,

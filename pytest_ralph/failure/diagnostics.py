@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 PLACED = re.compile(
-    rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* )?(?P<file>{PATH})"
-    r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
+    rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?(?P<file>{PATH})"
+    r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)"
+    r"|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
@@ -30,7 +31,8 @@ LEVEL = re.compile(
 
 TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
 LINT_CODE = re.compile(
-    r"^(?:\[\*\] )?(?:[A-Z]{1,5}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
+    r"^(?:\[\*\] )?(?:[A-Z]{1,5}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$"
+    r"|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
 )
 COMPILER_CODE = re.compile(
     r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b", re.IGNORECASE

@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.steps import Step
 
 TIMEOUT, NOT_EXECUTABLE, NOT_FOUND, KILLED, TERMINATED = 124, 126, 127, 137, 143
-FATAL_SIGNALS = {132: "Illegal instruction", 133: "Trace trap", 134: "Aborted", 135: "Bus error", 136: "Floating point exception",
-                 139: "Segmentation fault"}  # fmt: skip
+FATAL_SIGNALS = {
+    132: "Illegal instruction",
+    133: "Trace trap",
+    134: "Aborted",
+    135: "Bus error",
+    136: "Floating point exception",
+    139: "Segmentation fault",
+}
 # What clients of the network say by their exit status alone.
 CURL = {
     5: "service",
@@ -44,6 +50,8 @@ BY_ROLE = {
     "check": "absent",
     "data": "absent",
 }
+# Tools whose whole output is the difference they were asked for.
+COMPARERS = frozenset({"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"})
 
 
 def read_limit(scene: Scene) -> Finding | None:

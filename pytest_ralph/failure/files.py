@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.endings import NOT_FOUND
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.failure.scene import Scene
 
 MOST = 40
@@ -18,7 +20,8 @@ TOKEN = re.compile(
     r"(?<![\w@%])(?:[A-Za-z]:)?[\w@.~/\\+-]{0,300}[\w-]\.[A-Za-z]\w{0,11}\b|\b(?:[\w./-]+/)?(?:Makefile|Dockerfile|Gemfile|Rakefile|Jenkinsfile|Procfile|Justfile|Vagrantfile|BUILD|WORKSPACE)\b"
 )
 UNINTERESTING = re.compile(
-    r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged|^g?make(?:\[\d+\])?: |complete log of this run|^\+{1,3} (?!\S*(?:grep|test|diff|cat))"
+    r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
+    r"|^g?make(?:\[\d+\])?: |complete log of this run|^\+{1,3} (?!\S*(?:grep|test|diff|cat))"
 )
 SOURCE = re.compile(
     r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|rs|go|java|kt|kts|scala|rb|php|c|h|cc|cpp|cxx|hpp|cs|fs|swift|m|mm|ex|exs|erl|hs|ml|mli|lua|pl|pm|t|r|R|jl|dart|zig|nim|"
@@ -26,9 +29,10 @@ SOURCE = re.compile(
 )
 
 
-def named_files(scene: Scene) -> tuple[str, ...]:
-    """In order of appearance, each once however it is written."""
-    found: dict[str, str] = {}
+def named_files(scene: Scene, failure: Failure) -> tuple[str, ...]:
+    """In order of appearance, each once however it is written; first a script that the command wants and misses."""
+    wanted = failure.missing if scene.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete" else None
+    found: dict[str, str] = {wanted: wanted} if wanted else {}
     for token in _tokens(scene):
         name = scene.project.find(token) if scene.project.files else _by_shape(token)
         if name and name not in found:

@@ -26,6 +26,7 @@ LONGEST_ATTRIBUTE = 200_000
 CONTROL = re.compile(
     r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|&#(?:x0*(?:[0-8bcefBCEF]|1[0-9a-fA-F])|0*(?:[0-8]|1[124-9]|2\d|3[01]));"
 )
+NESTING = re.compile(rf"<(/?)test(?:suites?|case)\b[^<>]{{0,{LONGEST_ATTRIBUTE}}}?(/?)>")
 ERROR_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
 
 
@@ -59,7 +60,7 @@ def _source(path: Path) -> str | None:
 def _is_hostile(text: str) -> bool:
     """Nested deeper than any runner nests, or an attribute longer than any message: both cost a parser dearly."""
     depth = 0
-    for match in re.finditer(r"<(/?)test(?:suites?|case)\b[^<>]{0,%d}?(/?)>" % LONGEST_ATTRIBUTE, text):
+    for match in NESTING.finditer(text):
         depth += -1 if match[1] else 0 if match[2] else 1
         if depth > DEEPEST:
             return True
@@ -69,24 +70,22 @@ def _is_hostile(text: str) -> bool:
 def _failing(source: str, project: Project) -> Iterator[Failing]:
     from junitparser import Error, Failure, JUnitXml
 
-    for suite in _suites(JUnitXml.fromstring(source.encode("utf-8"))):
-        for case in suite:
-            wrong = [result for result in case.result if isinstance(result, (Error, Failure))]
-            if wrong:
-                yield _case(case, str(wrong[0].message or ""), str(wrong[0].text or ""), project)
+    xml = JUnitXml.fromstring(source.encode("utf-8"))
+    for case in _cases(xml):
+        wrong = [result for result in case.result if isinstance(result, (Error, Failure))]
+        if wrong:
+            yield _case(case, str(wrong[0].message or ""), str(wrong[0].text or ""), project)
 
 
-def _suites(xml: Iterable[object]) -> Iterator[Iterable[TestCase]]:
-    from junitparser import TestSuite
+def _cases(xml: Iterable[object]) -> Iterator[TestCase]:
+    """All cases of a report, whether its root is one suite or many; a suite gives those of its inner suites too."""
+    from junitparser import TestCase, TestSuite
 
-    if isinstance(xml, TestSuite):
-        yield xml
-        return
-    for suite in xml:
-        if isinstance(suite, TestSuite):
-            yield suite
-            for inner in suite.testsuites():
-                yield from _suites(inner)
+    for child in xml:
+        if isinstance(child, TestSuite):
+            yield from child
+        elif isinstance(child, TestCase):
+            yield child
 
 
 def _case(case: TestCase, message: str, text: str, project: Project) -> Failing:

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.scene import Scene
 
 NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^']+)'")
+ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$")
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
-DATA_TOOLS = frozenset({"yamllint", "jsonlint", "xmllint", "yq", "jq", "json.tool", "check-jsonschema", "tomlv", "taplo"})
+DATA_TOOLS = frozenset(
+    {"yamllint", "jsonlint", "xmllint", "yq", "jq", "json.tool", "check-jsonschema", "tomlv", "taplo"}
+)
 DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE)
 
 
@@ -38,7 +41,7 @@ def _module(scene: Scene, finding: Finding) -> Finding:
 
 def _is_named_as_own(error: str, name: str) -> bool:
     """Go names what is neither its own nor fetched from a host by a path of the project; protoc imports files."""
-    return name.endswith(".proto") or ("is not in " in error and "." not in name.split("/")[0])
+    return name.endswith(".proto") or ("is not in " in error and "." not in name.split("/", maxsplit=1)[0])
 
 
 def _is_tool(scene: Scene, name: str) -> bool:
@@ -68,9 +71,27 @@ def _crash(scene: Scene, finding: Finding) -> Finding:
 def _syntax(scene: Scene, finding: Finding) -> Finding:
     """A syntax error in data is malformed data."""
     tools = {step.tool for step in scene.steps}
-    if tools & DATA_TOOLS or DATA_FILE.search(finding.error):
+    below = scene.transcript.lines[finding.line + 1 : finding.line + 2] if finding.line >= 0 else ()
+    if any(line.lstrip().startswith("-->") and DATA_FILE.search(line) for line in below):
+        return replace(finding, verdict="data")
+    if (tools & DATA_TOOLS and "<top-level>" not in finding.error) or DATA_FILE.search(finding.error):
         return replace(finding, verdict="data")
     return finding
+
+
+def _package(scene: Scene, finding: Finding) -> Finding:
+    """The name under which to ask for it: what the tool itself advises, else what it misses."""
+    below = scene.transcript.lines[finding.line + 1 : finding.line + 4] if finding.line >= 0 else ()
+    for line in (finding.error, *below):
+        if match := ADVISED.search(line):
+            return replace(finding, missing=match[1])
+    if "async def functions are not natively supported" in finding.error:
+        return replace(finding, missing="pytest-asyncio")
+    return replace(finding, missing=finding.missing.replace("%2f", "/")) if finding.missing else finding
+
+
+def _configuration(_scene: Scene, finding: Finding) -> Finding:
+    return replace(finding, missing="eslint.config.js") if "find an eslint.config" in finding.error else finding
 
 
 def _usage(scene: Scene, finding: Finding) -> Finding:
@@ -79,7 +100,15 @@ def _usage(scene: Scene, finding: Finding) -> Finding:
     return finding
 
 
-_SETTLERS = {"usage": _usage, "module": _module, "command": _command, "crash": _crash, "syntax": _syntax}
+_SETTLERS = {
+    "usage": _usage,
+    "package": _package,
+    "configuration": _configuration,
+    "module": _module,
+    "command": _command,
+    "crash": _crash,
+    "syntax": _syntax,
+}
 
 
 def _is_quoted_include(scene: Scene, finding: Finding, name: str) -> bool:

@@ -30,7 +30,7 @@ NOISE = re.compile(
     | ^\[notice\]
     | \(ignored\)$
     | ^\s*\#\s(?:include|define|import)\b
-    | ^(?:npm|yarn|pnpm)\s(?:warn|notice|error\scode|error\sA\scomplete\slog|error\serrno|error\ssyscall|error\spath|ERR!\s(?:errno|syscall|path))
+    | ^(?:npm|yarn|pnpm)\s(?:warn|notice|(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )

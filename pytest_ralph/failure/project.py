@@ -18,7 +18,8 @@ FOREIGN = re.compile(
     r"\.cargo/registry|rustlib|go/pkg/mod|lib/python\d|usr/(?:lib|share|include|local/lib)|\.m2|\.gradle|gems)(?:/|$)"
 )
 SKIPPED = frozenset(
-    "node_modules .git .hg .svn .venv venv .tox .nox __pycache__ target .mypy_cache .ruff_cache .pytest_cache .ralph".split()
+    "node_modules .git .hg .svn .venv venv .tox .nox __pycache__ target .mypy_cache .ruff_cache .pytest_cache "
+    ".ralph".split()
 )
 # Directories that are not part of a module's name.
 ROOTS = ("", "src/", "lib/", "app/", "python/", "tests/", "test/", "src/main/java/", "src/main/kotlin/", "source/")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, unescape
 
-from pytest_ralph.failure.failure import CATEGORIES, NO_ERROR, Failure
+from pytest_ralph.failure.failure import CATEGORIES, NO_ERROR, UNKNOWN, Failure
 from pytest_ralph.failure.transcript import clean
 
 HEADING = "Child agent failed:"
@@ -56,11 +56,9 @@ def parse_report(text: str) -> Failure:
     text = clean(text[-LONGEST:])
     category = extract_category(text)
     message = _after(text, re.escape(HEADING)) or _after(text, "Error")
-    kind, type_ = _tag(text, "failure_kind"), _tag(text, "failure_type")
-    known = {"kind": kind} if kind else {}
-    known |= {"type": type_} if type_ else {}
     return Failure(
-        **known,
+        kind=_tag(text, "failure_kind") or "unknown",
+        type=_tag(text, "failure_type") or UNKNOWN,
         category=category,
         retryable=is_retryable(text),
         error=message or extract_blocker(text) or NO_ERROR,

@@ -15,6 +15,7 @@ from pytest_ralph.failure.noise import quiet_lines
 from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.steps import Step, read_steps
 from pytest_ralph.failure.testruns import Failing, read_failing, read_marked
+from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.failure.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 # Programs that only run other programs: their role says nothing about what failed.
 ORCHESTRATORS = frozenset(
-    "make gmake just task npm yarn pnpm bun tox nox rake invoke bash sh zsh dash pre-commit lefthook git docker turbo nx "
+    "make gmake just task npm yarn pnpm bun tox nox rake invoke bash sh zsh dash pre-commit lefthook git docker turbo "
+    "nx "
     "lerna hatch poetry uv ant gradle gradlew mvn mvnw bazel mage doit composer bundle ninja cmake mix".split()
 )
 TELLING = frozenset({"test", "lint", "types", "format", "build"})
@@ -60,7 +62,8 @@ class Scene:
             if line and number not in self.quiet
             for finding in causes_in(line, number)
         )
-        return (*said, *absences(self))
+        raised = (settle(self, finding) for finding in exceptions(self.transcript))
+        return (*said, *raised, *absences(self))
 
     @cached_property
     def failing(self) -> Sequence[Failing]:

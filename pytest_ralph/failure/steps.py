@@ -108,6 +108,8 @@ def _unwrap(words: Sequence[str]) -> Sequence[str]:
         tool = _tool_name(words[0])
         if ASSIGNMENT.match(words[0]):
             words = words[1:]
+        elif tool == "command" and words[1:2] in (["-v"], ["-V"]):
+            return words
         elif tool in WRAPPERS:
             words = _drop_options(words[1:], WRAPPERS[tool])
         elif len(words) > 2 and f"{tool} {words[1]}" in RUNNERS:

@@ -22,6 +22,8 @@ ESCAPES = re.compile(
 # Control characters, zero-width and bidirectional marks, lone surrogates: nothing a person would quote.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 SURROGATES = re.compile(r"[\ud800-\udfff]+")
+# The left side of a box drawn around a whole message.
+BOX = re.compile(r"^(?:│ ?|[╷╵]$)")
 WORD = re.compile(r"\w+")
 # What a line in the middle of a very long output must contain to be kept.
 ALARMS = (
@@ -78,8 +80,8 @@ def _digest(text: str) -> str:
     end = len(text) - TAIL
     spans = sorted(span for alarm in ALARMS for span in _alarmed(text, alarm, HEAD, end))
     kept, size, covered = [text[:HEAD]], 0, HEAD
-    for start, stop in spans:
-        start = max(start, covered)
+    for first, stop in spans:
+        start = max(first, covered)
         if start < stop and size < MIDDLE:
             kept.append(text[start:stop])
             size, covered = size + stop - start, stop
@@ -112,4 +114,4 @@ def _clean_line(line: str) -> str:
         line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
     if not line.isprintable():
         line = UNPRINTABLE.sub("", line)
-    return line.rstrip()
+    return BOX.sub("", line.rstrip())

@@ -35,10 +35,15 @@ CAUSES_BELOW = 40
 SOFT = frozenset({"lint", "types", "format", "test", "build"})
 COMPARED = re.compile(r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE)
 SUMMARY = re.compile(
-    r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated|build failed|\*\*\* |found \d+ "
+    r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated|build failed"
+    r"|\*\*\* |found \d+ "
     r"|\d+ (?:errors?|warnings?|problems?)\b|linker command failed|failed to compile",
     re.IGNORECASE,
 )
+ALARM = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
+WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
+TRACED = re.compile(r"^\+{1,3} \w")
+CHANGED = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 MESSAGE = re.compile(r"^\s*(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S", re.IGNORECASE)
 
 
@@ -114,9 +119,15 @@ def _diagnostic(scene: Scene) -> Finding | None:
     dies = any(finding.verdict == "crash" for finding in scene.findings)
     for diagnostic in sorted(scene.diagnostics, key=_severity):
         verdict = _diagnosed(scene, diagnostic)
-        if verdict and not (dies and verdict in {"build", "crash"} and diagnostic.shape != "build"):
+        if verdict and not (dies and _could_be_a_frame(scene, diagnostic)):
             return Finding(verdict, diagnostic.text, diagnostic.line)
     return None
+
+
+def _could_be_a_frame(scene: Scene, diagnostic: Diagnostic) -> bool:
+    """Below the words of a dying program, a place in a file is where it died."""
+    step = scene.step_at(diagnostic.line)
+    return diagnostic.shape not in {"build", "types"} and not (step and step.role in {"lint", "types", "format"})
 
 
 def _severity(diagnostic: Diagnostic) -> tuple[bool, int]:
@@ -190,19 +201,29 @@ def _message(scene: Scene) -> Finding | None:
 def _quoted(scene: Scene) -> Finding | None:
     """Words that fit no pattern, from a tool whose role is known."""
     step, line = scene.step_at(-1), _quote(scene)
-    verdict = endings.BY_ROLE.get(step.role if step else "")
-    if step and step.role == "install":
-        verdict = "package"
-    return Finding(verdict, line) if verdict and line else None
+    if not step or not line:
+        return None
+    if step.name in endings.COMPARERS:
+        changed = (text for text in scene.transcript.lines if CHANGED.match(text))
+        return Finding("comparison", next(changed, line))
+    verdict = "package" if step.role == "install" else endings.BY_ROLE.get(step.role)
+    return Finding(verdict, line) if verdict else None
 
 
 def _quote(scene: Scene) -> str:
-    lines = [
+    """The line to quote where nothing is known of the tool's way of speaking."""
+    told = [
         line.strip() for number, line in enumerate(scene.transcript.lines) if line.strip() and number not in scene.quiet
     ]
-    return _alarming(lines) or (lines[-1] if lines else "")
+    alarming = [line for line in told if ALARM.search(line)]
+    warning = [line.strip() for line in scene.transcript.lines if WARNING.match(line)]
+    lines = (
+        [line for line in alarming if not SUMMARY.search(line)] or warning or alarming or _traced(scene) or told[-1:]
+    )
+    return lines[0] if lines else ""
 
 
-def _alarming(lines: Sequence[str]) -> str:
-    alarm = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
-    return next((line for line in lines if alarm.search(line)), "")
+def _traced(scene: Scene) -> Sequence[str]:
+    """The last command of a shell's trace is the one that ended it."""
+    last = next((line for line in reversed(scene.transcript.lines) if line.strip()), "")
+    return [last] if TRACED.match(last) else []

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 BLOCK = 60
 NAMED_PATTERNS = {
-    "<thrown>": r"^\s*(?:\d+\) )?((?:[\w.$\\]+[.\\:])?\w*(?:Error|Exception|Failure|Failed|Fault|Mismatch)(?: \[\w+\])?:.+)",
+    "<thrown>": (
+        r"^\s*(?:\d+\) )?((?:[\w.$\\]+[.\\:])?\w*(?:Error|Exception|Failure|Failed|Fault|Mismatch)(?: \[\w+\])?:.+)"
+    ),
     "<compared>": (
-        r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is |not |check|require).*)"
+        r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is |not |check"
+        r"|require).*)"
     ),
     "<any>": r"^\s*(?:[#|│E>]\s+)?(\S.*)$",
     "none": r"(?!)",
@@ -31,7 +34,8 @@ DEFAULT_ERRORS = ("<thrown>", "<compared>", "<any>")
 DEFAULT_END = r"^\S.*(?:passed|failed|Ran \d+ tests)|^={5,}|^Test Suites:"
 # Lines below a title that only say where, or belong to a listing of source or differences.
 PLACE = re.compile(
-    r"^\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$|stdout|Stack:|Message:"
+    r"^\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$|stdout|Stack:"
+    r"|Message:"
     r"|[|│]\s*$)"
 )
 # Below the title of a suite stands a count, not an error.

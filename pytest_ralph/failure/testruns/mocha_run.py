@@ -1,4 +1,4 @@
-"""Failing tests of mocha and those that print like it (Cypress, Hardhat): a numbered list of titles of several lines."""
+"""Failing tests of mocha and those that print like it (Cypress, Hardhat): numbered titles of several lines."""
 
 from __future__ import annotations
 

@@ -1,0 +1,30 @@
+"""Tracebacks: the line that ends a Python traceback is an exception, whatever its class is called."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.failure.transcript import Transcript
+
+START = re.compile(r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$")
+EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
+ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
+
+
+def exceptions(transcript: Transcript) -> Iterator[Finding]:
+    if not transcript.has("traceback"):
+        return
+    depth: int | None = None
+    for number, line in enumerate(transcript.lines):
+        if match := START.match(line):
+            depth = len(match["indent"])
+        elif depth is not None and line.strip() and len(line) - len(line.lstrip(" |+")) <= depth:
+            depth = None
+            if match := EXCEPTION.match(line):
+                yield Finding("assertion" if ASSERTION.match(match["error"]) else "crash", match["error"], number)
