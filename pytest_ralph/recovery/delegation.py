@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import replace
@@ -66,7 +67,7 @@ class Delegation:
         return PromptContext(
             task=task,
             spec_name=spec.name,
-            spec_path=str(spec.path),
+            spec_path=os.path.relpath(spec.path, self.desk.root),
             fix_for=spec.get(task.fix_for) if task.fix_for else None,
             failure=failure,
             reason=past.reason,
