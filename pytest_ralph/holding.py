@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.history.record import HistoryError
 from pytest_ralph.locks import SpecHeld, SpecLocks
 from pytest_ralph.outside import files_outside, refuse_to_write
 from pytest_ralph.report.halt import refusal_lines
@@ -56,7 +57,7 @@ class Holding:
             self._locks.take(path, self.run.relative(path))
         except SpecHeld as error:
             raise pytest.UsageError(str(error)) from None
-        except OSError as error:
+        except (OSError, HistoryError) as error:
             self.run.note(f"no lock could be taken, so another run would not be noticed: {error}")
 
     def is_written(self, spec: Spec) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.session import Run
     from pytest_ralph.spec.document import Problem, Spec
+    from pytest_ralph.spec.order import PlanProblem
     from pytest_ralph.spec.task import Task
 
 WORD = re.compile(r"\w+(?:[-.]\w+)*")
@@ -59,6 +60,8 @@ class SpecFile(pytest.File):
         for problem in self.spec.problems:
             if problem.code in WARNED:
                 self._warn(problem)
+        for conflict in self.run.holding.tolerated(self.spec):
+            self._warn(conflict)
         for task in self.spec.tasks:
             yield TaskItem.from_parent(self, name=task.name, task=task)
 
@@ -66,7 +69,7 @@ class SpecFile(pytest.File):
     def shown_path(self) -> str:
         return self.run.relative(self.path)
 
-    def _warn(self, problem: Problem) -> None:
+    def _warn(self, problem: Problem | PlanProblem) -> None:
         # Of the workers of an xdist run one speaks for all: each collects everything.
         if getattr(self.config, "workerinput", {}).get("workerid", "gw0") != "gw0":
             return

@@ -16,6 +16,7 @@ from pytest_ralph.failure.kinds import Kinds, KindsError
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.groups import Around, Groups
 from pytest_ralph.holding import Holding
+from pytest_ralph.locks import TurnLock
 from pytest_ralph.outside import own_paths, refuse_to_write
 from pytest_ralph.plugin import INI_ONLY, add_hookspecs
 from pytest_ralph.recovery.budget import Budget
@@ -34,6 +35,7 @@ from pytest_ralph.settings import (
 from pytest_ralph.sharing import Shared
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
+from pytest_ralph.spec.progress import PROGRESS_NAME
 from pytest_ralph.spec.state import STATE_NAME, set_aside
 from pytest_ralph.text.secrets import Masker, MaskError
 
@@ -238,6 +240,10 @@ class Run:
         return None if git.unavailable() else git
 
     @cached_property
+    def _git_lock(self) -> TurnLock:
+        return TurnLock(self.directory, "git")
+
+    @cached_property
     def prompts(self) -> Prompts:
         from pytest_ralph.fixing.prompts import Prompts
 
@@ -298,14 +304,21 @@ class Run:
         if recovery and first:
             for line in workspace.start(self.relative(spec.directory)):
                 self.note(f"{spec.name}: {line}")
-        return SpecWork(self._desk(settings), workspace, recovery=recovery, ledger=ledger)
+        return SpecWork(self._desk(settings, spec), workspace, recovery=recovery, ledger=ledger)
 
     def _workspace(self, spec: Spec, *, fresh: bool) -> Workspace:
         if fresh and (moved := set_aside(spec.directory / STATE_NAME)):
             self.note(f"{spec.name}: state moved aside to {moved.name}; tasks.md, commits and history are as they were")
         return Workspace(spec, self.plan(spec), verify=self._verify_mapping)
 
-    def _desk(self, settings: Settings) -> Desk:
+    def _beside(self, spec: Spec) -> Iterator[Path]:
+        """Where other workers may be at work: on the other specs, and on what their tasks name."""
+        others = (self.root / place for place in self.handed.get("specs", {}) if self.root / place != spec.path)
+        for other in map(self.load, others):
+            yield from (other.path, other.directory / PROGRESS_NAME)
+            yield from (self.root / name for task in other.tasks for name in task.files)
+
+    def _desk(self, settings: Settings, spec: Spec) -> Desk:
         return Desk(
             root=self.root,
             directory=self.directory,
@@ -325,6 +338,8 @@ class Run:
             live=self._live,
             ask=self.interactive.ask if self.interactive else None,
             edit=self.interactive.edit if self.interactive else None,
+            git_lock=self._git_lock,
+            beside=lambda: self._beside(spec),
         )
 
     def _announce(self, line: str) -> None:

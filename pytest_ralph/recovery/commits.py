@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.fixing.checkpoint import GitError
 from pytest_ralph.fixing.commits import append_commit, commit_message
@@ -23,11 +23,15 @@ class Commits:
     def __init__(self, desk: Desk, workspace: Workspace) -> None:
         self.desk, self.workspace = desk, workspace
         self._before: dict[str, str] = {}
+        self._unknown: dict[str, GitError] = {}
 
     def begin(self, task: Task) -> None:
         if self.desk.options.commit != "none" and self.desk.git and not task.checked:
             with self.desk.git_lock:
-                self._before[task.name] = self.desk.git.tree_fingerprint()
+                try:
+                    self._before[task.name] = self.desk.git.tree_fingerprint()
+                except GitError as error:
+                    self._unknown[task.name] = error
 
     def end(self, task: Task, journal: Journal, result: TaskResult) -> TaskResult:
         """The task passed: remember the commit as good, and commit what is new."""
@@ -49,17 +53,29 @@ class Commits:
 
     def _commit(self, task: Task) -> str:
         assert self.desk.git is not None
+        if task.name in self._unknown:
+            raise self._unknown.pop(task.name)
         if task.name not in self._before:
             return ""
         message = commit_message(task, self.workspace.spec.name)
-        since, also = self._before.pop(task.name), self._own_paths(task)
+        which: dict[str, Any] = {
+            "since": self._before.pop(task.name),
+            "also": [*self.workspace.own_files, *(path for path in self._named(task) if path.exists())],
+            "exclude": self._of_others(task),
+        }
         if self.desk.options.commit == "message-only":
             script = self.desk.directory / f"commits-{self.workspace.spec.name}.sh"
-            append_commit(script, self.desk.root, message, self.desk.git.uncommitted(since=since, also=also))
+            append_commit(script, self.desk.root, message, self.desk.git.uncommitted(**which))
             return ""
-        return (self.desk.git.commit(message, since=since, also=also) or "")[:12]
+        return (self.desk.git.commit(message, **which) or "")[:12]
 
-    def _own_paths(self, task: Task) -> list[Path]:
+    def _named(self, task: Task) -> set[Path]:
         root = self.desk.root.resolve()
-        named = [(root / name).resolve() for name in task.files]
-        return [*self.workspace.own_files, *(path for path in named if path.is_relative_to(root) and path.exists())]
+        named = ((root / name).resolve() for name in task.files)
+        return {path for path in named if path.is_relative_to(root)}
+
+    def _of_others(self, task: Task) -> set[Path]:
+        """What is, by name, of tasks that may be at work at this moment: siblings, and the specs of other workers."""
+        siblings = (one for one in self.workspace.plan.group_of(task) if one.name != task.name)
+        others = {path for one in siblings for path in self._named(one)} | {*self.desk.beside()}
+        return others - self._named(task)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_ralph.fixing.checkpoint import GitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -91,7 +91,9 @@ class Desk:
     live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
     ask: Ask | None = None
     edit: Callable[[str], str] | None = None
-    git_lock: threading.RLock = field(default_factory=threading.RLock)
+    git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    # What other specs, worked on by other workers at the same time, name as theirs.
+    beside: Callable[[], Iterable[Path]] = tuple
 
     @property
     def has_agent(self) -> bool:
