@@ -83,6 +83,12 @@ def _ini_name(option: Option) -> str:
     return f"{option.key} (ini file)"
 
 
+def verify_commands(config: pytest.Config) -> dict[str, str]:
+    """From ids, `[markers]` or phases to the commands that the ini file gives to tasks without a Verify field."""
+    pairs = (line.partition(": ") for line in config.getini("ralph_verify"))
+    return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
+
+
 def read_settings(*layers: Layer) -> Settings:
     """Settings from layers, the one with the most weight first."""
     return Settings(**{option.name.replace("-", "_"): _value(option, layers) for option in OPTIONS})
