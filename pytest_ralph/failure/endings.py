@@ -90,6 +90,19 @@ def read_status(scene: Scene) -> Finding | None:
     return None
 
 
+def read_content(scene: Scene) -> Finding | None:
+    """A command that ended well printed something else than was asked for: its words are content, not complaints."""
+    return read_unmet(scene) if scene.evidence.exit_code == 0 else None
+
+
+def read_unmet(scene: Scene) -> Finding | None:
+    """What was expected, and what came instead."""
+    if not scene.evidence.unmet:
+        return None
+    step = scene.step_at(-1)
+    return Finding(BY_ROLE.get(step.role if step else "", "absent"), f"expected {scene.evidence.unmet[0]}")
+
+
 def read_silence(scene: Scene) -> Finding | None:
     """Nothing was printed that says why: what the command is for decides."""
     evidence = scene.evidence

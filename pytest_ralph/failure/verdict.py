@@ -49,8 +49,8 @@ MESSAGE = re.compile(r"^\s*(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::
 
 def decide(scene: Scene) -> Finding:
     readers = (
-        endings.read_limit, _tests, _cause, _marked, _diagnostic, _symptom, endings.read_fatal, endings.read_status,
-        _message, _quoted, endings.read_silence,
+        endings.read_limit, _tests, _cause, _marked, _diagnostic, endings.read_content, _symptom, endings.read_fatal,
+        endings.read_status, endings.read_unmet, _message, _quoted, endings.read_silence,
     )  # fmt: skip
     for read in readers:
         if finding := read(scene):

@@ -1,0 +1,51 @@
+"""A command that did not print what was asked for: what was expected is the error, unless a better one was printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ralph import classify
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "status", "unmet", "kind", "error"),
+    [
+        ("ls | wc -l", "2\n", 0, "stdout >= 5, got '2'", "task_incomplete", "expected stdout >= 5, got '2'"),
+        ("echo no", "no\n", 0, "'yes' in stdout, got 'no'", "task_incomplete", "expected 'yes' in stdout, got 'no'"),
+        ("grep -c x f.txt", "0\n", 1, "stdout to be 2, got '0'", "task_incomplete", "expected stdout to be 2, got '0'"),
+        (
+            "grep -c x gone.txt",
+            "grep: gone.txt: No such file or directory\n",
+            2,
+            "stdout to be 2, got nothing",
+            "task_incomplete",
+            "grep: gone.txt: No such file or directory",
+        ),
+        (
+            "curl -s localhost:1 || echo no",
+            "no\ncurl: (7) Failed to connect to localhost port 1: Connection refused\n",
+            0,
+            "'ok' in stdout, got 'no'",
+            "service_unavailable",
+            "curl: (7) Failed to connect to localhost port 1: Connection refused",
+        ),
+        (
+            "python -m pytest -q | tail -1",
+            "3 passed in 0.1s\n",
+            0,
+            "'4 passed' in stdout, got '3 passed in 0.1s'",
+            "test_failure",
+            "expected '4 passed' in stdout, got '3 passed in 0.1s'",
+        ),
+    ],
+)
+def test_what_was_expected_is_the_error_where_nothing_better_is_said(
+    command: str, output: str, status: int, unmet: str, kind: str, error: str
+) -> None:
+    failure = classify(output, status, command, unmet=(unmet,))
+    assert (failure.kind, failure.error) == (kind, error)
+
+
+def test_a_number_among_numbers_is_no_limit_of_a_service() -> None:
+    output = "\n".join(map(str, range(400, 600)))
+    assert classify(f"{output}\nERROR: it broke\n", 3, "seq 400 600").error == "ERROR: it broke"
