@@ -77,12 +77,13 @@ class _Reader:
         # Words since the verb that are neither numbers nor values: past a few, the verb is no longer about them.
         self.far = 0
         self.negated = False
-        self.each = False
+        self.each = self.each_line = False
         # `Expected: OK` names what to look out for, seldom all that is printed.
         self.exact = True
 
     def read(self, said: Sequence[Saying]) -> tuple[Expect, ...]:
         self.each = any(saying.kind is Kind.EACH for saying in said)
+        self.each_line = any(saying.kind is Kind.EACH and " " in saying.text for saying in said)
         at = 0
         while at < len(said) and said[at].kind is not Kind.CONDITION:
             at += max(self._step(said, at), 1)
@@ -116,6 +117,9 @@ class _Reader:
 
     def _state(self, saying: Saying) -> int:
         kind = saying.kind
+        if kind is Kind.NOTHING and saying.text == "nothing" and self.verb is None and self.found:
+            # `>= 1 and nothing is broken` is about something else.
+            return 1
         if kind is Kind.NOTHING or (saying.text == "clean" and _TERSE_STATUS.search(self.command)):
             self._empty()
         elif kind is Kind.SOMETHING:
@@ -230,7 +234,9 @@ class _Reader:
         if unit is Kind.MEASURE:
             return
         shown = self.shown
-        if shown is Prints.COUNTS:
+        if self.each_line and op == "==":
+            self._add("stdout", "each_line==", number)
+        elif shown is Prints.COUNTS:
             self._counts(op, number)
         elif shown is Prints.COUNT:
             self._add("stdout", op, number)

@@ -52,7 +52,7 @@ _INLINE_VERIFY = re.compile(
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _PATH = re.compile(r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$")
 _BARE_NAMES = frozenset(("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile"))
-_EMPTY = frozenset(("", "none", "n/a", "na", "-", "—", "tbd", "no files"))
+_NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
 
 
 class Field(NamedTuple):
@@ -115,8 +115,6 @@ def verify_text(fields: Sequence[Field]) -> str:
 
 def read_files(text: str) -> tuple[str, ...]:
     """The paths a Files field names, without annotations such as `(new)`."""
-    if text.strip().strip(".").lower() in _EMPTY:
-        return ()
     spans = _SPAN.findall(text)
     words = spans or re.split(r"[,;\s]+", re.sub(r"\([^()]*\)", " ", text))
     paths = (re.sub(r":\d+(?:-\d+)?$", "", word.strip().strip("*")) for word in words)
@@ -124,7 +122,7 @@ def read_files(text: str) -> tuple[str, ...]:
 
 
 def _is_path(word: str) -> bool:
-    if len(word) > 300 or " " in word or "://" in word or word.startswith("-"):
+    if word.lower() in _NO_PATHS or len(word) > 300 or " " in word or "://" in word or word.startswith("-"):
         return False
     return word in _BARE_NAMES or (bool(_PATH.match(word)) and word.strip("./") != "")
 

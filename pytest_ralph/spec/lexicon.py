@@ -35,7 +35,7 @@ _SAYINGS: dict[str, str] = {
     "exits with": """
         (?:endet|beendet sich|terminiert) mit(?: code)?|(?:sale|termina|finaliza) con(?: el)?(?: c[oó]digo(?: de salida)?)?
         |(?:sai|termina|encerra) com(?: c[oó]digo(?: de saída)?)?|(?:se termine|sort) avec(?: le code)?|esce con(?: codice)?
-        |(?:завершается|выходит) с(?: кодом)?""",
+        |(?:завершается|выходит) с(?! ошибкой)(?: кодом)?""",
     "fails": """
         schlägt fehl|fallar|falhar|échouer|упасть|muss fehlschlagen|sollte fehlschlagen|scheitert|falla|debe fallar|falha|deve falhar|échoue|doit échouer
         |fallisce|deve fallire|завершается с ошибкой|падает|должен упасть|должна упасть|失败|失敗する|失敗""",

@@ -37,6 +37,7 @@ _SPAN_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Verif[^*\n]{0,40}\*\*[^`\n]
 _NUMBERED_TASK = re.compile(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
 _HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
 BACKTICK = re.compile(r"(?<!\\)`")
+_QUOTE = re.compile(r'(?<!\\)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +109,20 @@ def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def is_open(line: str) -> bool:
     """Whether a code span and a quotation in it go on after this line."""
-    return len(BACKTICK.findall(line)) % 2 == 1 and line.count('"') % 2 == 1
+    return len(BACKTICK.findall(line)) % 2 == 1 and len(_QUOTE.findall(line)) % 2 == 1
 
 
 def _closing_line(lines: Sequence[str], opened: int) -> int:
+    """The line whose backtick closes the span, with every quotation in it closed too; `opened` if there is none."""
+    quotes = len(_QUOTE.findall(lines[opened]))
     for number in range(opened + 1, min(opened + 200, len(lines))):
         line = lines[number]
-        if _NUMBERED_TASK.match(line) or "```" in line or line.lstrip().startswith("- **"):
+        if "```" in line or line.lstrip().startswith("- **"):
             return opened
-        if BACKTICK.search(line):
-            return number
+        closed = BACKTICK.search(line)
+        quotes += len(_QUOTE.findall(line, 0, closed.start() if closed else len(line)))
+        if closed:
+            return number if quotes % 2 == 0 else opened
     return opened
 
 
@@ -176,6 +181,8 @@ def _parse(text: str, lines: Sequence[str]) -> tuple[list[Block], list[int]]:
     for name, tag, begin, end in _structure(text, data):
         # pulldown-cmark places an item indented with a tab on the line break before it.
         first = bisect_right(starts, begin + (data[begin] in b"\r\n")) - 1
+        if name == "Item" and "[" not in lines[first]:
+            continue
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
         kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"

@@ -68,11 +68,11 @@ _MEANINGS = _table(
     |is rejected|errors out|exits with error|exits with an error""".replace("\n    ", ""),
     PASSES="passes|pass|passing|succeeds|succeed|works|completes|green|clean",
     NOTHING="nothing|empty|no output|silent|silently|empty output|empty result|no longer returns|no longer finds",
-    SOMETHING="non-empty|nonempty|not empty|not be empty|some output|any output|something",
+    SOMETHING="non-empty|nonempty|not empty|is not empty|are not empty|not be empty|some output|any output|something",
     NONZERO="non-zero|nonzero|not zero|not 0|non zero",
     NOT="""no|not|without|never|doesn't|does not|don't|do not|must not|should not|cannot|free of|excludes|no longer|isn't
     |is not|are not""".replace("\n    ", ""),
-    EACH="each|every|both|per file|all|respectively",
+    EACH="each|every|both|per file|all|respectively|each line|every line|all lines|each count|every count",
     AND="and|,|&|plus|as well as|&&",
     OR="or|/",
     COMPARES_LAST="or more|or greater|or higher|or above|or fewer|or less|or lower|+",

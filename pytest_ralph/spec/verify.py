@@ -28,7 +28,7 @@ _MANUAL = re.compile(
 _ASIDE = re.compile(r"\W*(?:if|when|unless|otherwise|in case|on failure|fallback|should that fail)\b", re.IGNORECASE)
 _INSTEAD = re.compile(r"\b(?:instead of|rather than|not|without|replaces|formerly|was)\s*$", re.IGNORECASE)
 _OR = re.compile(
-    r"(?:^|[\s(,;])(?:or|alternatively|either)\b\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
+    r"(?:^|[\s(,;])(?:or|oder|ou|o|или|或者?|または|alternatively|either)(?!\w)\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
     re.IGNORECASE,
 )
 _OUTPUT_VERB = re.compile(
@@ -46,7 +46,7 @@ _RUN_WORD = re.compile(
     r"\b(?:run|runs|running|execute|executes|executing|invoke|command|rerun|re-run)\W*$", re.IGNORECASE
 )
 _VERDICT = re.compile(
-    r"\W*(?:now |still |should |must |both |all |each |also |then |also )*(?:pass|succeed|exit|return|green|work|clean|fail|complete|print|"
+    r"\W*(?:now |still |should |must |both |all |each |also |then |also )*(?:pass|succeed|exit|return|green|work|clean|fail|complete|print|show|list|display|find|"
     r"output|run|build|compile|report|is green|are green|is clean|ok\b|or\b|→|->|=|>|<|≥|≤)",
     re.IGNORECASE,
 )

@@ -1,0 +1,201 @@
+"""A spec is loaded, looked up and complained about."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph import Spec
+from pytest_ralph.spec import document
+from pytest_ralph.spec.document import SpecError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = "- [ ] 1.1 a\n  - **Verify**: `true`\n"
+
+
+@pytest.fixture
+def spec_dir(tmp_path: Path) -> Path:
+    directory = tmp_path / "specs" / "greeter"
+    directory.mkdir(parents=True)
+    (directory / "tasks.md").write_text(ONE)
+    (directory / "plan.md").write_text(ONE.replace("1.1", "2.1"))
+    return directory
+
+
+def test_a_directory_its_tasks_file_and_any_other_markdown_file_can_be_loaded(spec_dir: Path) -> None:
+    by_directory, by_file, other = (Spec.load(spec_dir / part) for part in ("", "tasks.md", "plan.md"))
+    assert by_directory == by_file
+    assert (by_directory.name, by_directory.path, by_directory.directory) == (
+        "greeter",
+        spec_dir / "tasks.md",
+        spec_dir,
+    )
+    assert (other.name, other.tasks[0].id) == ("plan", "2.1")
+
+
+def test_a_spec_in_the_working_directory_is_named_after_it(
+    spec_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(spec_dir)
+    assert Spec.load("tasks.md").name == "greeter"
+
+
+def test_tasks_are_found_by_id_by_node_name_and_with_or_without_the_last_dot() -> None:
+    spec = Spec.parse("- [ ] 1. a\n- [ ] 1.1 b\n- [ ] 1.1 c\n")
+    assert spec["1."] is spec["1"] is spec.tasks[0]
+    assert spec["1.1"] is spec.tasks[1]
+    assert spec["1.1~2"] is spec.tasks[2]
+    assert "1.1" in spec
+    assert "9.9" not in spec
+    assert spec.get("9.9") is None
+    with pytest.raises(KeyError, match=r"9\.9"):
+        spec["9.9"]
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b"a\nb\n\xff\xfe\n", 3, "not UTF-8 (byte 0xff)"),
+        ("- [ ] 1.1 a\n".encode("utf-16"), 1, "not a text file (it holds NUL bytes)"),
+        (b"a\n\x00\n", 2, "not a text file (it holds NUL bytes)"),
+        (b"---\na: [\n---\n", 2, "malformed front matter: expected the node content, but found '<stream end>'"),
+        (b"---\nralph:\n  tiemout: 3\n---\n", 3, "unknown key `tiemout` under `ralph:`; did you mean `timeout`?"),
+    ],
+)
+def test_a_file_that_is_no_spec_gets_one_line_with_file_and_line(
+    tmp_path: Path, data: bytes, line: int, message: str
+) -> None:
+    file = write(tmp_path / "tasks.md", data)
+    with pytest.raises(SpecError) as caught:
+        Spec.load(file)
+    assert str(caught.value) == f"{file}:{line}: {message}"
+    assert (caught.value.path, caught.value.line, caught.value.message) == (file, line, message)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path, f"{tmp_path / 'tasks.md'}:1: no tasks.md in this directory"),
+        (tmp_path / "x.md", f"{tmp_path / 'x.md'}:1: no such file"),
+        (tmp_path / "no" / "tasks.md", f"{tmp_path / 'no' / 'tasks.md'}:1: no such file"),
+    ):
+        with pytest.raises(SpecError) as caught:
+            Spec.load(path)
+        assert str(caught.value) == message
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs a file this user cannot read")
+def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path) -> None:
+    file = write(tmp_path / "tasks.md", b"x")
+    file.chmod(0)
+    with pytest.raises(SpecError, match="cannot be read: Permission denied"):
+        Spec.load(file)
+
+
+def test_a_directory_in_place_of_the_file_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "tasks.md").mkdir()
+    with pytest.raises(SpecError, match="cannot be read: Is a directory"):
+        Spec.load(tmp_path)
+
+
+def test_a_file_too_large_is_not_even_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tasks.md"
+    with file.open("wb") as stream:
+        stream.truncate(50 * 1000 * 1000 + 1)
+    with pytest.raises(SpecError, match=r":1: too large for a spec: 50 MB, at most 50 MB$"):
+        Spec.load(file)
+    monkeypatch.setattr(document, "MAX_BYTES", 10)
+    with pytest.raises(SpecError, match="too large"):
+        Spec.load(write(file, b"x" * 11))
+
+
+def test_a_lone_surrogate_is_no_text() -> None:
+    with pytest.raises(SpecError, match="tasks.md:2: not valid Unicode text"):
+        Spec.parse("a\n\ud800")
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "code", "message"),
+    [
+        ("# T\n", 1, "no-tasks", "no tasks found"),
+        (ONE + ONE, 3, "duplicate-id", "duplicate id 1.1: first used on line 1"),
+        ("---\nspec: a\ntotal_tasks: 3\n---\n" + ONE, 3, "wrong-total", "total_tasks is 3, but there are 1 tasks"),
+        (ONE + "```bash\nx\n", 3, "unclosed-fence", "unclosed fence"),
+    ],
+)
+def test_what_is_wrong_but_usable_is_a_problem_with_its_line(source: str, line: int, code: str, message: str) -> None:
+    (problem,) = Spec.parse(source).problems
+    assert (problem.line, problem.code) == (line, code)
+    assert problem.message.startswith(message)
+
+
+def test_a_spec_in_order_has_no_problems() -> None:
+    assert Spec.parse("---\ntotal_tasks: 1\n---\n" + ONE).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("mapping", "commands"),
+    [
+        ({"T001": "by id", "[US1]": "by marker", "Phase 2": "by phase"}, ["by id"]),
+        ({"[US1]": "by marker", "Phase 2": "by phase"}, ["by marker"]),
+        ({"US1": "by marker"}, ["by marker"]),
+        ({"phase 2": "by phase"}, ["by phase"]),
+        ({"Phase 2: Core": "by phase"}, ["by phase"]),
+        ({"Phase": "too vague is still a phase"}, ["too vague is still a phase"]),
+        ({"Phas": "half a word"}, []),
+        ({"[US2]": "another", "T002": "another", "Phase 22": "another"}, []),
+        ({"T001": ["first", "second"]}, ["first", "second"]),
+    ],
+)
+def test_a_task_without_verify_takes_its_command_from_the_mapping(
+    mapping: dict[str, str], commands: list[str]
+) -> None:
+    spec = Spec.parse("## Phase 2: Core\n- [ ] T001 [US1] a\n", verify=mapping)
+    assert [check.command for check in spec["T001"].verify.checks] == commands
+
+
+def test_a_verify_field_and_the_front_matter_win_over_the_mapping() -> None:
+    source = "---\nralph:\n  verify:\n    T002: mine\n---\n- [ ] T001 a\n  - **Verify**: look\n- [ ] T002 b\n"
+    spec = Spec.parse(source, verify={"T001": "x", "T002": "y"})
+    assert spec["T001"].verify.manual == "look"
+    assert [check.command for check in spec["T002"].verify.checks] == ["mine"]
+
+
+def test_the_text_of_verify_is_kept_as_written() -> None:
+    body = "\n    ```bash\n    make\n      all\n    ```\n    Expected: 3"
+    task = Spec.parse(f"- [ ] 1.1 a\n  - **Verify**:{body}\n  - **Commit**: x\n")["1.1"]
+    assert task.verify.text == body
+    assert task.fields["Verify"] == "```bash\nmake\n  all\n```\nExpected: 3"
+
+
+@pytest.mark.parametrize(
+    ("source", "ids"),
+    [
+        ("## Task 1: Group\n- [ ] 1.1 a\n- [ ] 1.2 b\n", ["1.1", "1.2"]),
+        ("## Task 1: Group\n**Verify**: `x`\n- [ ] 1.1 a\n", ["1", "1.1"]),
+        ("## 1. Section\ntext\n## 2. Section\n**Verify**: `x`\n", ["2."]),
+        ("### Task 1: a\n- [ ] **Step 1: b**\n- [ ] Step 2: c\n### Task 2: d\n", ["1", "2"]),
+        ("- [ ] 1. a\n  - [ ] 1.1 b\n    - **Verify**: `x`\n  - [ ] done\n", ["1.", "1.1"]),
+        ("- [ ] SC-1 is met\n  - **Verify**: `x`\n- [ ] SC-2 is met\n", ["SC-1"]),
+        ("- [ ] Just a title\n  - **Do**: it\n", ["just-a-title"]),
+    ],
+)
+def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:
+    assert [task.id for task in Spec.parse(source).tasks] == ids
+
+
+def test_a_parent_keeps_its_own_fields_and_spans_its_children() -> None:
+    spec = Spec.parse("- [ ] 1. a\n  - **Verify**: `p`\n  - [ ] 1.1 b\n    - **Verify**: `c`\n\n- [ ] 2. c\n")
+    assert [check.command for task in spec.tasks for check in task.verify.checks] == ["p", "c"]
+    assert [(task.line, task.end_line) for task in spec.tasks] == [(1, 4), (3, 4), (6, 6)]

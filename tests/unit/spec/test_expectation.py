@@ -1,0 +1,280 @@
+"""The words behind a command ask something of its exit status or its output, or nothing at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_ralph.spec.expectation import read_expectations
+
+COUNT = "grep -c x f"
+COUNTS = "grep -c x a b"
+LINES = "grep -n x f"
+STATUS = "make check"
+TEXT = "jq -r .a f"
+Wanted = list[tuple[Any, ...]]
+
+
+def expected(command: str, words: str) -> Wanted:
+    found = read_expectations(command, words)
+    return [(one.stream, one.op, *(() if one.value is None else (one.value,))) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("words", "op", "number"),
+    [
+        ("returns 3", "==", 3),
+        ("returns `3`", "==", 3),
+        ("should return 0", "==", 0),
+        ("equals 4", "==", 4),
+        ("is 4", "==", 4),
+        ("= 4", "==", 4),
+        ("== 4", "==", 4),
+        ("-> 4", "==", 4),
+        ("→ 4", "==", 4),
+        (": 4", "==", 4),
+        ("outputs exactly 2", "==", 2),
+        ("shows 3 files created", "==", 3),
+        ("gives a count of 5", "==", 5),
+        ("returns one", "==", 1),
+        ("returns 1,200", "==", 1200),
+        ("— expected: 3", "==", 3),
+        ("returns 2 (one in each half)", "==", 2),
+        ("(expect 0)", "==", 0),
+        ("(0)", "==", 0),
+        ("returns no matches", "==", 0),
+        ("is empty", "==", 0),
+        (">= 1", ">=", 1),
+        ("≥1", ">=", 1),
+        ("`>= 7`", ">=", 7),
+        ("returns at least two", ">=", 2),
+        ("returns 2 or more", ">=", 2),
+        ("shows 5+", ">=", 5),
+        ("(should be 5+)", ">=", 5),
+        ("returns a minimum of 3", ">=", 3),
+        ("> 0", ">", 0),
+        ("is greater than 0", ">", 0),
+        ("is non-zero", ">", 0),
+        ("is not 0", ">", 0),
+        ("<= 4", "<=", 4),
+        ("at most 4", "<=", 4),
+        ("returns 4 or fewer", "<=", 4),
+        ("< 500 lines", "<", 500),
+        ("reports fewer than 200", "<", 200),
+        ("!= 0", "!=", 0),
+        ("returns 0 or 1", "in", (0, 1)),
+    ],
+)
+def test_a_command_that_counts_is_compared_with_a_number(words: str, op: str, number: object) -> None:
+    assert expected(COUNT, words) == [("stdout", op, number)]
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "wanted"),
+    [
+        (COUNTS, "returns 2", [("stdout", "sum==", 2)]),
+        (COUNTS, ">= 2", [("stdout", "sum>=", 2)]),
+        (COUNTS, "> 2", [("stdout", "sum>=", 3)]),
+        (COUNTS, "each return 1", [("stdout", "each_line==", 1)]),
+        ("for f in a b; do grep -c x $f; done", "— every line must be 1", [("stdout", "each_line==", 1)]),
+        (LINES, "returns 3", [("stdout", "lines==", 3)]),
+        (LINES, "returns 3 matches", [("stdout", "lines==", 3)]),
+        (LINES, "finds at least 2 lines", [("stdout", "lines>=", 2)]),
+        (LINES, "shows more than 2 results", [("stdout", "lines>=", 3)]),
+        (LINES, "returns 0 results", [("stdout", "empty")]),
+        (LINES, "> 0 hits", [("stdout", "nonempty")]),
+        ("ls d", "shows 8 directories, no old-name", [("stdout", "lines==", 8), ("stdout", "not_contains", "old-name")]),
+        ("./list.sh", "lists 3 files", [("stdout", "lines==", 3)]),
+        (STATUS, "returns 0", [("exit", "==", 0)]),
+        (STATUS, "returns 7", [("stdout", "==", 7)]),
+        (STATUS, "shows 0", [("stdout", "==", 0)]),
+        (TEXT, "returns 0", [("stdout", "==", 0)]),
+    ],
+)
+def test_the_command_decides_what_a_number_means(command: str, words: str, wanted: Wanted) -> None:
+    assert expected(command, words) == wanted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "exits 0",
+        "exits with 0",
+        "exits with code 0",
+        "exit code 0",
+        "returns exit code 0",
+        "returns exit 0",
+        "should exit 0.",
+        "exit status is 0",
+        "(exit 0)",
+        "exits zero",
+        "→ exit 0",
+    ],
+)
+def test_an_exit_status_is_read(words: str) -> None:
+    assert expected(STATUS, words) == [("exit", "==", 0)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "exits non-zero",
+        "exits with a nonzero status",
+        "exit code != 0",
+        "returns non-zero",
+        "fails",
+        "must fail",
+        "should still fail with AssertionError",
+        "(must fail)",
+        "FAILS (red phase)",
+        "is expected to fail",
+        "shows the tests fail",
+    ],
+)
+def test_a_command_may_have_to_fail(words: str) -> None:
+    assert expected(STATUS, words) == [("exit", "nonzero")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "returns nothing",
+        "returns empty",
+        "prints nothing",
+        "outputs nothing.",
+        "produces no output",
+        "is empty",
+        "no matches",
+        "finds no remaining references",
+        "returns zero matches",
+        "no longer returns results",
+        "should be silent",
+        "(no output)",
+    ],
+)
+def test_silence_is_read(words: str) -> None:
+    assert expected(LINES, words) == [("stdout", "empty")]
+
+
+@pytest.mark.parametrize("words", ["is non-empty", "is not empty", "prints something", "shows some output"])
+def test_any_output_is_read(words: str) -> None:
+    assert expected(TEXT, words) == [("stdout", "nonempty")]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ('returns "1.2.0"', [("stdout", "==", "1.2.0")]),
+        ("returns `true`", [("stdout", "==", "true")]),
+        ("returns null", [("stdout", "==", "null")]),
+        ("equals v1.2.0", [("stdout", "==", "v1.2.0")]),
+        ("→ PONG", [("stdout", "==", "PONG")]),
+        ("returns `OPEN` or `MERGED`", [("stdout", "in", ("OPEN", "MERGED"))]),
+        ('returns "APPROVED" or nobody objects', [("stdout", "==", "APPROVED")]),
+        ("shows 1.2.0", [("stdout", "contains", "1.2.0")]),
+        ('prints "all good"', [("stdout", "contains", "all good")]),
+        ("prints 'ok'", [("stdout", "contains", "ok")]),
+        ("output contains `a` and `b`", [("stdout", "contains", "a"), ("stdout", "contains", "b")]),
+        ("shows: one/, two/", [("stdout", "contains", "one"), ("stdout", "contains", "two")]),
+        ("returns JSON with `id`", [("stdout", "contains", "id")]),
+        ("shows usage including `--json`", [("stdout", "contains", "--json")]),
+        ("Expected: `ready (3)`, then it waits", [("stdout", "contains", "ready (3)")]),
+        ('returns "Done! It works."', [("stdout", "==", "Done! It works.")]),
+        ("does not contain `x`", [("stdout", "not_contains", "x")]),
+        ("shows no IN_PROGRESS or PENDING states", [("stdout", "not_contains", "IN_PROGRESS"), ("stdout", "not_contains", "PENDING")]),
+        ("prints `OK` and exits 0", [("stdout", "contains", "OK"), ("exit", "==", 0)]),
+        ("exits 2 and prints `usage` to stderr", [("exit", "==", 2), ("stderr", "contains", "usage")]),
+    ],
+)
+def test_texts_are_read(words: str, wanted: Wanted) -> None:
+    assert expected(TEXT, words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "wanted"),
+    [
+        ("make && echo READY", "prints READY", [("stdout", "contains", "READY")]),
+        ("make && echo $?", "exits 0 with empty output", [("exit", "==", 0)]),
+        ("ls out", "contains a.js and b.js", [("stdout", "contains", "a.js"), ("stdout", "contains", "b.js")]),
+        ("git status --porcelain", "is clean", [("stdout", "empty")]),
+        ("git diff", "shows no changes", [("stdout", "empty")]),
+        ("curl localhost", "returns 201", []),
+        ("curl -I localhost", "returns 200", [("stdout", "contains", "200")]),
+    ],
+)
+def test_what_the_command_is_matters(command: str, words: str, wanted: Wanted) -> None:
+    assert expected(command, words) == wanted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "passes",
+        "succeeds",
+        "all green",
+        "shows all checks passing",
+        "shows the new section",
+        "returns a match",
+        "returns usage information",
+        "shows PR URL",
+        "(syntax check)",
+        "(always fails)",
+        "is clean",
+        "with no errors",
+        "shows 0 errors",
+        "→ 12 tests pass",
+        "shows 8 passed",
+        "finishes in under 5 seconds",
+        "with > 80% coverage",
+        "should show Python 3.10+",
+        "— all should mention 5 layers",
+        "returns the same count as before",
+        "does not fail",
+        "if it returns 3, stop",
+        "first is silent, second prints `x`",
+        "Later, 3 files are left",
+    ],
+)
+def test_what_no_machine_can_check_asks_for_nothing(words: str) -> None:
+    assert expected(STATUS, words) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "wanted"),
+    [
+        (COUNT, "gibt 3 zurück", [("stdout", "==", 3)]),
+        (COUNT, "liefert mindestens 2", [("stdout", ">=", 2)]),
+        (LINES, "gibt nichts aus", [("stdout", "empty")]),
+        (STATUS, "endet mit Code 0", [("exit", "==", 0)]),
+        (STATUS, "schlägt fehl", [("exit", "nonzero")]),
+        (TEXT, "enthält `x`", [("stdout", "contains", "x")]),
+        (COUNT, "devuelve 0", [("stdout", "==", 0)]),
+        (COUNT, "debe devolver al menos 2", [("stdout", ">=", 2)]),
+        (LINES, "sin coincidencias", [("stdout", "empty")]),
+        (STATUS, "termina con código 0", [("exit", "==", 0)]),
+        (TEXT, "muestra `x`", [("stdout", "contains", "x")]),
+        (COUNT, "renvoie au moins 2", [("stdout", ">=", 2)]),
+        (LINES, "n'affiche rien", [("stdout", "empty")]),
+        (STATUS, "code de sortie 0", [("exit", "==", 0)]),
+        (COUNT, "retorna pelo menos 2", [("stdout", ">=", 2)]),
+        (TEXT, "não contém `x`", [("stdout", "not_contains", "x")]),
+        (COUNT, "restituisce 3", [("stdout", "==", 3)]),
+        (COUNT, "возвращает 3", [("stdout", "==", 3)]),
+        (COUNT, "не менее 2", [("stdout", ">=", 2)]),
+        (STATUS, "завершается с ошибкой", [("exit", "nonzero")]),
+        (COUNT, "返回 0", [("stdout", "==", 0)]),
+        (COUNT, "至少 2", [("stdout", ">=", 2)]),
+        (STATUS, "退出码为 0", [("exit", "==", 0)]),
+        (LINES, "无输出", [("stdout", "empty")]),
+        (TEXT, "输出包含 `x`", [("stdout", "contains", "x")]),
+        (COUNT, "が 2 を返す", [("stdout", "==", 2)]),
+        (COUNT, "が 3 件以上", [("stdout", ">=", 3)]),
+        (LINES, "は何も出力しない", [("stdout", "empty")]),
+        (STATUS, "通过", []),
+        (STATUS, "ist grün", []),
+    ],
+)
+def test_other_languages_say_the_same(command: str, words: str, wanted: Wanted) -> None:
+    assert expected(command, words) == wanted

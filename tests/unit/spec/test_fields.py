@@ -1,0 +1,118 @@
+"""Fields are found however they are written, and keep their text."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ralph.spec.fields import as_mapping, dedent, inline_verify, read_fields, read_files, verify_text
+
+
+def fields_of(text: str) -> dict[str, str]:
+    lines = text.split("\n")
+    return as_mapping(read_fields(lines, 0, len(lines), ()))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  - **Verify**: `x`",
+        "  - **Verify:** `x`",
+        "  - **Verify**:`x`",
+        "  **Verify**: `x`",
+        "  * __Verify__: `x`",
+        "  - Verify: `x`",
+        "  - verify: `x`",
+        "  - **VERIFY**: `x`",
+        "  - **Verify** `x`",
+        "  - **Verify** — `x`",
+        "  - **Verify** (after 1.5): `x`",
+        "  - **Verification**: `x`",
+        "  - **Verify command**: `x`",
+        "  - **How to verify**: `x`",
+        "  - ✅ **Verify**: `x`",
+        "  → **verify:** `x`",
+        "  - [ ] **Verify**: `x`",
+        "  - **Prüfung**: `x`",
+        "  - **Verificación**: `x`",
+        "  - **Vérification** : `x`",
+        "  - **验证**：`x`",
+        "\t- **Verify**: `x`",
+    ],
+)
+def test_a_verify_field_is_known_by_many_spellings(line: str) -> None:
+    assert fields_of(line) == {"Verify": "`x`"}
+
+
+@pytest.mark.parametrize("line", ["  - Verified by hand", "  - **Verification Summary**: x", "  - we verify: it"])
+def test_other_words_with_verify_in_them_are_no_verify_field(line: str) -> None:
+    assert "Verify" not in fields_of(line)
+
+
+def test_a_field_ends_where_the_next_begins_and_keeps_its_list() -> None:
+    text = (
+        "  - **Do**:\n    1. **Create**: a\n    2. b\n"
+        "  - **Verify**: all:\n    - **Unit**: `u`\n    - `v`\n  - _Requirements: FR-1_\n  - a note\n"
+    )
+    assert fields_of(text) == {
+        "Do": "1. **Create**: a\n2. b",
+        "Verify": "all:\n- **Unit**: `u`\n- `v`",
+        "Requirements": "FR-1",
+    }
+
+
+def test_fields_without_bullets_keep_the_bullets_below_them() -> None:
+    text = "  **Verify**:\n  - **Unit**: `u`\n  - `v`\n\n  **Commit**: `c`\n---\nnot part of it"
+    assert fields_of(text) == {"Verify": "- **Unit**: `u`\n- `v`", "Commit": "`c`"}
+
+
+def test_a_heading_may_be_a_field() -> None:
+    assert fields_of("#### Verify\n`x`\n#### Commit\n`c`") == {"Verify": "`x`", "Commit": "`c`"}
+
+
+def test_a_fence_is_content_whatever_is_in_it() -> None:
+    lines = ["  - **Verify**:", "    ```bash", "- **Commit**: no", "    ```", "  - **Commit**: yes"]
+    fields = read_fields(lines, 0, 5, {1, 2, 3})
+    assert verify_text(fields) == "\n    ```bash\n- **Commit**: no\n    ```"
+    assert as_mapping(fields)["Commit"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  - **Verify RED**: `r`\n  - **Verify GREEN**: `g`", "`g`"),
+        ("  - **Verify GREEN**: `g`\n  - **Verify RED**: `r`", "`g`"),
+        ("  - **Verify RED**: `r`\n  - **Verify**: `v`", "`v`"),
+        ("  - **Verify RED**: `r`", "`r`"),
+        ("  - **Verify**: `a`\n  - **Verify**: `b`", "`a`\n`b`"),
+    ],
+)
+def test_of_red_and_green_the_green_counts(text: str, expected: str) -> None:
+    lines = text.split("\n")
+    assert verify_text(read_fields(lines, 0, len(lines), ())) == expected
+
+
+def test_a_verify_at_the_end_of_the_title_line_is_found() -> None:
+    assert inline_verify("- [ ] T001 Do it. **Verify**: `x` passes") == "`x` passes"
+    assert inline_verify("- [ ] T001 Verify the thing") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("`a/b.py` (new), `c.md`", ("a/b.py", "c.md")),
+        ("a/b.py, c.md (modify)", ("a/b.py", "c.md")),
+        ("- Modify `src/x.ts`: add `doIt()`\n- NEW `y.json`", ("src/x.ts", "y.json")),
+        ("`src/app/[id]/page.tsx:12-40`", ("src/app/[id]/page.tsx",)),
+        ("Makefile, `docs/`", ("docs/",)),
+        ("Makefile, Dockerfile", ("Makefile", "Dockerfile")),
+        ("None", ()),
+        ("N/A (runtime only)", ()),
+        ("`a.py`, `a.py`", ("a.py",)),
+    ],
+)
+def test_files_are_paths_without_their_remarks(text: str, expected: tuple[str, ...]) -> None:
+    assert read_files(text) == expected
+
+
+def test_dedent_goes_by_the_first_line_below() -> None:
+    assert dedent("a\n    b\n      c\n  d\n\te") == "a\nb\n  c\nd\ne"

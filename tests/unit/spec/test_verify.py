@@ -1,0 +1,204 @@
+"""A Verify field becomes the commands a careful person would run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.spec.verify import read_verify
+
+if TYPE_CHECKING:
+    from pytest_ralph.spec.task import Verify
+
+
+def commands(text: str) -> list[str]:
+    return [check.command for check in read_verify(text).checks]
+
+
+def expects(verify: Verify) -> list[list[str]]:
+    return [[str(one) for one in check.expect] for check in verify.checks]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("`make check`", ["make check"]),
+        ("`frobnicate`", ["frobnicate"]),
+        ("`$ make check`", ["make check"]),
+        ("`` echo `date` ``", ["echo `date`"]),
+        ("`make check` passes", ["make check"]),
+        ("`make` succeeds.", ["make"]),
+        ("`false` (always fails)", ["false"]),
+        ("`ab --b`, `c --d`", ["ab --b", "c --d"]),
+        ("`ab --b` && `c --d`", ["ab --b", "c --d"]),
+        ("`ab --b` AND `c --d`", ["ab --b", "c --d"]),
+        ("`ab --b` passes; `c --d` is clean", ["ab --b", "c --d"]),
+        ("Run `npm ci` and then `npm test`.", ["npm ci", "npm test"]),
+        ("Tests: `npm test`. Lint: `npm run lint`. Both pass.", ["npm test", "npm run lint"]),
+        ("The command `make check` should exit with code 0", ["make check"]),
+        ("Output of `tool --version` contains `1.2`", ["tool --version"]),
+        ("Code compiles with `cargo build`", ["cargo build"]),
+        ("Check that `npm test` passes", ["npm test"]),
+        ("`src/a.ts` compiles: `npx tsc --noEmit`", ["npx tsc --noEmit"]),
+        ("Page exists at `src/page.tsx`; `npm run build` passes", ["npm run build"]),
+        ("`make lint` is clean and `README.md` mentions `make lint`", ["make lint"]),
+        ("`make check` is green; if not, see `gh run view --log`", ["make check"]),
+        ("`npm run dev` starts without errors; `tsc --noEmit` passes", ["npm run dev", "tsc --noEmit"]),
+        ("- Unit: `npm test`\n- Manual: look at the page\n- Lint: `npm run lint`", ["npm test", "npm run lint"]),
+        ("1. Start: `npm start &`\n2. `curl -f localhost`\n3. Stop it", ["npm start &", "curl -f localhost"]),
+        ("All must pass:\n- `make a`\n- `make b`", ["make a", "make b"]),
+        ('`grep -c "`code`" notes.md` returns 1', ['grep -c "`code`" notes.md']),
+        ("`echo \\`date\\`` works", ["echo \\`date\\`"]),
+        ("`make one && \\\n    make two` passes", ["make one && \\\nmake two"]),
+        ("- RED: `pytest -k x` fails\n- GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
+        ("RED: `pytest -k x` fails. GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
+    ],
+)
+def test_code_spans_that_are_commands_are_run_in_order(text: str, wanted: list[str]) -> None:
+    assert commands(text) == wanted
+    assert read_verify(text).manual is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("pytest tests -q", ["pytest tests -q"]),
+        ("npm run build && npm test", ["npm run build && npm test"]),
+        ("$ make check", ["make check"]),
+        ("Run: npm test", ["npm test"]),
+        ("Command: ./check.sh --all", ["./check.sh --all"]),
+        ("run npm test", ["npm test"]),
+        ("cargo test passes", ["cargo test"]),
+        ("grep -c x f.md returns 1", ["grep -c x f.md"]),
+        ("test -f a.txt", ["test -f a.txt"]),
+        ("- npm test\n- npm run lint", ["npm test", "npm run lint"]),
+        ("npm test \\\n  --silent", ["npm test \\\n--silent"]),
+        ("make", ["make"]),
+    ],
+)
+def test_a_bare_command_line_is_run(text: str, wanted: list[str]) -> None:
+    assert commands(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("\n    ```bash\n    make\n    make check\n    ```", ["make\nmake check"]),
+        ("\n```\nmake\n```\n", ["make"]),
+        ("\n```sh\nmake\n```\nand\n```bash\nmake check\n```", ["make", "make check"]),
+        ("\n```console\n$ make\nbuilt\n$ make check \\\n  --all\nok\n```", ["make\nmake check \\\n  --all"]),
+        ("`make a`, then:\n```bash\nmake b\n```\nthen `make c`", ["make a", "make b", "make c"]),
+        ("`make a`\n\nExpected output:\n```\nmake built 3 files\n```", ["make a"]),
+        ('`make a`\n```json\n{"ok": true}\n```', ["make a"]),
+        ("\n    ```bash\n    cat <<EOF\n## Title\nEOF\n    ```", ["cat <<EOF\n## Title\nEOF"]),
+    ],
+)
+def test_each_fenced_block_is_one_script(text: str, wanted: list[str]) -> None:
+    assert commands(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Manual test of the flow",
+        "Manually run `npm start` and click around",
+        "Manual:\n1. `npm start`\n2. Click",
+        "Visual inspection",
+        "N/A",
+        "Read `notes.md` and confirm the section",
+        "`render()` is called",
+        "`FooBar` is exported from `index.ts`",
+        "`.gitignore` includes `.env`",
+        "`app.ts:120` now shows `state: \"on\"`",
+        "`GET /health` → `200`",
+        "`/shop:start demo` asks questions",
+        "`model-picker` shows a name",
+        "`notes.md`",
+        "Call `list_screens` and confirm 3 screens exist",
+        "Start the server (`npm run dev`), open the page and click the button",
+        "Search for `foo` in `src/`: nothing there",
+        "All commands above exit 0",
+        "All tests pass, 0 warnings",
+        "make sure the page loads",
+        "test that the login works",
+        "go to the settings page",
+        "shellcheck passes",
+        "node starts without errors",
+        "\n```bash\n# look at it\n```",
+        "\n```python\nimport x\n```",
+    ],
+)
+def test_what_only_a_person_can_do_is_manual(text: str) -> None:
+    verify = read_verify(text)
+    assert verify.checks == ()
+    assert verify.manual == " ".join(text.split())
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_nothing_written_is_nothing(text: str) -> None:
+    verify = read_verify(text)
+    assert (verify.checks, verify.manual) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("`make a` or `make b`", "any"),
+        ("`make a` shows green (or `make b`)", "any"),
+        ("Either `make a` or `make b` passes", "any"),
+        ("`make a`, `make b` or `make c`", "any"),
+        ("`make a` oder `make b`", "any"),
+        ("`make a` ou `make b`", "any"),
+        ("`make a` o `make b`", "any"),
+        ("`make a` и `make b`", "all"),
+        ("`make a` or something like it", "all"),
+        ("`make a` and `make b`", "all"),
+    ],
+)
+def test_or_means_that_one_is_enough(text: str, mode: str) -> None:
+    assert read_verify(text).mode == mode
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("`grep -c a f` and `grep -c b f` both return 1", [["stdout == 1"], ["stdout == 1"]]),
+        ("Each returns 0:\n- `grep -c a f`\n- `grep -c b f`", [["stdout == 0"], ["stdout == 0"]]),
+        ("`grep -c a f` >= 1 AND `grep -c b f` >= 2 AND nothing is broken", [["stdout >= 1"], ["stdout >= 2"]]),
+        ("`grep -c a f`\n\nExpected: 3", [["stdout == 3"]]),
+        ("\n```bash\nls | wc -l\n```\nOutput must be `>= 7`. Also `make a`", [["stdout >= 7"], []]),
+        ("No output from `grep -rn foo src`", [["stdout empty"]]),
+        ("No leftovers: `grep -rn foo src`", [[]]),
+        ("Expect 3 lines from `cat f`", [["stdout lines== 3"]]),
+    ],
+)
+def test_an_expectation_finds_its_command(text: str, wanted: list[list[str]]) -> None:
+    assert expects(read_verify(text)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "directory"),
+    [
+        ("From `web/`: `npm test`", "web"),
+        ("In the `web/app` directory run `npm test`", "web/app"),
+        ("`npm test` (in the `web` directory)", "web"),
+        ("`npm test` from web/app/", "web/app"),
+        ("`npm test` from the project root directory", None),
+        ("`npm test` in `web` is green", None),
+        ("`ls` shows 3 files in the `dist` directory", None),
+    ],
+)
+def test_prose_may_name_the_working_directory(text: str, directory: str | None) -> None:
+    (check,) = read_verify(text).checks
+    assert check.directory == directory
+
+
+def test_a_span_over_blank_lines_is_one_command_with_its_expectation() -> None:
+    verify = read_verify('`python -c "\n# one\n\nprint(1)\n"` exits 0')
+    assert [check.command for check in verify.checks] == ['python -c "\n# one\n\nprint(1)\n"']
+    assert expects(verify) == [["exit status == 0"]]
+
+
+def test_the_reason_of_a_long_manual_field_is_one_bounded_line() -> None:
+    assert len(read_verify("Manual: " + "look\n" * 1000).manual or "") == 500
