@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,9 +10,10 @@ from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.statistics import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.width import columns, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pytest
 
@@ -219,24 +219,3 @@ def seconds(duration: float) -> str:
     if duration >= 120:
         return f"{duration / 60:.0f} min"
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
-
-
-def columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(_columns_of(text))
-
-
-def _columns_of(text: str) -> Iterable[int]:
-    return (0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def fitted(text: str, width: int) -> str:
-    """`text` cut to `width` columns."""
-    if columns(text) <= width:
-        return text
-    used = 0
-    for at, taken in enumerate(_columns_of(text)):
-        used += taken
-        if used > width - 1:
-            return text[:at].rstrip() + "…"
-    return text

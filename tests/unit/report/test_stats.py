@@ -20,7 +20,8 @@ from pytest_ralph.history.statistics import (
     Statistics,
     Totals,
 )
-from pytest_ralph.report.stats import as_json, columns, fitted, seconds, statistics_lines
+from pytest_ralph.report.stats import as_json, seconds, statistics_lines
+from pytest_ralph.text.width import columns
 
 FULL = Statistics(
     generated=1.0,
@@ -139,19 +140,6 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_nothing_recorded_can_steer_the_terminal() -> None:
     shown = text(blockers=(Blocker("\x1b[31mred\x1b[0m\nHigh delegation failure rate\u202e", 1),))
     assert "  red High delegation failure rate: 1 occurrences" in shown.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("given", "width", "expected"),
-    [
-        ("short", 10, "short"),
-        ("exactly10!", 10, "exactly10!"),
-        ("eleven chars", 8, "eleven…"),
-        ("漢字漢字漢字", 8, "漢字漢…"),
-    ],
-)
-def test_text_is_cut_by_columns(given: str, width: int, expected: str) -> None:
-    assert fitted(given, width) == expected
 
 
 @pytest.mark.parametrize(
