@@ -19,12 +19,12 @@ PLACED = re.compile(
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
+DIGIT = re.compile(r"\d")
 ROW = re.compile(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)\s+(?P<message>\S.*)$")
 HEADED = re.compile(r"^(?:error|fatal error)\[\w+\]: .+$", re.IGNORECASE)
 RULED = re.compile(r"[━─]{5,}$|^CMake Error at ")
 TABLED = re.compile(r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$")
 CODED = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
-ARROW = re.compile(rf"^\s*(?:-+>|╭─\[|┌─|at|:::|in)\s+(?P<file>{PATH}):(?P<line>\d+)")
 LEVEL = re.compile(
     r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b", re.IGNORECASE
 )
@@ -63,6 +63,8 @@ def _with_message_below(diagnostic: Diagnostic, transcript: Transcript) -> Diagn
 
 
 def _read_line(number: int, line: str) -> Diagnostic | None:
+    if not DIGIT.search(line):
+        return None
     if match := ROW.match(line):
         return Diagnostic(number, line.strip(), "", "lint", match["level"].lower())
     if TABLED.match(line):

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 MOST = 40
 MOST_TOKENS = 5_000
-TOKEN = re.compile(
-    r"(?<![\w@%])(?:[A-Za-z]:)?[\w@.~/\\+-]{0,300}[\w-]\.[A-Za-z]\w{0,11}\b|\b(?:[\w./-]+/)?(?:Makefile|Dockerfile|Gemfile|Rakefile|Jenkinsfile|Procfile|Justfile|Vagrantfile|BUILD|WORKSPACE)\b"
-)
+TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
+NAMED = re.compile(r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$")
 UNINTERESTING = re.compile(
     r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
     r"|^g?make(?:\[\d+\])?: |complete log of this run|^\+{1,3} (?!\S*(?:grep|test|diff|cat))"
@@ -47,9 +46,10 @@ def _tokens(scene: Scene) -> Iterator[str]:
     for number, line in enumerate(scene.transcript.lines):
         if ("." not in line and "file" not in line) or number in scene.echoes or UNINTERESTING.search(line):
             continue
-        for match in TOKEN.finditer(line):
-            yield match[0].rstrip(".")
-            left -= 1
+        for token in TOKEN.findall(line):
+            if NAMED.match(token):
+                yield token
+                left -= 1
         if left < 0:
             return
 

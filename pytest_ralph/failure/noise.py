@@ -12,28 +12,26 @@ if TYPE_CHECKING:
 
 NOISE = re.compile(
     r"""
-    ^\s*(?:\d+\s*)?[|│┃]                                   # source shown below a diagnostic
-    | ^\s*(?:>\s*)?\d+\s*[|│┃]
-    | ^\s*[\^~]+\s*$
-    | ^\s*(?:-+>|╭|╰|┌|└|→|❯)\s
-    | ^\s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*\(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
-    | ^\s*\.{3}\s\d+\s(?:more|common)
-    | ^\+{1,3}\s\w                                          # a shell's trace
-    | ^\s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
-    | ^\s*=\s(?:help|note)
-    | ^\S+:\d+(?::\d+)?:\s(?:note|info|remark):
-    | ^\[?(?:info|debug|trace)\]?:?\s
-    | ^\S*\d\d:\d\d:\d\d\S*\s+\[?(?:info|debug|trace)
-    | \b(?:0|no)\s(?:errors?|failures?|failed|problems?|issues?|vulnerabilit)
-    | ^\s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
-    | \bPASSED\s*(?:\[|$)
-    | ^\[notice\]
-    | \(ignored\)$
-    | ^\s*\#\s(?:include|define|import)\b
-    | ^(?:npm|yarn|pnpm)\s(?:warn|notice|(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
+    \s*(?:>\s*)?(?:\d+\s*)?[|│┃]                          # source shown below a diagnostic
+    | \s*[\^~]+$
+    | \s*(?:-+>|╭|╰|┌|└|→|❯)\s
+    | \s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*\(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
+    | \s*\.{3}\s\d+\s(?:more|common)
+    | \+{1,3}\s\w                                          # a shell's trace
+    | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
+    | \s*=\s(?:help|note)
+    | [^\s:]+:\d+(?::\d+)?:\s(?:note|info|remark):
+    | \[?(?:info|debug|trace)\]?:?\s
+    | \S{0,40}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace)
+    | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
+    | \[notice\]
+    | \s*\#\s(?:include|define|import)\b
+    | (?:npm|yarn|pnpm)\s(?:warn|notice|(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+NONE_WRONG = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE)
+PASSED = re.compile(r"\bPASSED\s*(?:\[|$)")
 FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
 
 
@@ -54,5 +52,13 @@ def _noise(transcript: Transcript) -> Iterator[int]:
             yield number
         else:
             depth = None
-            if NOISE.search(line):
+            if NOISE.match(line) or _says_all_is_well(line):
                 yield number
+
+
+def _says_all_is_well(line: str) -> bool:
+    return (
+        bool(NONE_WRONG.search(line))
+        if ("0 " in line or "o " in line)
+        else "PASSED" in line and bool(PASSED.search(line))
+    )

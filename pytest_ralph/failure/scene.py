@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.absence import absences
-from pytest_ralph.failure.causes import causes_in
+from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
 from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.locality import settle
 from pytest_ralph.failure.noise import quiet_lines
 from pytest_ralph.failure.project import Project
-from pytest_ralph.failure.steps import Step, read_steps
+from pytest_ralph.failure.steps import Step, read_shown, read_steps
 from pytest_ralph.failure.testruns import Failing, read_failing, read_marked
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.failure.transcript import Transcript
@@ -37,6 +37,9 @@ ECHO = re.compile(
     r"^(?P<mark>> |\$ |\+ |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
 
+SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
+MOST_ECHOES = 200
+
 
 class Scene:
     def __init__(self, evidence: Evidence) -> None:
@@ -56,12 +59,7 @@ class Scene:
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """What every line that is not noise says about causes and symptoms."""
-        said = (
-            settle(self, finding)
-            for number, line in enumerate(self.transcript.lines)
-            if line and number not in self.quiet
-            for finding in causes_in(line, number)
-        )
+        said = (settle(self, finding) for finding in causes_of(self.transcript, self.quiet))
         raised = (settle(self, finding) for finding in exceptions(self.transcript))
         return (*said, *raised, *absences(self))
 
@@ -81,10 +79,12 @@ class Scene:
         if not tools & ORCHESTRATORS:
             return {}
         found: dict[int, Step] = {}
-        for number, line in enumerate(self.transcript.lines[:4_000]):
+        for number, line in enumerate(self.transcript.lines):
             match = ECHO.match(line)
             if match and (match["mark"] or tools & PLAIN_ECHO) and (step := _shown_step(match["command"])):
                 found[number] = step
+                if len(found) > MOST_ECHOES:
+                    break
         return found
 
     @cached_property
@@ -116,7 +116,7 @@ class Scene:
 
 def _shown_step(text: str) -> Step | None:
     """The telling step of a command line, or None for a sentence that begins like one."""
-    steps = [step for step in read_steps(text) if step.role] if text[0].islower() and text[-1] not in ".:" else []
-    if not steps or re.match(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b", text):
+    if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
         return None
-    return next((step for step in reversed(steps) if step.role != "check"), steps[0])
+    steps = [step for step in read_shown(text) if step.role]
+    return next((step for step in reversed(steps) if step.role != "check"), steps[0] if steps else None)

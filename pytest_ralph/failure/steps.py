@@ -75,6 +75,15 @@ def read_steps(command: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def read_shown(line: str) -> tuple[Step, ...]:
+    """The same for a line of output that may be a command: only its first words are looked at."""
+    return tuple(
+        step
+        for part in re.split(r"\s(?:&&|\|\||;|\|)\s", line)[:4]
+        for step in _read_step(part.split()[:8], piped=False)
+    )
+
+
 def _words(command: str) -> Sequence[str]:
     lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True

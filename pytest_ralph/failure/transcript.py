@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-HEAD = 48_000
-TAIL = 80_000
-MIDDLE = 24_000
+# Of an output longer than all three together: so much of its beginning, of its end, and of alarms in between.
+HEAD = 16_000
+TAIL = 24_000
+MIDDLE = 16_000
 LINE = 1_200
-HITS = 40
+HITS = 30
 
 ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[PX^_][^\x1b]{0,2000}\x1b\\|[ -/]*[0-~])"
@@ -25,10 +26,12 @@ SURROGATES = re.compile(r"[\ud800-\udfff]+")
 # The left side of a box drawn around a whole message.
 BOX = re.compile(r"^(?:│ ?|[╷╵]$)")
 WORD = re.compile(r"\w+")
+# Names of exceptions are also found by what they end with, as `*error`.
+ENDINGS = ("error", "exception", "warning", "exit", "interrupt")
 # What a line in the middle of a very long output must contain to be kept.
 ALARMS = (
     "rror", "RROR", "FAIL", "fail", "atal", "panic", "xception", "not ok", "ot found", "annot ", "efused", "enied",
-    "No such", "xpected", "✕", "✖", "✗", "×", "limit", "raceback",
+    "No such", "raceback", "✕", "✖", "✗", "×",
 )  # fmt: skip
 
 
@@ -38,23 +41,17 @@ class Transcript:
     def __init__(self, output: str) -> None:
         self.lines: Sequence[str] = tuple(_clean_lines(_digest(output)))
 
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def __getitem__(self, number: int) -> str:
-        return self.lines[number]
-
     @cached_property
     def index(self) -> Mapping[str, Sequence[int]]:
         index: defaultdict[str, list[int]] = defaultdict(list)
         for number, line in enumerate(self.lines):
             for word in set(WORD.findall(line.lower())):
                 index[word].append(number)
+        for word in [word for word in index if word.endswith(ENDINGS)]:
+            ending = next(ending for ending in ENDINGS if word.endswith(ending))
+            if word != ending:
+                index[f"*{ending}"].extend(index[word])
         return index
-
-    def lines_with(self, *words: str) -> Iterator[int]:
-        """Numbers of lines that contain one of the words, in order."""
-        yield from sorted({number for word in words for number in self.index.get(word, ())})
 
     def has(self, *words: str) -> bool:
         return any(word in self.index for word in words)
@@ -62,10 +59,6 @@ class Transcript:
     @cached_property
     def text(self) -> str:
         return "\n".join(self.lines)
-
-    @cached_property
-    def empty(self) -> bool:
-        return not any(line.strip() for line in self.lines)
 
 
 def clean(text: str) -> str:
@@ -77,15 +70,21 @@ def _digest(text: str) -> str:
     """Head and tail whole, and of the middle the first lines that sound an alarm. Linear in the length of the text."""
     if len(text) <= HEAD + MIDDLE + TAIL:
         return text
-    end = len(text) - TAIL
-    spans = sorted(span for alarm in ALARMS for span in _alarmed(text, alarm, HEAD, end))
-    kept, size, covered = [text[:HEAD]], 0, HEAD
+    begin, end = _line_end(text, HEAD), _line_end(text, len(text) - TAIL)
+    spans = sorted(span for alarm in ALARMS for span in _alarmed(text, alarm, begin, end))
+    kept, size, covered = [text[:begin]], 0, begin
     for first, stop in spans:
         start = max(first, covered)
         if start < stop and size < MIDDLE:
             kept.append(text[start:stop])
             size, covered = size + stop - start, stop
     return "\n".join([*kept, text[end:]])
+
+
+def _line_end(text: str, position: int) -> int:
+    """The end of the line at a position, if it is near."""
+    found = text.find("\n", position, position + LINE)
+    return found if found >= 0 else position
 
 
 def _alarmed(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -95,7 +94,7 @@ def _alarmed(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[int,
         if found < 0:
             return
         first = max(text.rfind("\n", max(0, found - LINE), found) + 1, found - LINE)
-        start = min(found + LINE // 2, end)
+        start = min(_line_end(text, found + LINE // 2), end)
         yield first, start
 
 

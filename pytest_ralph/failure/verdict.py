@@ -31,6 +31,8 @@ ASSERTION = re.compile(
 OUTSIDE = frozenset({"disk full", "resource", "service", "permission", "package", "command", "value"})
 WORKER_DEATH = re.compile(r"worker '.*' crashed|segmentation fault|SIGSEGV|core dumped|SIGABRT", re.IGNORECASE)
 CAUSES_BELOW = 40
+# Of many failing tests, so many are asked for their cause.
+MOST_FAILING = 60
 # Symptoms that every tool words alike: its role says which of them it is.
 SOFT = frozenset({"lint", "types", "format", "test", "build"})
 COMPARED = re.compile(r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE)
@@ -62,8 +64,9 @@ def _tests(scene: Scene) -> Finding | None:
     if not scene.failing:
         internal = pytest_run.internal_error(scene.transcript)
         return Finding("build", internal.error, internal.line) if internal else None
-    readings = [_read_failing(scene, one) for one in scene.failing]
-    unloaded = [finding for finding, one in zip(readings, scene.failing, strict=True) if not one.named]
+    first = scene.failing[:MOST_FAILING]
+    readings = [_read_failing(scene, one) for one in first]
+    unloaded = [finding for finding, one in zip(readings, first, strict=True) if not one.named]
     best = min(unloaded or readings, key=lambda finding: (_WEIGHT.get(finding.verdict, 3), not finding.error))
     error = best.error or _stated(scene) or scene.transcript.lines[best.line].strip()
     return replace(best, error=error, tests=tuple(one.name for one in scene.failing if one.named))

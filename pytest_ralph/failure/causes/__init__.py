@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes.rule import Rule, read_rules
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.transcript import Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-WORD = re.compile(r"\w+")
-ENDINGS = ("error", "exception", "warning", "exit", "interrupt")
+# A word that occurs on more lines than this is looked at only on the first and the last of them.
+FIRST, LAST = 60, 20
 
 
 def _by_key(*names: str) -> Mapping[str, Sequence[Rule]]:
@@ -28,27 +29,26 @@ TOOLS = _by_key("environment", "absent", "modules", "broken", "symptoms")
 PEOPLE = _by_key("prose")
 
 
-def causes_in(line: str, number: int = -1) -> Iterator[Finding]:
-    """What a line says about causes, whatever tool printed it."""
-    return _find(TOOLS, line, number)
+def causes_of(transcript: Transcript, quiet: Collection[int] = ()) -> Sequence[Finding]:
+    """What the lines of an output say about causes, whatever tool printed them; `quiet` lines have no say."""
+    return sorted(_find(TOOLS, transcript, quiet), key=lambda finding: (finding.line, finding.rank))
 
 
-def spoken_causes_in(line: str) -> Iterator[Finding]:
+def causes_in(line: str, number: int = -1) -> Sequence[Finding]:
+    """What one line says about causes."""
+    return tuple(replace(finding, line=number) for finding in causes_of(Transcript(line)))
+
+
+def spoken_causes_in(line: str) -> Sequence[Finding]:
     """What a person or an agent says about causes."""
-    return _find(PEOPLE, line, -1)
+    return tuple(_find(PEOPLE, Transcript(line), ()))
 
 
-def _find(table: Mapping[str, Sequence[Rule]], line: str, number: int) -> Iterator[Finding]:
-    for word in dict.fromkeys(_keys(line)):
-        for rule in table.get(word, ()):
-            if match := rule.search(line):
-                yield Finding(rule.verdict, line.strip(), number, next(filter(None, match.groups()), None))
-
-
-def _keys(line: str) -> Iterator[str]:
-    """The words of a line; the names of exceptions also by their ending, as `*error`."""
-    for word in WORD.findall(line.lower()):
-        yield word
-        for ending in ENDINGS:
-            if word.endswith(ending) and word != ending:
-                yield f"*{ending}"
+def _find(table: Mapping[str, Sequence[Rule]], transcript: Transcript, quiet: Collection[int]) -> Iterator[Finding]:
+    for key in transcript.index.keys() & table.keys():
+        numbers = [number for number in transcript.index[key] if number not in quiet]
+        for number in numbers if len(numbers) <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]:
+            line = transcript.lines[number]
+            for rule in table[key]:
+                if match := rule.search(line):
+                    yield Finding(rule.verdict, line.strip(), number, next(filter(None, match.groups()), None))

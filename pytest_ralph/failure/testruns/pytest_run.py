@@ -16,18 +16,18 @@ SUMMARY = re.compile(r"^(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^]]*\])?) ((?:[
 TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) )?(.+?) _{2,}$")
 SECTION = re.compile(r"^(?:=+|-+|_+) .*(?:=+|-+|_+)$|^_ _ _")
 ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
+CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 CHAINED = re.compile(r"The above exception was the direct cause|During handling of the above exception")
 LOCATION = re.compile(r"^\S+:\d+: (\w*(?:Error|Exception|Failed|Warning|Exit)\w*|\w+)$")
 
 
 def read(transcript: Transcript) -> Iterator[Failing]:
-    errors = dict(_errors(transcript.lines))
+    errors = dict(_errors(transcript.lines)) | dict(_of_dead_workers(transcript))
     for number, line in enumerate(transcript.lines):
-        if match := SUMMARY.match(line):
-            name = match[1].strip()
-            if _is_pytest_name(name):
-                at, error = errors.get(_tail(name)) or _naming(transcript.lines, name) or (number, line.strip())
-                yield Failing(name, error, at, "::" in name)
+        match = SUMMARY.match(line)
+        if match and _is_pytest_name(name := match[1].strip()):
+            at, error = errors.get(name) or errors.get(_tail(name)) or (number, line.strip())
+            yield Failing(name, error, at, "::" in name)
 
 
 def internal_error(transcript: Transcript) -> Failing | None:
@@ -39,10 +39,11 @@ def internal_error(transcript: Transcript) -> Failing | None:
     return None
 
 
-def _naming(lines: Sequence[str], name: str) -> tuple[int, str] | None:
-    """A sentence about a test whose block has another title, as xdist writes of a worker that died."""
-    quoted = ((number, line.strip()) for number, line in enumerate(lines) if f"'{name}'" in line)
-    return next(quoted, None)
+def _of_dead_workers(transcript: Transcript) -> Iterator[tuple[str, tuple[int, str]]]:
+    """xdist writes of a worker that died below the title of the file, not of the test."""
+    for number in transcript.index.get("crashed", ()):
+        if match := CRASHED.match(transcript.lines[number]):
+            yield match[1], (number, transcript.lines[number].strip())
 
 
 def _is_pytest_name(name: str) -> bool:
