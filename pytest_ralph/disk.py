@@ -51,8 +51,11 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def write_whole(path: Path, data: bytes | str) -> None:
-    """Replace `path` by `data` so that a reader, a crash or a full disk sees the old file or the new one."""
+def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
+    """Replace `path` by `data` so that a reader, a crash or a full disk sees the old file or the new one.
+
+    Not `durable`: a machine that loses its power may forget it again, which the next run must be able to bear.
+    """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
     # Through a link to the file itself, so that the link stays a link.
@@ -64,7 +67,8 @@ def write_whole(path: Path, data: bytes | str) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(path.stat().st_mode & 0o7777)
         step(f"before replace {path.name}")
@@ -74,3 +78,18 @@ def write_whole(path: Path, data: bytes | str) -> None:
             temporary.unlink()
         raise
     step(f"after write {path.name}")
+
+
+def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:
+    """Put the byte `new` in the place of `old`: it is written or it is not. False where `old` is not there."""
+    assert len(old) == len(new) == 1
+    step(f"before write {path.name}")
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        if os.pread(descriptor, 1, offset) != old:
+            return False
+        os.pwrite(descriptor, new, offset)
+    finally:
+        os.close(descriptor)
+    step(f"after write {path.name}")
+    return True

@@ -301,10 +301,11 @@ class Run:
         first = ledger is None or ledger.is_new
         workspace = self._workspace(spec, fresh=settings.fresh and first)
         recovery = settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
+        work = SpecWork(self._desk(settings, spec), workspace, recovery=recovery, ledger=ledger)
         if recovery and first:
-            for line in workspace.start(self.relative(spec.directory)):
+            for line in work.start(self.relative(spec.directory)):
                 self.note(f"{spec.name}: {line}")
-        return SpecWork(self._desk(settings, spec), workspace, recovery=recovery, ledger=ledger)
+        return work
 
     def _workspace(self, spec: Spec, *, fresh: bool) -> Workspace:
         if fresh and (moved := set_aside(spec.directory / STATE_NAME)):
@@ -336,6 +337,7 @@ class Run:
             junit_globs=tuple(self.ini("ralph_junit")),
             announce=self._announce,
             live=self._live,
+            advice=lambda kind: self.kinds[kind].guidance,
             ask=self.interactive.ask if self.interactive else None,
             edit=self.interactive.edit if self.interactive else None,
             git_lock=self._git_lock,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.disk import step
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.failure import NO_ERROR, Failure
+from pytest_ralph.recovery.setback import Setback
 from pytest_ralph.running.checks import Circumstances, Verified, run_checks
 from pytest_ralph.running.command import RunError
 from pytest_ralph.spec.order import is_e2e_startup
@@ -40,15 +41,17 @@ class Attempts:
     def __init__(self, desk: Desk, workspace: Workspace, task: Task, journal: Journal, *, recovery: bool) -> None:
         self.recovery = recovery
         self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
-        self.timeout = self._first_timeout = task_timeout(task, desk.options.timeout)
-        self.made_progress = False
+        self.timeout = task_timeout(task, desk.options.timeout)
+        self._doublings = 0
 
-    @property
-    def doublings(self) -> int:
-        return round(self.timeout / self._first_timeout).bit_length() - 1
+    def give(self, timeout: float | None) -> None:
+        """More time for the next attempt."""
+        if timeout is not None:
+            self.timeout = timeout
+            self._doublings += 1
 
-    def verify(self) -> tuple[Verified, Failure | None]:
-        """One attempt, and the failure if it did not pass."""
+    def verify(self) -> Setback | None:
+        """One attempt; None if it passes."""
         verified = self._run()
         if any(checked.ended.interrupted for checked in verified.checked):
             # Told of by nobody: the task did not fail, the run was ended.
@@ -56,14 +59,25 @@ class Attempts:
         failure = None if verified.passed else self._failure(verified)
         tree = self.desk.tree() if failure and self.recovery else ""
         self.journal.verified(verified, failure, timeout=self.timeout, tree=tree)
-        if failure and self.recovery:
-            number, most = len(self.workspace.fixes_of(self.task)) + 1, self.desk.options.max_fixes + 1
-            self.workspace.attempt_failed(self.task, failure, number, most)
-        if failure:
-            self.made_progress = bool(verified.failing and verified.failing.ended.progress)
-            self.desk.hook.pytest_ralph_failed(task=self.task, failure=failure, attempt=self.journal.attempts)
+        if failure is not None:
+            self._tell(failure)
         step("after an attempt")
-        return verified, failure
+        return None if failure is None else self._setback(failure, verified)
+
+    def _tell(self, failure: Failure) -> None:
+        if self.recovery:
+            if self.journal.claimed_by:
+                self.workspace.did_not_help(self.journal.claimed_by, failure)
+            self.workspace.attempt_failed(self.task, failure, self.desk.options.max_fixes + 1)
+        self.desk.hooks.failed(self.task, failure, self.journal.attempts)
+
+    def _setback(self, failure: Failure, verified: Verified) -> Setback:
+        progress = failure.timed_out and self._made_progress(verified)
+        return Setback(failure=failure, timeout=self.timeout, doublings=self._doublings, progress=progress)
+
+    def _made_progress(self, verified: Verified) -> bool:
+        printed = verified.failing is not None and verified.failing.ended.progress
+        return printed or self.desk.written_since(verified.started)
 
     @property
     def _label(self) -> str:
@@ -91,7 +105,7 @@ class Attempts:
         if verified.failing is None:
             return Failure(task_id=self.task.id, error=verified.error, command="", status="could not be started")
         evidence = self.evidence(verified.failing)
-        failure: Failure = self.desk.hook.pytest_ralph_classify(evidence=evidence, task=self.task)
+        failure = self.desk.hooks.classify(evidence, self.task)
         failure = replace(
             failure,
             command=failure.command or evidence.command,

@@ -7,7 +7,7 @@ then what needs no agent (repairs, a longer time limit), then the action of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pytest_ralph.failure.failure import BROKEN_BUILD, CONTEXT_EXHAUSTED, UNKNOWN, VERIFICATION_FAILED
 from pytest_ralph.recovery.circular import is_circular, is_stuck
@@ -33,6 +33,10 @@ Final = Literal[
     "halted",
 ]
 
+ACTIONS: tuple[str, ...] = get_args(Action)
+# The same once more: with more time, in a new session, with more to go on.
+AGAIN = ("retry", "continue", "enrich")
+
 MAX_DOUBLINGS = 2
 MAX_CONTINUATIONS = 3
 
@@ -43,9 +47,8 @@ class Past:
 
     task_id: str = ""
     depth: int = 0
+    # The fixes that were carried out.
     fixes: tuple[str, ...] = ()
-    # A fix that stands in tasks.md and was not carried out yet, perhaps because a run was cut off.
-    waiting: str | None = None
     max_fixes: int = 3
     max_depth: int = 3
     budget: int = 100
@@ -59,8 +62,11 @@ class Past:
     doublings: int = 0
     continuations: int = 0
     enriched: bool = False
+    # It was split into parts, and all of them were carried out.
     split: bool = False
     made_progress: bool = False
+    # The failure is that of an executor, not of the task's own Verify.
+    by_executor: bool = False
     timeout: float = 300.0
     approaches: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
@@ -71,13 +77,10 @@ class Past:
     spec_path: Path | None = None
     tried: tuple[Tried, ...] = ()
     learnings: tuple[str, ...] = ()
+    attempt: int = 1
+    attempts: int = 1
     action: str = ""
     reason: str = ""
-
-    @property
-    def tried_fixes(self) -> tuple[str, ...]:
-        """The fixes that were carried out, and did not help."""
-        return tuple(fix for fix in self.fixes if fix != self.waiting)
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,12 @@ def _longer(_: Failure, past: Past) -> Decision:
     )
 
 
+def _able(past: Past) -> bool:
+    return past.has_agent and past.budget_left > 0
+
+
 def _can_continue(failure: Failure, past: Past) -> bool:
-    possible = past.has_agent and past.budget_left > 0 and past.continuations < MAX_CONTINUATIONS
-    return failure.type == CONTEXT_EXHAUSTED and possible
+    return failure.type == CONTEXT_EXHAUSTED and _able(past) and past.continuations < MAX_CONTINUATIONS
 
 
 def _go_on(_: Failure, past: Past) -> Decision:
@@ -139,7 +145,7 @@ def _depth_exceeded(_: Failure, past: Past) -> Decision:
 
 
 def _too_many(_: Failure, past: Past) -> bool:
-    return len(past.tried_fixes) >= past.max_fixes
+    return len(past.fixes) >= past.max_fixes
 
 
 def _limit_reached(_: Failure, past: Past) -> Decision:
@@ -162,7 +168,7 @@ def _circular(_: Failure, past: Past) -> Decision:
 
 
 def _split_helps(failure: Failure, past: Past) -> bool:
-    return _timed_out(failure) and not past.made_progress and past.steps > 1 and past.has_agent and not past.split
+    return _no_time(failure, past) and past.steps > 1 and _able(past) and not past.split
 
 
 def _no_time(failure: Failure, past: Past) -> bool:
@@ -172,11 +178,16 @@ def _no_time(failure: Failure, past: Past) -> bool:
 def _installable(failure: Failure, past: Past) -> bool:
     """One fix task for what an agent may be able to install; not for an executor that is missing itself."""
     wanted = failure.kind in ("dependency_missing", "command_not_found")
-    return wanted and past.has_agent and past.depth == 0 and not past.tried_fixes
+    return wanted and past.has_agent and not past.by_executor and not past.fixes
 
 
 def _missing_context(failure: Failure, past: Past) -> bool:
-    return failure.category == "missing_context" and past.has_agent and not past.enriched
+    return failure.category == "missing_context" and _able(past) and not past.enriched
+
+
+def _ask_again(failure: Failure, past: Past) -> bool:
+    """The same executor, told more: no fix of a fix, so no limit stands in the way."""
+    return past.by_executor and _missing_context(failure, past)
 
 
 def _not_retryable(failure: Failure, _: Past) -> Decision:
@@ -184,7 +195,8 @@ def _not_retryable(failure: Failure, _: Past) -> Decision:
     return Decision("escalate", f"{failure.kind}{missing} needs a person: trying again cannot help", "not retryable")
 
 
-def _spent(_: Failure, past: Past) -> Decision:
+def spent(past: Past) -> Decision:
+    """There is no executor run left."""
     line = f"ERROR: Max global iterations ({past.budget}) reached"
     return Decision("escalate", f"the run's {past.budget} executor runs are used up", "budget", lines=(line,))
 
@@ -203,28 +215,30 @@ def _is(kind: str) -> Callable[[Failure, Past], bool]:
 
 
 def _broken_and_rollback(failure: Failure, past: Past) -> bool:
-    return failure.type == BROKEN_BUILD and past.rollback and not past.tried_fixes
+    return failure.type == BROKEN_BUILD and past.rollback and not past.fixes
 
 
 def _first_failure(failure: Failure, past: Past) -> bool:
-    return failure.type == VERIFICATION_FAILED and not past.tried_fixes
+    return failure.type == VERIFICATION_FAILED and not past.fixes
 
 
 def _unknown_once(failure: Failure, past: Past) -> bool:
-    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.tried_fixes
+    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
 
 
+ENRICH = "context was missing: asked again with more of it"
 RULES: tuple[Rule, ...] = (
     (_can_double, _longer),
     (_can_continue, _go_on),
+    (_ask_again, _answer("enrich", ENRICH)),
     (_too_deep, _depth_exceeded),
     (_too_many, _limit_reached),
     (_in_circles, _circular),
     (lambda _, p: p.repair is not None, _answer("repair", "a built-in repair applies: {p.repair}")),
     (_split_helps, _answer("split", "no progress in {p.timeout:g} s: split into its {p.steps} steps")),
-    (_no_time, _answer("escalate", "no progress in {p.timeout:g} s, and nothing to split", "not retryable")),
-    (lambda _, p: p.has_agent and p.budget_left <= 0, _spent),
-    (_missing_context, _answer("enrich", "context was missing: asked again with more of it")),
+    (_no_time, _answer("escalate", "no progress in {p.timeout:g} s: more time would not help", "not retryable")),
+    (lambda _, p: p.has_agent and p.budget_left <= 0, lambda _, p: spent(p)),
+    (_missing_context, _answer("enrich", ENRICH)),
     (_installable, _answer("fix", "{f.kind}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),
     (_broken_and_rollback, _answer("rollback", "the build is broken: back to the last good commit, then fix")),

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.disk import step
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.fixing.executors.base import Job, Outcome
 from pytest_ralph.fixing.facts import look_around
@@ -37,7 +38,7 @@ class Delegation:
         self.desk, self.workspace, self.journal = desk, workspace, journal
         self._session = ""
 
-    def carry_out(self, task: Task, failure: Failure | None, decision: Decision, past: Past, timeout: float) -> Outcome:
+    def run(self, task: Task, failure: Failure | None, decision: Decision, past: Past, timeout: float) -> Outcome:
         """One run. Whatever it says of itself, only the original's Verify decides."""
         past = replace(past, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, past)
@@ -45,22 +46,24 @@ class Delegation:
         if chance:
             self.journal.say(f"{task.id}: chance that this fix helps: {chance}")
         started, clock = time.time(), time.monotonic()
-        outcome = self._ask_plugins(task, prompt, timeout) or self._run(task, failure, prompt, decision, timeout)
+        step("before an executor runs")
+        outcome = self.desk.hooks.execute(task, prompt, timeout) or self._ask(task, failure, prompt, decision, timeout)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
         outcome = replace(outcome, failure=self._of_task(task, outcome))
         self._session = outcome.session_id
         self.journal.carried_out(
             task, failure, outcome, approach_of(outcome), started=started, duration=time.monotonic() - clock,
             executor=self.desk.executor_name, prediction=chance.probability if chance else None,
         )  # fmt: skip
+        step("after an executor ran")
         return outcome
 
     def _prompt(self, task: Task, failure: Failure | None, past: Past) -> str:
-        told: str | None = self.desk.hook.pytest_ralph_prompt(task=task, failure=failure, history=past)
-        return (
-            self.desk.prompts.write(form_of(failure, past), self._context(task, failure, past))
-            if told is None
-            else told
-        )
+        told = self.desk.hooks.prompt(task, failure, past)
+        if told is not None:
+            return told
+        return self.desk.prompts.write(form_of(failure, past), self._context(task, failure, past))
 
     def _context(self, task: Task, failure: Failure | None, past: Past) -> PromptContext:
         spec = self.workspace.spec
@@ -71,25 +74,25 @@ class Delegation:
             fix_for=spec.get(task.fix_for) if task.fix_for else None,
             failure=failure,
             reason=past.reason,
+            guidance=self._guidance(failure),
             tried=past.tried,
             learnings=past.learnings,
             hints=self.desk.wisdom.hints(failure) if failure else (),
             facts=look_around(self.desk.root) if past.action == "enrich" else None,
-            attempt=max(1, len(past.fixes)),
-            attempts=past.max_fixes,
+            attempt=past.attempt,
+            attempts=past.attempts,
             tasks_completed=sum(one.checked for one in spec.tasks),
             tasks_total=len(spec.tasks),
         )
 
-    def _ask_plugins(self, task: Task, prompt: str, timeout: float) -> Outcome | None:
-        told = self.desk.hook.pytest_ralph_execute(task=task, prompt=prompt, timeout=timeout)
-        if isinstance(told, bool):
-            return Outcome(completed=told)
-        result: Outcome | None = told
-        return result
+    def _guidance(self, failure: Failure | None) -> str:
+        """The advice for this failure; and that the one before claimed success, where it did."""
+        claimed = self.desk.advice("verification_mismatch") if self.journal.claimed else ""
+        return f"{claimed} {failure.guidance if failure else ''}".strip()
 
-    def _run(self, task: Task, failure: Failure | None, prompt: str, decision: Decision, timeout: float) -> Outcome:
-        assert self.desk.executor is not None
+    def _ask(self, task: Task, failure: Failure | None, prompt: str, decision: Decision, timeout: float) -> Outcome:
+        if self.desk.executor is None:
+            return Outcome(completed=False, note="no plugin took the task, and there is no executor")
         job = Job(
             task_id=task.id,
             prompt=prompt,
@@ -107,7 +110,8 @@ class Delegation:
     def _of_task(self, task: Task, outcome: Outcome) -> Failure | None:
         if outcome.completed:
             return None
-        incomplete = Failure(kind="task_incomplete", type=VERIFICATION_FAILED, error=NOT_COMPLETE)
+        error = outcome.note or NOT_COMPLETE
+        incomplete = Failure(kind="task_incomplete", type=VERIFICATION_FAILED, error=error)
         return self.desk.about(task, outcome.failure or incomplete)
 
 

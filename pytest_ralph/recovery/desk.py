@@ -6,6 +6,8 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ralph.fixing.checkpoint import GitError
@@ -13,7 +15,6 @@ from pytest_ralph.fixing.checkpoint import GitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.checkpoint import Git
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_ralph.history.wisdom import Wisdom
     from pytest_ralph.recovery.budget import Budget
     from pytest_ralph.recovery.decide import Decision
+    from pytest_ralph.recovery.hooks import Hooks
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.running.command import Ended, Runner
     from pytest_ralph.spec.task import Task
@@ -89,6 +91,8 @@ class Desk:
     # Said on the terminal at once, for what a person must know even if the run ends here.
     announce: Callable[[str], None] = lambda _: None
     live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
+    # What the next attempt is told after a failure of this kind.
+    advice: Callable[[str], str] = lambda _: ""
     ask: Ask | None = None
     edit: Callable[[str], str] | None = None
     git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
@@ -98,7 +102,13 @@ class Desk:
     @property
     def has_agent(self) -> bool:
         """Somebody who can carry out any task: an executor, or a plugin that is one."""
-        return self.executor is not None or bool(self.hook.pytest_ralph_execute.get_hookimpls())
+        return self.executor is not None or self.hooks.can_execute
+
+    @cached_property
+    def hooks(self) -> Hooks:
+        from pytest_ralph.recovery.hooks import Hooks
+
+        return Hooks(self.hook)
 
     @property
     def executor_name(self) -> str:
@@ -142,6 +152,14 @@ class Desk:
                 return self.git.tree_fingerprint()
             except GitError:
                 return ""
+
+    def written_since(self, moment: float) -> bool:
+        """Whether any file of the project, our own aside, was written from then on."""
+        from pytest_ralph.fixing.listing import listing
+        from pytest_ralph.fixing.moving import SPEC_FILES
+
+        files = listing(self.root).items()
+        return any(changed >= moment * 1e9 for path, (_, changed) in files if Path(path).name not in SPEC_FILES)
 
     def keep_progress(self, workspace: Workspace, task: Task) -> list[str]:
         """Commit what an executor that ran out of context has done, where commits are made; what was done."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
+from pytest_ralph.recovery.errors import FixTaskError
 from pytest_ralph.spec.edit import shifted
 from pytest_ralph.text.inert import markdown, one_line
 
@@ -41,10 +42,6 @@ _STARTS_A_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3}|[|>]")
 _MARKER_AT_END = re.compile(r"(\[(?:P|VERIFY|SEQUENTIAL|FIX|SPLIT)[^\[\]]*)\]$", re.IGNORECASE)
 _STEP = re.compile(r"(?P<indent>[ \t]*)(?P<number>\d{1,3}[.)]|[-*+])[ \t]+(?P<text>.*)")
 _OPENING = re.compile(r"- \[ \] (\S+) (?:.* )?\[FIX (\S+)\]")
-
-
-class FixTaskError(Exception):
-    """A project's template for fix tasks is of no use: one line that says why."""
 
 
 @dataclass(frozen=True)
@@ -172,10 +169,15 @@ def _from_template(template: str, fields: Derived) -> str:
         block = environment.from_string(template).render(_plain(fields)).strip("\n")
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise FixTaskError(f"fix task template: {one_line(str(error)) or type(error).__name__}") from error
-    opening = _OPENING.match(block)
-    if opening is None or opening.groups() != (fields.id, fields.task):
+    if not is_fix_task(block, fields.id, fields.task):
         raise FixTaskError(f"fix task template: must start with `- [ ] {fields.id} [FIX {fields.task}]`")
     return block
+
+
+def is_fix_task(block: str, fix_id: str, task_id: str) -> bool:
+    """Whether a block written by others starts as the fix it is to be."""
+    opening = _OPENING.match(block)
+    return opening is not None and opening.groups() == (fix_id, task_id)
 
 
 def _plain(fields: Derived) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, Failure
 from pytest_ralph.fixing.prompts import Tried
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_ralph.fixing.executors.base import Outcome
-    from pytest_ralph.fixing.repair import Repair
+    from pytest_ralph.fixing.repair import Repair, RepairResult
+    from pytest_ralph.recovery.decide import Decision
     from pytest_ralph.running.checks import Verified
     from pytest_ralph.spec.task import Task
 
@@ -43,6 +44,18 @@ class TaskResult:
         return self.story.outcome in SKIPPED
 
 
+class _Done(NamedTuple):
+    """What ended well since the last verification, by its own account."""
+
+    task_id: str
+    approach: str
+    repair: bool = False
+
+    @property
+    def said(self) -> str:
+        return self.approach or "it did not say"
+
+
 class Journal:
     """One task in one run."""
 
@@ -54,9 +67,13 @@ class Journal:
         self.failures: list[Failure] = []
         self.approaches: list[str] = []
         self.tried_before: list[Tried] = []
-        self.runs = 0
-        self._last_fix: tuple[str, str] | None = None
+        self.fingerprints: list[str] = []
         self.trees: list[str] = []
+        self.runs = 0
+        # An executor said it was done, and Verify does not pass: whether, and which fix task it was.
+        self.claimed = False
+        self.claimed_by = ""
+        self._done: _Done | None = None
         self.executor = ""
         self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
         self._attempts: list[AttemptStory] = []
@@ -95,16 +112,21 @@ class Journal:
             unmet = shown.unmet if shown else ()
             facts |= {"expected": "; ".join(one.expected for one in unmet), "got": "; ".join(one.got for one in unmet)}
             self._attempts.append(_failed(failure, **facts, beside=verified.beside))
-            self.did_not_help(failure)
+            self._did_not_help(failure)
             self.failures.append(failure)
+            self.fingerprints.append(failure.fingerprint)
             self.trees.append(tree)
         outcome = "failed" if failure else "recovered" if self.failures else "passed"
         self._remember("verify", verified.duration, failure, outcome, timeout=timeout, tree=tree)
 
-    def decided(self, reason: str) -> None:
-        """Why the next step is taken, noted on the attempt that made it necessary."""
+    def decided(self, target: Task, failure: Failure, decision: Decision) -> None:
+        """Why the next step is taken: shown, noted on the attempt that made it necessary, and stored."""
         if self._attempts:
-            self._attempts[-1] = replace(self._attempts[-1], decision=reason)
+            self._attempts[-1] = replace(self._attempts[-1], decision=decision.reason)
+        if decision.action != "escalate":
+            self.say(f"{target.id}: {decision.reason}")
+        outcome = "escalated" if decision.action == "escalate" else "decided"
+        self._remember("decide", 0.0, failure, outcome, decision=f"{decision.action}: {decision.reason}")
 
     def found_circular(self) -> Failure:
         """What keeps coming back is of another type than when it came first: a person is needed."""
@@ -118,19 +140,21 @@ class Journal:
         self._fixes.setdefault(fix.id, FixStory(fix.id, for_id, fix.title, executor, "open"))
 
     def repaired(
-        self, fix: Task, answered: Failure, repair: Repair, note: str, *, made: bool, prediction: float | None
+        self, fix: Task, answered: Failure, repair: Repair, result: RepairResult, *, prediction: float | None
     ) -> None:
         """A built-in repair was made, or could not be."""
-        self.say(f"{fix.id}: repair {repair.name}: {note}")
-        executor, name, command = f"repair:{repair.name}", repair.name, repair.command
+        self.say(f"{fix.id}: repair {repair.name}: {result.note}")
+        if result.undo:
+            self.say(f"{fix.id}: to undo it: {result.undo}")
+        executor, ended = f"repair:{repair.name}", "passed" if result.made else "failed"
         told = AttemptStory(
-            number=len(self._attempts) + 1, what="repair", command=command, started=time.time(), fix_id=fix.id,
-            executor=executor, outcome="passed" if made else "failed", error="" if made else note,
+            number=len(self._attempts) + 1, what="repair", command=repair.command, started=time.time(), fix_id=fix.id,
+            executor=executor, outcome=ended, error="" if result.made else result.note,
         )  # fmt: skip
         self._attempts.append(told)
-        self._fix_ended(fix.id, "completed" if made else "failed", executor)
-        ended = "passed" if made else "failed"
-        self._remember("repair", 0.0, answered, ended, fix=name, executor=executor, prediction=prediction)
+        self._done = _Done(fix.id, repair.command, repair=True) if result.made else None
+        self._fix_ended(fix.id, "completed" if result.made else "failed", executor)
+        self._remember("repair", 0.0, answered, ended, fix=repair.name, executor=executor, prediction=prediction)
 
     def carried_out(
         self, task: Task, answered: Failure | None, outcome: Outcome, approach: str, *,
@@ -149,7 +173,7 @@ class Journal:
         self.runs += 1
         if approach:
             self.approaches.append(approach)
-        self._last_fix = (task.id, approach) if failure is None and task is not self.task else None
+        self._done = _Done(task.id, approach) if failure is None else None
         self._fix_ended(task.id, "completed" if failure is None else "failed", executor)
         about = failure if what == "execute" else answered
         ended = "passed" if failure is None else "failed"
@@ -158,14 +182,14 @@ class Journal:
             self._remember("execute", duration, failure, ended, **extra)
         self._remember(what, duration, about, ended, prediction=prediction, **extra)
 
-    def did_not_help(self, failure: Failure) -> None:
-        """The last fix claimed success, and the original fails again: what it claimed and what was found differ."""
-        if self._last_fix is None:
-            return
-        fix_id, approach = self._last_fix
-        self.tried_before.append(Tried(task_id=fix_id, approach=approach or "it did not say", result=failure.error))
-        self._fix_ended(fix_id, "verification_mismatch")
-        self._last_fix = None
+    def _did_not_help(self, failure: Failure) -> None:
+        """Whoever was last at it claimed success, and yet the task fails: what was claimed and what is found differ."""
+        done, self._done = self._done, None
+        self.claimed = done is not None and not done.repair
+        self.claimed_by = done.task_id if done and done.task_id in self._fixes else ""
+        if done is not None:
+            self.tried_before.append(Tried(task_id=done.task_id, approach=done.said, result=failure.error))
+            self._fix_ended(done.task_id, "verification_mismatch")
 
     def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
         if fix_id in self._fixes:

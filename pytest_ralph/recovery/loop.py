@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal, TaskResult
     from pytest_ralph.recovery.remedy import Remedies
+    from pytest_ralph.recovery.setback import Setback
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.spec.task import Task
+
+# More than the package itself ever asks for: a plugin that asks for more asks without end.
+MAX_RETRIES = 10
 
 
 class Loop:
@@ -36,6 +40,7 @@ class Loop:
     def __init__(self, desk: Desk, workspace: Workspace, task: Task, journal: Journal, *, recovery: bool) -> None:
         self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
         self.attempts = Attempts(desk, workspace, task, journal, recovery=recovery)
+        self._retries = 0
 
     @cached_property
     def remedies(self) -> Remedies:
@@ -44,30 +49,40 @@ class Loop:
 
         return Remedies(self.desk, self.workspace, self.task, self.journal)
 
-    def recover(self, failure: Failure) -> TaskResult:
+    def recover(self, setback: Setback) -> TaskResult:
         """What comes after a first failed attempt, to the end."""
         while True:
-            decision = self.decide(failure)
-            if decision.action == "escalate":
-                return self.escalate(failure, decision)
-            if decision.action == "retry":
-                self.attempts.timeout = decision.timeout or self.attempts.timeout
-            elif given_up := self.remedies.fix(self.task, failure, decision):
-                return self.escalate(failure, given_up)
+            decision = self.decide(setback)
+            given_up = decision if decision.action == "escalate" else self._act(setback.failure, decision)
+            if given_up is not None:
+                return self.escalate(setback.failure, given_up)
             step("before verifying again")
-            _, again = self.attempts.verify()
+            again = self.attempts.verify()
             if again is None:
                 return self.recovered()
-            failure = again
+            setback = again
 
-    def decide(self, failure: Failure) -> Decision:
-        past = self.remedies.past(self.task, failure, timeout=self.attempts.timeout)
-        past = replace(past, doublings=self.attempts.doublings, made_progress=self.attempts.made_progress)
-        return self.remedies.decide(self.task, failure, past)
+    def decide(self, setback: Setback) -> Decision:
+        decision = self.remedies.decide(self.task, setback)
+        asked = self.desk.ask(self.task, setback.failure, decision) if self.desk.ask is not None else None
+        if asked is None and decision.action == "retry":
+            self._retries += 1
+            if self._retries > MAX_RETRIES:
+                decision = replace(decision, action="escalate", reason=f"tried again {MAX_RETRIES} times, to no avail")
+        return self.remedies.decided(self.task, setback.failure, asked or decision)
+
+    def _act(self, failure: Failure, decision: Decision) -> Decision | None:
+        """None where it is worth verifying again; else the decision to give up."""
+        if decision.action == "retry":
+            self.attempts.give(decision.timeout)
+            return None
+        if decision.action == "continue":
+            return self.remedies.carry_on(failure, decision)
+        return self.remedies.fix(self.task, failure, decision)
 
     def recovered(self) -> TaskResult:
         fixes = self.workspace.passed(self.task, self.desk.options.max_fixes + 1)
-        self.desk.hook.pytest_ralph_recovered(task=self.task, fixes=fixes)
+        self.desk.hooks.recovered(self.task, fixes)
         return self.journal.ended(
             "recovered", f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
         )
@@ -80,5 +95,5 @@ class Loop:
         self.journal.say(*decision.lines)
         final = "" if decision.final == "no executor" else decision.final
         self.workspace.gave_up(self.task, final)
-        self.desk.hook.pytest_ralph_escalated(task=self.task, failure=failure, reason=decision.reason)
+        self.desk.hooks.escalated(self.task, failure, decision.reason)
         return self.journal.ended("regression" if self.task.checked else "failed", decision.reason, final)

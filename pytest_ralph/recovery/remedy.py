@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
 from pytest_ralph.fixing.repair import find_repair
-from pytest_ralph.recovery.decide import Decision, Past, decide
+from pytest_ralph.recovery.decide import AGAIN, Decision, Past, spent
 from pytest_ralph.recovery.delegation import Delegation
-from pytest_ralph.recovery.fixtask import make_fix_task, make_split_tasks, steps
+from pytest_ralph.recovery.errors import FixTaskError
+from pytest_ralph.recovery.fixtask import is_fix_task, make_fix_task, make_split_tasks, steps
+from pytest_ralph.recovery.setback import Setback
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.spec.task import Task
+
+
+@dataclass(frozen=True)
+class Undone:
+    """A task its executor did not carry out, and what is to be done about that. No setback: it was never begun."""
+
+    decision: Decision
+    setback: Setback | None = None
 
 
 class Remedies:
@@ -31,20 +40,18 @@ class Remedies:
         self.delegation = Delegation(desk, workspace, journal)
         self._repaired: set[str] = set()
         self._continuations = 0
-        self._actions: set[str] = set()
+        self._enriched = False
 
     # Deciding
 
-    def past(self, target: Task, failure: Failure | None, *, timeout: float) -> Past:
-        """What a decision about `target`, the original or one of its fixes, has to know."""
-        repair = self._repair_for(target, failure) if failure else None
-        waiting = self.workspace.waiting_fix(target)
-        options = self.desk.options
+    def past(self, target: Task, setback: Setback | None = None) -> Past:
+        """What a decision about `target`, the original or one of its fixes, has to know; and its executor."""
+        repair = self._repair_for(target, setback.failure) if setback and not setback.by_executor else None
+        options, parts = self.desk.options, self.workspace.parts_of(self.task)
         return Past(
             task_id=target.id,
             depth=depth_of(target, self.task),
             fixes=self.workspace.fixes_of(target),
-            waiting=waiting.id if waiting else None,
             max_fixes=options.max_fixes,
             max_depth=options.max_depth,
             budget=self.desk.budget.total,
@@ -53,12 +60,15 @@ class Remedies:
             repair=repair.name if repair else None,
             rollback=options.rollback,
             steps=len(steps(self.task)),
+            doublings=setback.doublings if setback else 0,
             continuations=self._continuations,
-            enriched="enrich" in self._actions,
-            split="split" in self._actions,
-            timeout=timeout,
+            enriched=self._enriched,
+            split=bool(parts) and not self.workspace.open_parts(self.task),
+            made_progress=bool(setback and setback.progress),
+            by_executor=bool(setback and setback.by_executor),
+            timeout=setback.timeout if setback else options.executor_timeout,
             approaches=tuple(self.journal.approaches),
-            fingerprints=tuple(failure.fingerprint for failure in self.journal.failures),
+            fingerprints=tuple(self.journal.fingerprints),
             trees=tuple(self.journal.trees),
             spec=self.workspace.spec.name,
             spec_path=self.workspace.spec.path,
@@ -66,26 +76,21 @@ class Remedies:
             learnings=tuple(self.workspace.learnings()),
         )
 
-    def decide(self, target: Task, failure: Failure, past: Past) -> Decision:
-        decision: Decision = self.desk.hook.pytest_ralph_decide(failure=failure, task=target, history=past)
-        if self.desk.ask is not None and target is self.task:
-            decision = self.desk.ask(target, failure, decision) or decision
-        self.journal.decided(decision.reason)
+    def decide(self, target: Task, setback: Setback) -> Decision:
+        return self.desk.hooks.decide(setback.failure, target, self.past(target, setback))
+
+    def decided(self, target: Task, failure: Failure, decision: Decision) -> Decision:
+        """It is going to be done: shown, stored, and counted where there is a bound to it."""
+        self.journal.decided(target, failure, decision)
         self._continuations += decision.action == "continue"
-        self._actions.add(decision.action)
+        self._enriched |= decision.action == "enrich"
         return decision
 
     def _repair_for(self, target: Task, failure: Failure) -> Repair | None:
         """A built-in repair that applies to the original's own failure and was not made yet."""
         if target is not self.task or self.desk.options.executor == "none":
             return None
-        found = find_repair(
-            failure,
-            self.desk.root,
-            self.desk.options.repair,
-            directory=self._directory(failure),
-            environ=self.desk.runner.environ,
-        )
+        found = find_repair(failure, self.desk.root, self.desk.options.repair)
         if found is None or found.command in self._repaired:
             return None
         agent = self.desk.executor_name
@@ -93,10 +98,55 @@ class Remedies:
             return None
         return found
 
-    def _directory(self, failure: Failure) -> Path | None:
-        """Where the command that failed was run, if its Verify names another place than the root."""
-        named = (check.directory for check in self.task.verify.checks if check.command == failure.command)
-        return next((self.desk.root / directory for directory in named if directory), None)
+    # Having a task carried out
+
+    def carry_out(
+        self, task: Task, failure: Failure | None, decision: Decision, past: Past, timeout: float
+    ) -> Undone | None:
+        """Have an executor do `task`: again while more time, a new session or more context can help."""
+        doublings = 0
+        while True:
+            if not self.desk.budget.take():
+                return Undone(spent(past))
+            started = time.time()
+            outcome = self.delegation.run(task, failure, decision, past, timeout)
+            if outcome.completed:
+                if task is not self.task:
+                    self.workspace.executed(task)
+                return None
+            assert outcome.failure is not None
+            failure = outcome.failure
+            progress = failure.timed_out and (outcome.progress or self.desk.written_since(started))
+            setback = Setback(
+                failure=failure, timeout=timeout, doublings=doublings, progress=progress, by_executor=True
+            )
+            decision = self.decide(task, setback)
+            if decision.action not in AGAIN:
+                return Undone(decision, setback)
+            self.decided(task, failure, decision)
+            if decision.action == "continue":
+                self.journal.say(*self.desk.keep_progress(self.workspace, self.task))
+            timeout, doublings = decision.timeout or timeout, doublings + (decision.action == "retry")
+
+    def carry_on(self, failure: Failure, decision: Decision) -> Decision | None:
+        """Continue the original itself in a new run of the executor: no fix. None when it was carried out."""
+        past, timeout = self.past(self.task), self.desk.options.executor_timeout
+        return self._after(self.task, self.carry_out(self.task, failure, decision, past, timeout))
+
+    def _after(self, task: Task, undone: Undone | None) -> Decision | None:
+        """What an executor did not carry out is fixed, or given up."""
+        if undone is None:
+            return None
+        if undone.setback is None:
+            return undone.decision
+        self.decided(task, undone.setback.failure, undone.decision)
+        if undone.decision.action == "escalate":
+            return undone.decision
+        given_up = self.fix(task, undone.setback.failure, undone.decision)
+        if given_up is None and task is not self.task:
+            # By way of its own fix.
+            self.workspace.executed(task)
+        return given_up
 
     # Fixing
 
@@ -105,105 +155,78 @@ class Remedies:
         if decision.action == "rollback":
             self.journal.say(*self.desk.roll_back(self.workspace, target))
         if decision.action == "split":
-            return self._split_up(failure)
+            return self._split_up()
         fix = self._fix_task(target, failure, edit=decision.edit)
-        if decision.action == "repair":
-            return self._repair(target, fix, failure)
+        if decision.action == "repair" and (repair := self._repair_for(target, failure)):
+            self._repair(fix, failure, repair)
+            return None
         if not self.desk.has_agent:
             return nobody(fix, self.desk.options.executor)
-        return self._execute(target, fix, failure, decision)
+        past, timeout = self.past(target), self.desk.options.executor_timeout
+        return self._after(fix, self.carry_out(fix, failure, decision, past, timeout))
 
     def _fix_task(self, target: Task, failure: Failure, *, edit: bool) -> Task:
         """The open fix of `target` that waits to be carried out, else a new one."""
         with self.workspace.lock:
-            fix = self.workspace.open_fix(target)
+            fix = self.workspace.use_open_fix(target)
             if fix is None:
                 fix_id = self.workspace.next_id(target)
                 block = self._block(target, failure, fix_id)
                 if edit and self.desk.edit is not None:
                     block = self.desk.edit(block)
-                fix = self.workspace.insert(target, fix_id, block, failure.error)
-                self.desk.hook.pytest_ralph_fix_inserted(task=target, fix=fix, failure=failure)
+                fix = self.workspace.insert_fix(target, fix_id, block, failure.error)
+                self.desk.hooks.fix_inserted(target, fix, failure)
         self.journal.fix_planned(fix, target.id, self.desk.executor_name)
         step("after a fix task is in place")
         return fix
 
     def _block(self, target: Task, failure: Failure, fix_id: str) -> str:
-        told: str | None = self.desk.hook.pytest_ralph_fix_task(task=target, failure=failure, number=fix_id)
+        told = self.desk.hooks.fix_task(target, failure, fix_id)
         if told is not None:
+            if not is_fix_task(told, fix_id, target.id):
+                raise FixTaskError(
+                    f"hook pytest_ralph_fix_task: the fix task must start with `- [ ] {fix_id} [FIX {target.id}]`"
+                )
             return told
         spec = self.workspace.spec
         directory = os.path.relpath(spec.directory, self.desk.root)
         template = self.desk.prompts.templates.source("fixtask", failure.kind)
         return make_fix_task(target, failure, fix_id, spec_name=spec.name, directory=directory, template=template)
 
-    def _repair(self, target: Task, fix: Task, failure: Failure) -> Decision | None:
+    def _repair(self, fix: Task, failure: Failure, repair: Repair) -> None:
         """A repair that was made counts as the fix; one that could not be made leaves its fix task open."""
-        repair = self._repair_for(target, failure)
-        assert repair is not None
         self._repaired.add(repair.command)
         chance = self.desk.wisdom.chance(failure.kind, f"repair:{repair.name}")
         backup = self.desk.backups / f"{self.workspace.spec.name}-{fix.id}"
         result = repair.apply(self.desk.runner, self.desk.root, backup)
-        prediction = chance.probability if chance else None
-        self.journal.repaired(fix, failure, repair, result.note, made=result.made, prediction=prediction)
+        self.journal.repaired(fix, failure, repair, result, prediction=chance.probability if chance else None)
         if result.made:
             self.workspace.executed(fix)
-        return None
 
-    def _execute(self, target: Task, fix: Task, failure: Failure, decision: Decision) -> Decision | None:
-        """Have a fix task carried out, for longer or in a new session where that can help; else fix the fix."""
-        timeout, doublings = self.desk.options.executor_timeout, 0
-        while True:
-            past = self.past(target, failure, timeout=timeout)
-            if not self.desk.budget.take():
-                return decide(failure, replace(past, budget_left=0, repair=None))
-            outcome = self.delegation.carry_out(fix, failure, decision, past, timeout)
-            if outcome.completed:
-                self.workspace.executed(fix)
-                return None
-            if outcome.interrupted:
-                raise KeyboardInterrupt
-            assert outcome.failure is not None
-            failure = outcome.failure
-            past = replace(
-                self.past(fix, failure, timeout=timeout), doublings=doublings, made_progress=outcome.progress
-            )
-            decision = self.decide(fix, failure, past)
-            if decision.action == "escalate":
-                return decision
-            if decision.action not in ("retry", "continue"):
-                given_up = self.fix(fix, failure, decision)
-                if given_up is None:
-                    self.workspace.executed(fix)
-                return given_up
-            if decision.action == "continue":
-                self.journal.say(*self.desk.keep_progress(self.workspace, self.task))
-            timeout, doublings = decision.timeout or timeout, doublings + (decision.action == "retry")
+    # Splitting
 
-    def _split_up(self, failure: Failure) -> Decision | None:
+    def _split_up(self) -> Decision | None:
         """One sub-task a step of Do, each carried out with its share of the time."""
         timeout = self.desk.options.executor_timeout
-        for at, block in enumerate(make_split_tasks(self.task, self.workspace.next_id(self.task), timeout=timeout)):
-            part_id = self.workspace.next_id(self.task)
-            part = self.workspace.insert(self.task, part_id, block, failure.error, counts=False)
-            self.journal.fix_planned(part, self.task.id, self.desk.executor_name)
-            share = timeout / max(1, len(steps(self.task)))
-            given_up = self._execute_part(part, failure, share)
-            if given_up:
-                return replace(given_up, reason=f"step {at + 1}: {given_up.reason}")
+        parts = self.workspace.open_parts(self.task) or self._parts(timeout)
+        share = timeout / max(1, len(steps(self.task)))
+        for part in parts:
+            undone = self.carry_out(part, None, Decision("split", ""), replace(self.past(part), timeout=share), share)
+            if undone is not None:
+                return _part_failed(part, undone)
         return None
 
-    def _execute_part(self, part: Task, failure: Failure, timeout: float) -> Decision | None:
-        past = self.past(self.task, failure, timeout=timeout)
-        if not self.desk.budget.take():
-            return decide(failure, replace(past, budget_left=0, repair=None))
-        outcome = self.delegation.carry_out(part, None, Decision("split", ""), past, timeout)
-        if not outcome.completed:
-            assert outcome.failure is not None
-            return Decision("escalate", f"{part.id} did not complete: {outcome.failure.error}", "not retryable")
-        self.workspace.executed(part)
-        return None
+    def _parts(self, timeout: float) -> list[Task]:
+        blocks = make_split_tasks(self.task, self.workspace.next_id(self.task), timeout=timeout)
+        parts = [self.workspace.insert_part(self.task, self.workspace.next_id(self.task), block) for block in blocks]
+        self.journal.say(f"{self.task.id} is split into {', '.join(part.id for part in parts)}")
+        return parts
+
+
+def _part_failed(part: Task, undone: Undone) -> Decision:
+    if undone.setback is None:
+        return undone.decision
+    return Decision("escalate", f"{part.id} did not complete: {undone.setback.failure.error}", "not retryable")
 
 
 def depth_of(target: Task, original: Task) -> int:

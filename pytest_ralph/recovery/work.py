@@ -6,7 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.recovery.commits import Commits
+from pytest_ralph.recovery.errors import RecoveryError
 from pytest_ralph.recovery.journal import Journal, TaskResult
 from pytest_ralph.recovery.loop import Loop
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
@@ -16,8 +18,12 @@ if TYPE_CHECKING:
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.execute import Execution
     from pytest_ralph.recovery.ledger import Ledger
+    from pytest_ralph.recovery.setback import Setback
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.spec.task import Task
+
+
+STOPS = (RecoveryError, TemplatesError)
 
 
 @dataclass
@@ -26,8 +32,12 @@ class Begun:
 
     loop: Loop
     result: TaskResult | None = None
-    failure: Failure | None = None
+    setback: Setback | None = None
     at: float = field(default_factory=time.monotonic)
+
+    @property
+    def failure(self) -> Failure | None:
+        return self.setback.failure if self.setback else None
 
     @property
     def good(self) -> bool:
@@ -41,9 +51,18 @@ class SpecWork:
         self.desk, self.workspace, self.recovery = desk, workspace, recovery
         self.commits = Commits(desk, workspace)
         self.ledger = ledger
+        self._refused: RecoveryError | None = None
         if ledger:
             bad = (name for name, result in ledger.results.items() if result.story.bad)
             workspace.failed.update(dict.fromkeys((*bad, *ledger.unfinished), "failed before this worker took over"))
+
+    def start(self, base_path: str) -> list[str]:
+        """A run in recovery mode begins; what was changed in the state. If it cannot be written, no task is begun."""
+        try:
+            return self.workspace.start(base_path)
+        except RecoveryError as error:
+            self._refused = error
+            return []
 
     def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))
@@ -69,17 +88,23 @@ class SpecWork:
         return Execution(loop)
 
     def _begin(self, task: Task, loop: Loop) -> Begun:
-        skip = self.skip(task)
-        if skip:
-            return Begun(loop, loop.journal.ended(*skip))
+        try:
+            skip = self.skip(task)
+            return Begun(loop, loop.journal.ended(*skip)) if skip else self._first_attempt(task, loop)
+        except STOPS as error:
+            return Begun(loop, self._stopped(loop, error))
+
+    def _first_attempt(self, task: Task, loop: Loop) -> Begun:
+        if self._refused is not None:
+            raise self._refused
         self.commits.begin(task)
-        execution = self._execution(loop) if self.desk.options.execute and not task.checked else None
-        failure = execution.run() if execution else loop.attempts.verify()[1]
-        if failure is None:
+        execution = self._execution(loop) if self.desk.options.execute and not self._is_checked(task) else None
+        setback = execution.run() if execution else loop.attempts.verify()
+        if setback is None:
             return Begun(loop, self._passed(loop))
         if execution and not self.recovery:
             loop.journal.say(*execution.lines)
-        return Begun(loop, failure=failure)
+        return Begun(loop, setback=setback)
 
     def finish(self, begun: Begun) -> TaskResult:
         result = begun.result or self._after(begun)
@@ -90,16 +115,29 @@ class SpecWork:
         return result
 
     def _after(self, begun: Begun) -> TaskResult:
-        assert begun.failure is not None
-        begun.loop.journal.waited += time.monotonic() - begun.at
-        result = begun.loop.recover(begun.failure) if self.recovery else self._failed(begun.loop, begun.failure)
-        return self._commit(begun.loop, result)
+        assert begun.setback is not None
+        loop, failure = begun.loop, begun.setback.failure
+        loop.journal.waited += time.monotonic() - begun.at
+        try:
+            result = loop.recover(begun.setback) if self.recovery else self._failed(loop, failure)
+            return self._commit(loop, result)
+        except STOPS as error:
+            return self._stopped(loop, error)
+
+    def _stopped(self, loop: Loop, error: Exception) -> TaskResult:
+        """Nothing more can be done for the task, through no fault of its own. The next run goes on from here."""
+        self.workspace.failed[loop.task.name] = str(error)
+        return loop.journal.ended("failed", str(error))
+
+    def _is_checked(self, task: Task) -> bool:
+        """By now: the fixes of a task are checked off with it."""
+        return task.checked or (self.recovery and self.workspace.is_checked(task))
 
     def skip(self, task: Task) -> tuple[str, str] | None:
         """Outcome and reason where a task is not run."""
         if task.fix_for and (original := self._failed_original(task)):
             return "skipped", f"fix of {original}"
-        if task.checked and self.desk.options.pending:
+        if self.desk.options.pending and self._is_checked(task):
             return "skipped", "already complete"
         if task.checked and is_red(task):
             return "skipped", "already complete: a [RED] task is meant to fail, so it is not verified again"
@@ -114,11 +152,11 @@ class SpecWork:
 
     def _failed_original(self, task: Task) -> str | None:
         seen: set[str] = set()
-        while task.fix_for and task.fix_for not in seen:
-            if task.fix_for in self.workspace.failed:
-                return task.fix_for
-            seen.add(task.fix_for)
-            task = self.workspace.spec.get(task.fix_for) or task
+        while (owner := self.workspace.owner_of(task)) and owner.name not in seen:
+            if owner.name in self.workspace.failed:
+                return owner.name
+            seen.add(owner.name)
+            task = owner
         return None
 
     def _journal(self, task: Task) -> Journal:

@@ -2,25 +2,30 @@
 
 Every change reads the file again first, so that what somebody else wrote meanwhile is kept, and is made under one
 lock, so that the tasks of a [P] group do not race. The document is the truth: it is written first, and the state is
-brought in line with it at the start of each run.
+brought in line with it at the start of each run. In the state a task is known by its name, which unlike its id is
+never given twice.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_ralph.disk import step, sweep, write_whole
-from pytest_ralph.spec import edit, progress
-from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.state import STATE_NAME, State, current_index
+from pytest_ralph.disk import step, sweep
+from pytest_ralph.recovery.document import Document
+from pytest_ralph.recovery.errors import WorkspaceError
+from pytest_ralph.recovery.progresslog import ProgressLog
+from pytest_ralph.spec import edit
+from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.state import STATE_NAME, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.order import Plan
     from pytest_ralph.spec.task import Task
 
@@ -33,166 +38,181 @@ class Workspace:
     """A spec, and the only hands that ever write into it."""
 
     def __init__(self, spec: Spec, plan: Plan, *, verify: Mapping[str, str] | None = None) -> None:
-        self.spec = spec
         self.plan = plan
         self.state = State.load(spec.directory / STATE_NAME)
         self.lock = threading.RLock()
+        # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
-        self._verify = verify
-        # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
-        self._signature: tuple[int, ...] = ()
+        self._document = Document(spec, verify)
+        self._log = ProgressLog(spec.directory / PROGRESS_NAME)
+
+    @property
+    def spec(self) -> Spec:
+        """The document as it was last read."""
+        return self._document.spec
 
     @property
     def own_files(self) -> tuple[Path, ...]:
         """What is ours to write; a rollback or a commit of somebody's work treats them apart."""
-        return self.spec.path, self.state.path, self.progress_path
-
-    @property
-    def progress_path(self) -> Path:
-        return self.spec.directory / PROGRESS_NAME
-
-    def reload(self) -> Spec:
-        """The document as it is on disk now; read again only if somebody wrote it."""
-        signature = _signature(self.spec.path)
-        if signature != self._signature:
-            self.spec = Spec.load(self.spec.path, verify=self._verify)
-            self._signature = signature
-        return self.spec
+        return self.spec.path, self.state.path, self._log.path
 
     def start(self, base_path: str) -> list[str]:
         """A run in recovery mode begins: the state comes to say what the document says. What was changed."""
         for path in self.own_files:
             sweep(path)
         said = []
-        if self.state.exists:
-            said = self.state.start_run()
-        else:
-            self.state.create(name=self.spec.name, base_path=base_path, tasks=self.spec.tasks)
-        self.state.recovery_mode = True
-        said += self.state.reconcile(self.spec.tasks)
-        self.state.save()
+        with self._files():
+            if self.state.exists:
+                said = self.state.start_run()
+            else:
+                self.state.create(name=self.spec.name, base_path=base_path, tasks=self.spec.tasks)
+            self.state.recovery_mode = True
+            said += self.state.reconcile(self.spec.tasks)
+            self.state.save()
         return said
+
+    def is_checked(self, task: Task) -> bool:
+        """Whether it is checked off by now, which it may not have been when it was collected."""
+        with self._files():
+            now = self._document.find(task)
+        return task.checked if now is None else now.checked
+
+    def owner_of(self, fix: Task) -> Task | None:
+        """The task that a fix or part was made for."""
+        return self._document.owner_of(fix)
 
     # Fix tasks
 
-    def waiting_fix(self, original: Task) -> Task | None:
-        """A fix of `original` that waits in the document for somebody to carry it out."""
-        mine = (task for task in self.reload().tasks if task.fix_for == original.id and not task.checked)
-        return next((task for task in mine if self.state.status(task.id) != EXECUTED), None)
-
-    def open_fix(self, original: Task) -> Task | None:
-        """The fix that waits, taken up: it counts as one of this run."""
-        fix = self.waiting_fix(original)
-        if fix is not None and fix.id not in self.fixes_of(original):
-            self.state.use_again(original.id)
-            self.state.save()
-        return fix
+    def use_open_fix(self, target: Task) -> Task | None:
+        """The fix of `target` that waits in the document to be carried out; it is one of this run from now on."""
+        with self._files():
+            fix = self._open_fix(target)
+            if fix is not None and fix.id not in self.state.current_fixes(target.name):
+                self.state.use_again(target.name, fix.id)
+                self.state.save()
+            return fix
 
     def fixes_of(self, task: Task) -> tuple[str, ...]:
-        """The fixes made for a task in this run (and in one that was cut off, which this one goes on with)."""
-        made = self.state.fixes_attempted(task.id)
-        return self.state.fix_ids(task.id)[-made:] if made else ()
+        """The fixes carried out for a task in this run, and in one that was cut off, which this one goes on with."""
+        with self._files():
+            waiting = self._open_fix(task)
+            return tuple(fix for fix in self.state.current_fixes(task.name) if waiting is None or fix != waiting.id)
 
-    def next_id(self, original: Task) -> str:
-        return edit.next_fix_id(self.reload(), original.id, self.state.all_fix_ids())
+    def parts_of(self, task: Task) -> tuple[Task, ...]:
+        with self._files():
+            return tuple(fix for fix in self._document.made_for(task) if fix.has_marker("SPLIT"))
 
-    def insert(self, original: Task, fix_id: str, block: str, error: str, *, counts: bool = True) -> Task:
+    def open_parts(self, task: Task) -> tuple[Task, ...]:
+        return tuple(part for part in self.parts_of(task) if self._is_open(part))
+
+    def _open_fix(self, target: Task) -> Task | None:
+        fixes = (fix for fix in self._document.made_for(target) if not fix.has_marker("SPLIT"))
+        return next((fix for fix in fixes if self._is_open(fix)), None)
+
+    def _is_open(self, fix: Task) -> bool:
+        return not fix.checked and self.state.status(fix.name) != EXECUTED
+
+    def next_id(self, target: Task) -> str:
+        with self._files():
+            return edit.next_fix_id(self._document.read(), target.id, self.state.used_ids())
+
+    def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original. First the document, then the state."""
-        with self.lock:
-            spec = self.reload()
-            source = edit.insert_task(spec, spec.get(original.id) or original, block)
-            total = spec.front_matter.get("total_tasks")
-            if isinstance(total, int):
-                source = edit.set_total(source, total + 1)
-            write_whole(spec.path, source)
-            step("between document and state")
-            self.reload()
-            self.state.record_fix(original.id, fix_id, error, counts=counts)
+        with self._files():
+            fix = self._insert(target, fix_id, block)
+            self.state.record_fix(target.name, fix_id, error)
             self.state.save()
-            return self.spec[fix_id]
+            return fix
+
+    def insert_part(self, target: Task, part_id: str, block: str) -> Task:
+        with self._files():
+            part = self._insert(target, part_id, block)
+            self.state.record_part(target.name, part_id)
+            self.state.save()
+            return part
+
+    def _insert(self, target: Task, new_id: str, block: str) -> Task:
+        new = self._document.insert(target, new_id, block)
+        step("between document and state")
+        return new
 
     def executed(self, fix: Task) -> None:
         """A fix was carried out: it is not used again, whether it helped or not."""
-        with self.lock:
-            self.state.set_status(fix.id, EXECUTED)
+        with self._files():
+            self.state.set_status(fix.name, EXECUTED)
             self.state.save()
+
+    def did_not_help(self, fix_id: str, failure: Failure) -> None:
+        """A fix whose executor claimed success, and after which its original still fails."""
+        with self._files():
+            self.state.attempt_failed(fix_id, "verification_mismatch", failure.error)
 
     # Attempts
 
-    def attempt_failed(self, task: Task, failure: Failure, number: int, most: int) -> None:
-        with self.lock:
-            self.state.begin_attempt(task.id, most, number)
-            self.state.attempt_failed(task.id, failure.kind, failure.error)
+    def attempt_failed(self, task: Task, failure: Failure, most: int) -> None:
+        with self._files():
+            self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
+            self.state.attempt_failed(task.name, failure.kind, failure.error)
             self.state.save()
 
     def passed(self, task: Task, most: int) -> tuple[str, ...]:
         """Tick the task and the open fixes of its lineage; which fixes it took."""
-        with self.lock:
-            spec = self.reload()
-            fixes = [fix for fix in edit.lineage(spec, task.id) if fix.verify.checks == task.verify.checks]
-            newly = [one for one in (spec.get(task.name) or task, *fixes) if not one.checked]
+        with self._files():
+            now = self._document.find(task)
+            fixes = self._done_with(task)
+            newly = [one for one in (now, *fixes) if one is not None and not one.checked]
             # The log before the box: cut off in between, the task is verified again, and nothing is missing in the end.
-            self._log_progress(task, newly, "", "PASS")
-            self._tick(newly)
-            if self.state.status(task.id) == "running":
-                self.state.begin_attempt(task.id, most, len(self.fixes_of(task)) + 1)
-            for one in (task, *fixes):
-                self.state.task_passed(one.id)
-            self.state.set_number("taskIndex", current_index(self.spec.tasks))
-            self.state.save()
-            return self.state.fix_ids(task.id)
+            self._log.completed(newly)
+            self._log.fixes(task, self.state.fix_ids(task.name), "PASS")
+            self._document.tick(newly)
+            self._settle(task, fixes, most)
+            return self.state.fix_ids(task.name)
 
-    def _tick(self, tasks: Sequence[Task]) -> None:
-        source = self.spec.source
-        for task in tasks:
-            source = edit.tick(source, task)
-        if source == self.spec.source:
-            return
-        write_whole(self.spec.path, source)
-        names = {task.name for task in tasks}
-        ticked = tuple(replace(task, checked=True) if task.name in names else task for task in self.spec.tasks)
-        # No line has moved, so nothing needs to be read again.
-        self.spec = replace(self.spec, source=source, tasks=ticked)
-        self._signature = _signature(self.spec.path)
+    def _done_with(self, task: Task) -> list[Task]:
+        """The fixes and parts of a task that are done when it passes: those it is the only measure of."""
+        made = self._document.lineage(task)
+        return [fix for fix in made if fix.has_marker("SPLIT") or fix.verify.checks == task.verify.checks]
+
+    def _settle(self, task: Task, fixes: Sequence[Task], most: int) -> None:
+        failed_before = self.state.status(task.name) == "running"
+        if failed_before:
+            self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
+        for one in (task, *fixes):
+            self.state.task_passed(one.name)
+        self.state.set_number("taskIndex", self._document.index())
+        # Where the spec stands can be read from it again.
+        self.state.save(durable=failed_before)
 
     def gave_up(self, task: Task, final: str) -> None:
-        with self.lock:
+        with self._files():
             self.failed[task.name] = final
             if not self.state.exists:
                 return
-            self._log_progress(task, (), "", f"FAIL ({final})" if final else "")
-            self.state.task_failed(task.id)
+            if final:
+                self._log.fixes(task, self.state.fix_ids(task.name), f"FAIL ({final})")
+            self.state.task_failed(task.name)
             self.state.save()
 
     def committed(self, task: Task, commit: str) -> None:
-        with self.lock:
-            self._log_progress(task, (task,), commit, "")
-
-    # Progress
+        with self._files():
+            self._log.completed([task], commit)
 
     def learnings(self) -> list[str]:
-        return progress.learnings(self._progress())
+        with self._files():
+            return self._log.learnings()
 
-    def _progress(self) -> str:
-        try:
-            return self.progress_path.read_bytes().decode("utf-8", "surrogateescape")
-        except FileNotFoundError:
-            return ""
-
-    def _log_progress(self, task: Task, done: Iterable[Task], commit: str, final: str) -> None:
-        before = text = self._progress()
-        for one in done:
-            text = progress.completed(text, one.id, one.title, commit)
-        if final and (fixes := self.state.fix_ids(task.id)):
-            text = progress.fixes(text, task.id, fixes, final)
-        if text != before:
-            write_whole(self.progress_path, text)
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.spec.tasks) and all(task.checked for task in self.spec.tasks)
+    @contextmanager
+    def _files(self) -> Iterator[None]:
+        """Alone with the files; what goes wrong with them is told in one line."""
+        with self.lock:
+            try:
+                yield
+            except SpecError as error:
+                raise WorkspaceError(f"{error} (it was readable when the run began)") from error
+            except OSError as error:
+                raise WorkspaceError(_why(error, self.spec.directory)) from error
 
 
-def _signature(path: Path) -> tuple[int, ...]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _why(error: OSError, directory: Path) -> str:
+    name = f" ({error.filename})" if error.filename else ""
+    return f"the files of {directory.name} cannot be written: {error.strerror or error}{name}; they are as they were"

@@ -56,12 +56,18 @@ def insert_task(spec: Document, original: Task, block: str) -> str:
 def tick(source: str, task: Task) -> str:
     """The source with the box of `task` ticked. A task that is ticked, or has no box, leaves it as it is."""
     lines = source.split("\n")
-    line = lines[task.line - 1]
-    box = next((found for pattern in _BOXES if (found := pattern.match(line))), None)
+    box = empty_box(lines[task.line - 1])
     if box is None:
         return source
-    lines[task.line - 1] = f"{line[: box.start('mark')]}x{line[box.end('mark') :]}"
+    line = lines[task.line - 1]
+    lines[task.line - 1] = f"{line[: box.start]}x{line[box.stop :]}"
     return "\n".join(lines)
+
+
+def empty_box(line: str) -> slice | None:
+    """Where in the first line of a task its tick goes; None if it is ticked or has no box."""
+    found = next((match for pattern in _BOXES if (match := pattern.match(line))), None)
+    return slice(*found.span("mark")) if found else None
 
 
 def set_total(source: str, total: int) -> str:
@@ -74,25 +80,31 @@ def set_total(source: str, total: int) -> str:
     return source[:start] + body + source[end:]
 
 
+def owners(tasks: Iterable[Task]) -> dict[str, str]:
+    """Each fix or part by name → the name of the task it was made for; where an id is given twice, the one above."""
+    tasks = tuple(tasks)
+    anywhere = {task.id: task.name for task in reversed(tasks)}
+    above: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for task in tasks:
+        if task.fix_for is not None and (owner := above.get(task.fix_for) or anywhere.get(task.fix_for)):
+            found[task.name] = owner
+        above[task.id] = task.name
+    return found
+
+
 def lineage(spec: Document, original: str) -> tuple[Task, ...]:
-    """The fixes of a task, the fixes of those and so on, in file order."""
-    known = [task for task in spec.tasks if task.name == original or task.id == original]
-    if not known:
-        return ()
-    # Where an id is given twice, a fix belongs to the one above it.
-    first = next((task for task in known if task.name == original), known[0])
-    limit = min((task.line for task in spec.tasks if task.id == first.id and task.line > first.line), default=None)
-    fixes: dict[str, list[Task]] = defaultdict(list)
-    for task in spec.tasks:
-        if task.fix_for is not None and task.line > first.line and (limit is None or task.line < limit):
-            fixes[task.fix_for].append(task)
-    found: dict[str, Task] = {}
-    waiting = [first.id]
+    """The fixes of the task of this name, the fixes of those and so on, in file order."""
+    made_for: dict[str, list[str]] = defaultdict(list)
+    for name, owner in owners(spec.tasks).items():
+        made_for[owner].append(name)
+    found: set[str] = set()
+    waiting = [original]
     while waiting:
-        for task in fixes.pop(waiting.pop(), ()):
-            found[task.name] = task
-            waiting.append(task.id)
-    return tuple(sorted(found.values(), key=lambda task: task.line))
+        new = set(made_for.pop(waiting.pop(), ()))
+        found |= new
+        waiting += new
+    return tuple(task for task in spec.tasks if task.name in found and task.name != original)
 
 
 def next_fix_id(spec: Document, original_id: str, used: Iterable[str] = ()) -> str:

@@ -22,6 +22,7 @@ NOT_RETRYABLE = "FAIL (not retryable)"
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"\ufeff?(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_DONE = re.compile(r"[-*+] \[[xX]\] (\S+)")
 _BULLET = re.compile(r"[-*+][ \t]+(?:\[.\][ \t]+)?(.*)")
 
 
@@ -37,6 +38,14 @@ def completed(text: str, task_id: str, title: str, commit: str | None = None) ->
     entry = f"- [x] {task_id} {title}".rstrip() + (f" - {commit}" if commit else "")
     known = re.compile(rf"[-*+] \[.\] {re.escape(task_id)}(?=\s|$)")
     return _with_entry(text, COMPLETED, (HISTORY, LEARNINGS), known, entry, replace=bool(commit))
+
+
+def completed_tasks(text: str) -> set[str]:
+    """The ids of the tasks that are noted as done."""
+    lines = _lines(text)
+    section = _find(lines, COMPLETED)
+    noted = (_DONE.match(line) for line in (lines[section.start + 1 : section.end] if section else ()))
+    return {match[1] for match in noted if match}
 
 
 def fixes(text: str, task_id: str, fix_ids: Sequence[str], final: str) -> str:

@@ -10,9 +10,10 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.disk import write_whole
+from pytest_ralph.spec.edit import owners
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.spec.task import Task
@@ -24,7 +25,8 @@ DEFAULTS: Mapping[str, int] = {
     "taskIndex": 0,
     "totalTasks": 0,
     "taskIteration": 1,
-    "maxTaskIterations": 5,
+    # One try, and one more with the error in hand.
+    "maxTaskIterations": 2,
     "globalIteration": 1,
     "maxGlobalIterations": 100,
     "maxFixTasksPerOriginal": 3,
@@ -87,11 +89,11 @@ class State:
             **self.data,
         }
 
-    def save(self) -> None:
+    def save(self, *, durable: bool = True) -> None:
         """Write the file if anything changed; an untouched one keeps its bytes."""
         if self.data == self._saved:
             return
-        write_whole(self.path, _written(self.data))
+        write_whole(self.path, _written(self.data), durable=durable)
         self._saved = deepcopy(self.data)
 
     # The fields every spec has
@@ -130,18 +132,34 @@ class State:
     def last_error(self, task_id: str) -> str:
         return str(self._fixes(task_id).get("lastError") or "")
 
-    def all_fix_ids(self) -> tuple[str, ...]:
-        """Every id a fix task ever had here: none of them is given again."""
-        return tuple(fix_id for task_id in self._map("fixTaskMap") for fix_id in self.fix_ids(task_id))
+    def current_fixes(self, task_id: str) -> tuple[str, ...]:
+        """The fixes of this run, or of one that was cut off and that this one goes on with."""
+        made = self.fixes_attempted(task_id)
+        return self.fix_ids(task_id)[-made:] if made else ()
 
-    def record_fix(self, task_id: str, fix_id: str, error: str, *, counts: bool = True) -> None:
-        """A fix task was generated and inserted. A part of a split task has an id of the same row, but is no fix."""
-        self._count_fix(task_id, fix_id, error, counts=counts)
+    def used_ids(self) -> tuple[str, ...]:
+        """Every id a fix task or part ever had here: none of them is given again."""
+        fixes = (fix_id for task_id in self._map("fixTaskMap") for fix_id in self.fix_ids(task_id))
+        return (*fixes, *(part_id for task_id in self._map("splitTaskMap") for part_id in self.part_ids(task_id)))
+
+    def record_fix(self, task_id: str, fix_id: str, error: str) -> None:
+        """A fix task was generated and inserted."""
+        self._count_fix(task_id, fix_id, error, counts=True)
         self.data["totalTasks"] = self.number("totalTasks") + 1
 
-    def use_again(self, task_id: str) -> None:
-        """An open fix task of an earlier run counts as one of this run now."""
-        self._own("fixTaskMap", task_id)["attempts"] = self.fixes_attempted(task_id) + 1
+    def use_again(self, task_id: str, fix_id: str) -> None:
+        """An open fix task of an earlier run is one of this run now, and its latest."""
+        entry = self._own("fixTaskMap", task_id)
+        entry["fixTaskIds"] = [*(known for known in self.fix_ids(task_id) if known != fix_id), fix_id]
+        entry["attempts"] = self.fixes_attempted(task_id) + 1
+
+    def part_ids(self, task_id: str) -> tuple[str, ...]:
+        """The parts a task was ever split into. They have ids of the same row as fixes, but are none."""
+        return tuple(self._map("splitTaskMap").get(task_id, {}).get("partIds") or ())
+
+    def record_part(self, task_id: str, part_id: str) -> None:
+        self._own("splitTaskMap", task_id)["partIds"] = [*self.part_ids(task_id), part_id]
+        self.data["totalTasks"] = self.number("totalTasks") + 1
 
     def _count_fix(self, task_id: str, fix_id: str, error: str, *, counts: bool) -> None:
         entry = self._own("fixTaskMap", task_id)
@@ -214,35 +232,39 @@ class State:
 
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:
         """Bring the state in line with the document, which is the truth; what was changed, in words."""
-        said = self._reconcile_fixes(tasks) + self._reconcile_results(tasks)
+        said = [*self._reconcile_fixes(tasks), *self._reconcile_results(tasks)]
         for field, value in (("totalTasks", len(tasks)), ("taskIndex", current_index(tasks))):
             if field in self.data and self.data[field] != value:
                 said.append(f"{field} was {self.data[field]}, tasks.md says {value}")
             self.data[field] = value
         return said
 
-    def _reconcile_fixes(self, tasks: Iterable[Task]) -> list[str]:
-        said = []
+    def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:
+        owner_of = owners(tasks)
         for task in tasks:
-            if task.fix_for is not None and task.id not in self.fix_ids(task.fix_for):
+            if task.fix_for is None:
+                continue
+            owner = owner_of.get(task.name, task.fix_for)
+            if task.has_marker("SPLIT"):
+                if task.id not in self.part_ids(owner):
+                    self._own("splitTaskMap", owner)["partIds"] = [*self.part_ids(owner), task.id]
+                    yield f"splitTaskMap did not have {task.id}, a part of {owner} in tasks.md"
+            elif task.id not in self.fix_ids(owner):
                 # Counted only for a run that was cut off before it could: for any other, counters start again.
-                counts = self.status(self._original(task.fix_for)) == "running" and not task.has_marker("SPLIT")
-                self._count_fix(task.fix_for, task.id, _error_of(task), counts=counts)
-                said.append(f"fixTaskMap did not have {task.id}, a fix of {task.fix_for} in tasks.md")
-        return said
+                counts = self.status(self._original(owner)) == "running"
+                self._count_fix(owner, task.id, _error_of(task), counts=counts)
+                yield f"fixTaskMap did not have {task.id}, a fix of {owner} in tasks.md"
 
-    def _reconcile_results(self, tasks: Iterable[Task]) -> list[str]:
-        said = []
+    def _reconcile_results(self, tasks: Iterable[Task]) -> Iterator[str]:
         for task in tasks:
-            status = self.status(task.id)
+            status = self.status(task.name)
             if task.checked and status in ("failed", "running"):
-                self.task_passed(task.id)
-                said.append(f"task {task.id} was {status}, tasks.md says it is done")
+                self.task_passed(task.name)
+                yield f"task {task.name} was {status}, tasks.md says it is done"
             elif not task.checked and status == "complete":
-                self._map("taskResults").pop(task.id)
-                said.append(f"task {task.id} was complete, tasks.md says it is not done")
+                self._map("taskResults").pop(task.name)
+                yield f"task {task.name} was complete, tasks.md says it is not done"
         self._drop_empty("taskResults")
-        return said
 
     # Fields as they may be written: absent, null, or without the entry
 
@@ -255,11 +277,11 @@ class State:
 
     def _original(self, task_id: str) -> str:
         """The task that a fix of a fix of … was made for."""
-        owners = {fix_id: owner for owner in self._map("fixTaskMap") for fix_id in self.fix_ids(owner)}
+        made_for = {fix_id: owner for owner in self._map("fixTaskMap") for fix_id in self.fix_ids(owner)}
         seen: set[str] = set()
-        while task_id in owners and task_id not in seen:
+        while task_id in made_for and task_id not in seen:
             seen.add(task_id)
-            task_id = owners[task_id]
+            task_id = made_for[task_id]
         return task_id
 
     def _own(self, field: str, task_id: str) -> dict[str, Any]:
@@ -355,13 +377,15 @@ def _check(data: object) -> None:
     for field in DEFAULTS:
         value = data.get(field)
         _expect(value is None or (type(value) is int and value >= 0), f"{field} is not a count")
-    for field in ("fixTaskMap", "taskResults"):
+    for field in ("fixTaskMap", "splitTaskMap", "taskResults"):
         value = data.get(field)
         entries = value.values() if isinstance(value, dict) else ()
         _expect(value is None or isinstance(value, dict), f"{field} is not an object")
         _expect(all(isinstance(entry, dict) for entry in entries), f"{field} holds something that is not an object")
     for task_id, entry in (data.get("fixTaskMap") or {}).items():
         _check_fixes(task_id, entry)
+    for task_id, entry in (data.get("splitTaskMap") or {}).items():
+        _check_parts(task_id, entry)
     for task_id, entry in (data.get("taskResults") or {}).items():
         _check_result(task_id, entry)
 
@@ -371,6 +395,12 @@ def _check_fixes(task_id: str, entry: dict[str, Any]) -> None:
     _expect(attempts is None or (type(attempts) is int and attempts >= 0), f"attempts of {task_id} is not a count")
     listed = isinstance(ids, list) and all(isinstance(fix_id, str) for fix_id in ids)
     _expect(ids is None or listed, f"fixTaskIds of {task_id} is not a list of ids")
+
+
+def _check_parts(task_id: str, entry: dict[str, Any]) -> None:
+    ids = entry.get("partIds")
+    listed = isinstance(ids, list) and all(isinstance(part_id, str) for part_id in ids)
+    _expect(ids is None or listed, f"partIds of {task_id} is not a list of ids")
 
 
 def _check_result(task_id: str, entry: dict[str, Any]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Project:
@@ -71,8 +72,6 @@ class Project:
 def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)
 
-
-ProjectMaker = Callable[[], Project]
 
 ONE_TASK = """\
     # Tasks

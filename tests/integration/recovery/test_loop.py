@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.integration.recovery.conftest import Project
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
 
 FIX_IT = 'Path("parser.txt").write_text("fixed\\n")'
 
@@ -54,10 +57,12 @@ def test_a_fix_whose_executor_fails_is_itself_fixed(one_task: Project) -> None:
 def test_the_limit_of_fixes_stops_the_task_and_says_so(one_task: Project) -> None:
     result = one_task.run(executor=one_task.executor("Path('parser.txt').write_text(task)"))
 
-    result.stdout.fnmatch_lines([
-        "ERROR: Max fix attempts (3) reached for task 1.3",
-        "Fix attempts: 1.3.1, 1.3.2, 1.3.3",
-    ])
+    result.stdout.fnmatch_lines(
+        [
+            "ERROR: Max fix attempts (3) reached for task 1.3",
+            "Fix attempts: 1.3.1, 1.3.2, 1.3.3",
+        ]
+    )
     assert result.ret == 1
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
     assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.3.2": False, "1.3.3": False, "1.4": False}
@@ -72,10 +77,13 @@ def test_the_depth_of_fixes_of_fixes_is_limited(one_task: Project) -> None:
     assert "Final: FAIL (max depth)" in one_task.progress
 
 
-@pytest.mark.parametrize(("option", "line"), [
-    (("--ralph-max-fixes", "1"), "ERROR: Max fix attempts (1) reached for task 1.3"),
-    (("--ralph-budget", "2"), "ERROR: Max global iterations (2) reached"),
-])
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        (("--ralph-max-fixes", "1"), "ERROR: Max fix attempts (1) reached for task 1.3"),
+        (("--ralph-budget", "2"), "ERROR: Max global iterations (2) reached"),
+    ],
+)
 def test_limits_can_be_set(one_task: Project, option: tuple[str, str], line: str) -> None:
     result = one_task.run(*option, executor=one_task.executor("Path('parser.txt').write_text(task)"))
 

@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.failure.failure import NO_FIX, Failure
-from pytest_ralph.recovery.fixtask import FixTaskError, error_type, make_fix_task, make_split_tasks, scope, steps
+from pytest_ralph.recovery.errors import FixTaskError
+from pytest_ralph.recovery.fixtask import error_type, make_fix_task, make_split_tasks, scope, steps
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.edit import insert_task, lineage, next_fix_id
 

@@ -75,7 +75,7 @@ def test_a_generated_fix_updates_the_map_as_in_the_guide(path: Path) -> None:
     state.record_fix("2.1", "2.1.1", "other")
     assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
     assert (state.fixes_attempted("1.3"), state.fixes_attempted("2.1")) == (2, 1)
-    assert state.all_fix_ids() == ("1.3.1", "1.3.2", "2.1.1")
+    assert state.used_ids() == ("1.3.1", "1.3.2", "2.1.1")
     assert state.number("totalTasks") == 13
 
 
@@ -184,7 +184,7 @@ def test_an_absent_state_has_every_default_and_is_created_with_all_fields(path: 
         "taskIndex": 1,
         "totalTasks": 2,
         "taskIteration": 1,
-        "maxTaskIterations": 5,
+        "maxTaskIterations": 2,
         "recoveryMode": True,
         "maxFixTasksPerOriginal": 3,
         "maxFixTaskDepth": 3,
@@ -340,7 +340,8 @@ def test_a_fix_inserted_by_a_run_that_was_cut_off_then_counts(path: Path) -> Non
         for one in order:
             one()
         assert state.fixes_attempted("1.2") == state.fixes_attempted("1.2.1") == 1
-        assert state.fix_ids("1.2") == ("1.2.1", "1.2.2")
+        assert state.fix_ids("1.2") == ("1.2.1",)
+        assert state.part_ids("1.2") == ("1.2.2",)
 
 
 def test_a_fix_a_person_deleted_keeps_its_id(path: Path) -> None:
