@@ -43,12 +43,16 @@ class Collecting:
                 items[place] = item
 
     def _say_what_is_missing(self, session: pytest.Session) -> None:
-        """A directory that was named for its spec and has none: say so, as pytest says nothing."""
-        found = {parent for item in session.items for parent in item.path.parents}
+        """What was named for its spec and has none: say so, as pytest says nothing."""
+        found = {path for item in session.items for path in (item.path, *item.path.parents)}
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
-            if path.is_dir() and path not in found and not any(find_below(session.config, path)):
+            if path in found or session.testsfailed:
+                continue
+            if path.is_dir() and not any(find_below(session.config, path)):
                 self.run.note(f"no {SPEC_NAME} in {argument}")
+            elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
+                raise pytest.UsageError(f"{argument} is no spec: that is a {SPEC_NAME} or another markdown file")
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Before anything runs: hold the specs, and refuse a plan that cannot be carried out."""

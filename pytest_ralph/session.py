@@ -60,6 +60,7 @@ run_key = pytest.StashKey["Run"]()
 
 def start(config: pytest.Config) -> None:
     """Called once, when the options ask for us: make the run and let its parts listen to pytest."""
+    from pytest_ralph.cleaning import Cleaning
     from pytest_ralph.collecting import Collecting
     from pytest_ralph.defaults import Defaults
     from pytest_ralph.ending import Ending
@@ -72,12 +73,13 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Collecting(run), "ralph-collecting")
     config.pluginmanager.register(Reporting(run), "ralph-reporting")
     config.pluginmanager.register(Ending(run), "ralph-ending")
+    config.pluginmanager.register(Cleaning(run), "ralph-cleaning")
     config.add_cleanup(run.close)
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_ralph.xdist import Controller, Worker
 
         config.pluginmanager.register(Worker(run) if run.handed else Controller(run), "ralph-xdist")
-    if config.option.verbose > 0:
+    if config.getoption("verbose", 0) > 0:
         from pytest_ralph.linting import Telling
 
         config.pluginmanager.register(Telling(run), "ralph-telling")
