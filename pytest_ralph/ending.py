@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 import time
 from functools import cached_property
 from itertools import groupby
@@ -13,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph import __version__
-from pytest_ralph.report.halt import halt_lines, halt_of
 from pytest_ralph.report.live import live_of
 from pytest_ralph.report.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.state import STATE_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from pytest_ralph.halting import HaltTeller
     from pytest_ralph.session import Run
 
 
@@ -67,9 +64,8 @@ class Ending:
         complete = [stories[0].spec for path, stories in self.recovered_specs if self._is_complete(path)]
         lines = {name: told["lines"] for name, told in self.told.items()}
         Summary(terminalreporter, self.run.config.option.verbose).write([*self.stories.values()], lines, complete)
-        for path, stories in self.recovered_specs:
-            if any(story.bad for story in stories):
-                self._halted(terminalreporter, path, stories)
+        for halt in self._halts:
+            halt.write(terminalreporter)
 
     def _is_complete(self, path: str) -> bool:
         try:
@@ -78,15 +74,15 @@ class Ending:
             return False
         return bool(tasks) and all(task.checked for task in tasks)
 
-    def _halted(self, reporter: pytest.TerminalReporter, path: str, stories: Sequence[TaskStory]) -> None:
-        directory = path.rpartition("/")[0] or "."
-        kept = [("State", f"{directory}/{STATE_NAME}"), ("Logs", ".ralph/logs/"), ("History", ".ralph/history.db")]
-        most = next(told["max_attempts"] for told in self.told.values() if told["recovery"])
-        halt = halt_of(stories, max_attempts=most, preserved=kept, command=command_line(self.run.config))
-        width = self.run.config.get_terminal_writer().fullwidth
-        reporter.write_line("")
-        for line in halt_lines(halt, width, unicode=_can_draw(), box=bool(reporter.isatty)):
-            reporter.write_line(line)
+    @property
+    def _halts(self) -> Iterator[HaltTeller]:
+        """One for each spec whose work ended with tasks that failed."""
+        from pytest_ralph.halting import HaltTeller
+
+        for path, stories in self.recovered_specs:
+            if any(story.bad for story in stories):
+                most = max(told["max_attempts"] for told in self.told.values() if told["story"]["spec_path"] == path)
+                yield HaltTeller(self.run, path, stories, most)
 
     # Everything else
 
@@ -94,22 +90,16 @@ class Ending:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workerinput") or not self.told:
             return
-        self._tell_halted()
-        story = self.story()
+        for halt in self._halts:
+            halt.tell_plugins()
         if self.run.settings.report:
-            self._write_html(self.run.config.invocation_params.dir / self.run.settings.report, story)
+            self._write_html(self.run.config.invocation_params.dir / self.run.settings.report, self.story())
         if os.environ.get("GITHUB_ACTIONS"):
-            self._tell_github(story)
-
-    def _tell_halted(self) -> None:
-        for path, stories in self.recovered_specs:
-            failed = tuple(story.id for story in stories if story.bad)
-            blocked = tuple(story.id for story in stories if story.outcome == "blocked")
-            if failed:
-                spec = Spec.load(self.run.root / path)
-                self.run.config.hook.pytest_ralph_halted(spec=spec, failed=failed, blocked=blocked)
+            self._tell_github(self.story())
 
     def story(self) -> RunStory:
+        from pytest_ralph.halting import command_line
+
         return RunStory(
             tasks=tuple(self.stories.values()),
             started=self.run.started,
@@ -157,12 +147,3 @@ class Ending:
         from pytest_ralph.history.directory import prune_logs
 
         prune_logs(self.run.directory / "logs", keep_runs=int(self.run.ini("ralph_keep_logs") or 20))
-
-
-def command_line(config: pytest.Config) -> str:
-    """The command that was given, to be given again."""
-    return shlex.join(["pytest", *(str(argument) for argument in config.invocation_params.args)])
-
-
-def _can_draw() -> bool:
-    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "").startswith("utf")

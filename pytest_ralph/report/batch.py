@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-Status = Literal["FAILED (attempt 1)", "failed", "running...", "complete", "skipped", "waiting"]
+Status = Literal["FAILED (attempt 1)", "failed (attempt 1)", "failed", "running...", "complete", "skipped", "waiting"]
 MOST = 20
 
 
@@ -40,7 +40,7 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
     return [
         *_heading("RETRY AFTER SIBLINGS"),
         "All siblings complete:",
-        *_listed({name: "FAILED (attempt 1)" if name == failed else status for name, status in statuses.items()}),
+        *_listed({name: "failed (attempt 1)" if name == failed else status for name, status in statuses.items()}),
         "",
         f"Initiating retry for Task {failed}...",
         *note,
@@ -74,8 +74,9 @@ def retry_results(results: Mapping[str, str]) -> list[str]:
         f"  Task {name}: {f'failed ({why})' if why else 'complete (retry succeeded)'}" for name, why in results.items()
     ]
     failed = [name for name, why in results.items() if why]
-    ends = [f"Task{'s' if len(failed) > 1 else ''} {_and(failed)} failed after retry."] if failed else []
-    return ["Retry results:", *lines[:MOST], *_more(len(lines)), "", *ends]
+    told = f"Task{'s' if len(failed) > 1 else ''} {_and(failed)} failed after retry."
+    ends = ["", told, "RALPH HALTED"] if failed else []
+    return ["Retry results:", *lines[:MOST], *_more(len(lines)), *ends]
 
 
 def _heading(what: str) -> list[str]:

@@ -75,7 +75,7 @@ def halt_of(
     """The halt that a run's stories tell."""
     tasks = tuple(tasks)
     bad = tuple(task for task in tasks if task.bad)
-    done = (task for task in tasks if task.outcome in ("passed", "recovered"))
+    done = (task for task in tasks if task.outcome in ("passed", "recovered") or _is_old(task))
     waiting = (task for task in tasks if task.outcome == "blocked")
     return Halt(
         reason=_reason(bad),
@@ -88,6 +88,20 @@ def halt_of(
     )
 
 
+def _is_old(task: TaskStory) -> bool:
+    """Complete before this run, and not looked at again."""
+    return task.outcome == "skipped" and task.reason.startswith("already complete")
+
+
+def brief_lines(halt: Halt) -> list[str]:
+    """For `-q`: what failed, what waits for it, how to go on."""
+    blocked = ", ".join(task.id for task in halt.blocked[:SHOWN_AT_EITHER_END])
+    hidden = len(halt.blocked) - SHOWN_AT_EITHER_END
+    more = f" and {hidden} more" if hidden > 0 else ""
+    waiting = [f"Blocked: {blocked}{more}"] if blocked else []
+    return [f"{TITLE}: {one_line(halt.reason, _LONGEST)}", *waiting, f"Run: {_on_one_line(halt.command)}"]
+
+
 def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool = True) -> list[str]:
     """The summary in a box as wide as the terminal, or without one where there is no terminal.
 
@@ -97,8 +111,12 @@ def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool =
     pen = _Pen(width - 6 if box else width, "…" if unicode else "...")
     drawn = _sections(halt, pen)
     lines = list(_boxed(drawn, width, "╔═╗║╠╣╚╝─" if unicode else "+=+|++++-") if box else _plain(drawn))
-    command = " ".join(terminal(halt.command).splitlines())
+    command = _on_one_line(halt.command)
     return lines if any(command in line for line in lines) else [*lines, "", command]
+
+
+def _on_one_line(command: str) -> str:
+    return " ".join(terminal(command).splitlines())
 
 
 def refusal_lines(problem: PlanProblem) -> list[str]:
@@ -130,7 +148,8 @@ def _reason(bad: Sequence[TaskStory]) -> str:
     names = ", ".join(task.id for task in bad[:3]) + (f" and {len(bad) - 3} more" if len(bad) > 3 else "")
     if len(bad) > 1:
         return f"Tasks {names} failed"
-    tried = "after retry" if bad[0].earlier_failures or bad[0].fixes else ""
+    fixed = any(fix.outcome != "open" for _, fix in bad[0].all_fixes)
+    tried = "after retry" if bad[0].earlier_failures or fixed else ""
     return f"Task {names} failed {tried}".rstrip()
 
 
@@ -142,7 +161,12 @@ def _failed(task: TaskStory, max_attempts: int) -> Failed:
 
 
 def _step(task: TaskStory) -> str:
+    waiting = [fix for _, fix in task.all_fixes if fix.outcome == "open"]
+    if waiting:
+        return f"Do task {waiting[-1].id} ({waiting[-1].title}) in {task.spec_path or 'tasks.md'}"
     failure = task.last_failure
+    if failure and failure.missing:
+        return f"Install {failure.missing}, which task {task.id} needs"
     files = ", ".join(failure.files[:3]) if failure else ""
     what = "regression" if task.outcome == "regression" else (failure.kind.replace("_", " ") if failure else "failure")
     return f"Fix the {what} of task {task.id}{f' in {files}' if files else ''}"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import SpecMaker
 from tests.integration.blocks import numbered, spec, task
+
+if TYPE_CHECKING:
+    from tests.conftest import SpecMaker
 
 
 def started(pytester: pytest.Pytester) -> set[str]:
@@ -84,9 +87,7 @@ def test_what_was_held_back_runs_at_once_when_the_failure_is_recovered(
     make_spec(spec(first, *(task(f"1.{n} [P] T", "sleep 0.5") for n in range(2, 8))))
 
     begun = time.monotonic()
-    result = pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor", "touch fixed", "--ralph-jobs=6", "-x", "specs"
-    )
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch fixed", "--ralph-jobs=6", "-x", "specs")
 
     result.assert_outcomes(passed=6)
     assert "1 recovered" in result.stdout.str()

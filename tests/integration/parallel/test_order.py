@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import SpecMaker
 from tests.integration.blocks import spec, task
+
+if TYPE_CHECKING:
+    from tests.conftest import SpecMaker
 
 
 def ran(pytester: pytest.Pytester) -> list[str]:
