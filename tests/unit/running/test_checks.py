@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 from pytest_ralph.running.checks import Circumstances, Verified, run_checks
-from pytest_ralph.running.command import Runner
 from pytest_ralph.spec.task import Check, Expect, Verify
+
+if TYPE_CHECKING:
+    from pytest_ralph.running.command import Runner
 
 
 def verify(runner: Runner, *commands: str, mode: Literal["all", "any"] = "all", timeout: float = 10) -> Verified:

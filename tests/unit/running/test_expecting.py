@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,9 @@ from pytest_ralph.running.command import Ended
 from pytest_ralph.running.expecting import COMPARED, holds, in_words, leading_number, unmet
 from pytest_ralph.running.spool import Spool
 from pytest_ralph.spec.task import Expect
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Value = int | float | str | tuple[int | float | str, ...] | None
 
@@ -116,7 +119,7 @@ def test_the_number_a_command_printed(text: str, number: float | None) -> None:
     assert leading_number(text) == number
 
 
-def ended(tmp_path: Path, *, status: int | None = 0, out: str = "", err: str | None = None, **how: bool) -> Ended:
+def ended(tmp_path: Path, *, status: int | None = 0, out: str = "", err: str | None = None, **how: Any) -> Ended:
     spools = []
     for name, text in (("out", out), ("err", err)):
         (tmp_path / name).write_text(text or "", encoding="utf-8")
@@ -156,9 +159,9 @@ def ended(tmp_path: Path, *, status: int | None = 0, out: str = "", err: str | N
     ],
 )
 def test_what_was_expected_and_what_came_is_told(
-    tmp_path: Path, expects: tuple[Expect, ...], facts: dict[str, object], told: list[str]
+    tmp_path: Path, expects: tuple[Expect, ...], facts: dict[str, Any], told: list[str]
 ) -> None:
-    assert [*map(str, unmet(expects, ended(tmp_path, **facts)))] == told  # type: ignore[arg-type]
+    assert [*map(str, unmet(expects, ended(tmp_path, **facts)))] == told
 
 
 @pytest.mark.parametrize(
