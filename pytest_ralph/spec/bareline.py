@@ -10,6 +10,7 @@ from pytest_ralph.spec.expectation import read_expectations
 from pytest_ralph.spec.fields import dedent
 from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.task import Check
+from pytest_ralph.spec.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +25,7 @@ _VERDICT = re.compile(
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
-_PROSE = frozenset(
-    """
-    the a an is are was be should must will and or with that this to of for from into passes pass succeeds works shows
-    all each both no not without correctly successfully when where which then after before file files exists exist
-    """.split()
-)
+_PROSE = words("programs", "prose")
 
 
 def read_bare_lines(text: str) -> Sequence[Check]:

@@ -14,6 +14,7 @@ from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.printing import Prints, ends_with_echo, is_http, lists_names, prints, shows_http_status
 from pytest_ralph.spec.saying import Kind, Saying, sayings
 from pytest_ralph.spec.task import Expect
+from pytest_ralph.spec.words import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,12 +25,8 @@ if TYPE_CHECKING:
 _ASIDES = re.compile(r"`[^`]*`|\"[^\"]*\"|\((?P<aside>[^()`\"]*(?:[`\"][^`\"]*[`\"][^()`\"]*)*)\)")
 _CLAUSE_ENDS = re.compile(r"`[^`]*`|\"[^\"]*\"|(?P<end>[;\n]|[.!?](?=\s|$))")
 _TERSE_STATUS = re.compile(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
-_GOES_ON = re.compile(r"\W*(?:expect|should|must|output|result|it should|returns|exit|stdout)", re.IGNORECASE)
-# An aside in parentheses is a remark unless it says so.
-_ASIDE = re.compile(
-    r"\W*(?:expect|should|must|exit|returns|returning|prints|outputs|shows|[<>=≥≤]|\d+\+?\W*$|fails?$|empty|no output|no matches)",
-    re.IGNORECASE,
-)
+_GOES_ON = any_of("result", r"\W*")
+_TOLD = any_of("told", r"\W*")
 _FAR = 4
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
@@ -47,7 +44,7 @@ def read_expectations(command: str, words: str) -> tuple[Expect, ...]:
     for clause in _clauses(outside):
         found += _Reader(command).read(sayings(clause))
     if not found:
-        told = (_Reader(command).read(sayings(aside)) for aside in asides if _ASIDE.match(aside))
+        told = (_Reader(command).read(sayings(aside)) for aside in asides if _TOLD.match(aside))
         found = next(filter(None, told), ())
     if "stderr" in words:
         found = tuple(replace(one, stream="stderr") if one.stream == "stdout" else one for one in found)

@@ -35,8 +35,8 @@ _VERIFY = re.compile(
 )
 _START = r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 _BOLD = re.compile(
-    _START
-    + r"(?:[^\w\s*_`\[(<\"'-]+[ \t]*)?(?P<mark>\*\*|__)(?P<name>[^*_`\n:：][^*`\n:：]{0,60}?)[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
+    _START + r"(?:[^\w\s*_`\[(<\"'-]+[ \t]*)?(?P<mark>\*\*|__)(?P<name>[^*_`\n:：][^*`\n:：]{0,60}?)"
+    r"[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
 )
 _PLAIN = re.compile(

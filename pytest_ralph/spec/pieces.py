@@ -39,6 +39,10 @@ class Passage:
     listed: bool = False
 
     @property
+    def has_code(self) -> bool:
+        return any(piece.kind == "code" for piece in self.pieces)
+
+    @property
     def prose(self) -> str:
         return " ".join("".join(p.text if p.kind == "prose" else f"`{p.text}`" for p in self.pieces).split())
 
@@ -61,7 +65,7 @@ def read_pieces(text: str) -> tuple[Passage | Script, ...]:
 
 
 def _long_span(source: str) -> Passage | None:
-    """A field that starts with one code span over many lines, some of which CommonMark takes for blocks of their own."""
+    """A field that starts with a code span over many lines, some of which CommonMark takes for blocks."""
     first, newline, _ = source.partition("\n")
     if not newline or not source.startswith("`") or source.startswith("``") or not is_open(first):
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from pytest_ralph.spec.words import words
+
 _STAGES = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\\.|(?P<stop>\|\||&&|[|;\n&])")
 _COUNT_FLAG = re.compile(r"\s(?:-[A-Za-z]*c[A-Za-z]*|--count)\b")
 _QUIET_FLAG = re.compile(r"\s(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)\b")
@@ -13,20 +15,8 @@ _OPTION_WITH_VALUE = frozenset(
     ("-e", "-m", "-A", "-B", "-C", "-f", "-g", "-t", "--include", "--exclude", "--exclude-dir", "--glob")
 )
 _GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep", "ag", "ack", "git grep"))
-_LISTS = frozenset(
-    """
-    ls find fd cat head tail sort uniq tree cut column comm tac nl git-ls-files git-log git-diff git-status git-branch
-    git-tag git-grep git-show git-stash git-worktree docker-ps docker-images kubectl-get crontab ps pgrep dir gh-pr
-    gh-issue
-    """.split()
-)
-_TEXTS = frozenset(
-    """
-    echo printf jq yq awk sed python python3 node deno ruby perl php curl wget http date basename dirname realpath
-    readlink sqlite3 psql mysql redis-cli bc expr stat file openssl base64 tr dig env printenv git-rev-parse git-rev-list
-    git-config git-describe xmllint gh-api gh-repo uname hostname whoami pwd id seq cast
-    """.split()
-)
+_LISTS = words("programs", "lists")
+_TEXTS = words("programs", "prints")
 _PASS_ON = frozenset(("head", "tail", "tr", "xargs", "sort", "sed", "awk", "cut", "bc", "tee", "cat"))
 _COUNTING = re.compile(
     r"\blength\b|\blen\(|\.length\b|\bcount\(|-(?:-count)\b|%\{http_code\}|\$\?|\bNR\b|\$#|count", re.IGNORECASE

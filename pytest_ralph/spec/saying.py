@@ -6,6 +6,8 @@ import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.spec.words import phrases, words
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -49,68 +51,13 @@ class Saying(NamedTuple):
     value: int | float | str | None = None
 
 
-def _table(**rows: str) -> dict[str, Kind]:
-    return {saying.strip(): Kind[name] for name, row in rows.items() for saying in row.split("|")}
-
-
-_MEANINGS = _table(
-    IS="""returns|return|returned|returning|equals|equal|gives|give|yields|yield|evaluates to|is|are|be|results in|resolves to
-    |counts|totals|expect|expects|expected|=|==|===|→|⇒|->|=>|:|value is|reads""".replace("\n    ", ""),
-    HAS="""shows|show|showing|prints|print|printing|outputs|output|displays|display|contains|contain|containing|includes|include
-    |including|lists|list|mentions|has|have|reports|report|says|echoes|emits|finds|find|logs|with|matches the|responds with""".replace(
-        "\n    ", ""
-    ),
-    EXIT="""exits|exit|exited|exiting|exit code|exit status|exits with|exit with|exits with code|exits with status|exits code
-    |return code|returns code|return value|exit value|rc|returns exit|returns exit code|with exit code|with code|error code""".replace(
-        "\n    ", ""
-    ),
-    FAILS="""fails|fail|failing|must fail|should fail|will fail|expect failure|expected failure|expected to fail|expect fail
-    |is rejected|errors out|exits with error|exits with an error""".replace("\n    ", ""),
-    PASSES="passes|pass|passing|succeeds|succeed|works|completes|green|clean",
-    NOTHING="nothing|empty|no output|silent|silently|empty output|empty result|no longer returns|no longer finds",
-    SOMETHING="non-empty|nonempty|not empty|is not empty|are not empty|not be empty|some output|any output|something",
-    NONZERO="non-zero|nonzero|not zero|not 0|non zero",
-    NOT="""no|not|without|never|doesn't|does not|don't|do not|must not|should not|cannot|free of|excludes|no longer|isn't
-    |is not|are not""".replace("\n    ", ""),
-    EACH="each|every|both|per file|all|respectively|each line|every line|all lines|each count|every count",
-    AND="and|,|&|plus|as well as|&&",
-    OR="or|/",
-    COMPARES_LAST="or more|or greater|or higher|or above|or fewer|or less|or lower|+",
-    CONDITION="if|unless|when|once|until|because|since|while|before|after|where|instead|e.g|i.e|like|via|using|so|then|which|against|first|second|third|latter|former",
-    SMALL="""a|an|the|of|at|only|just|exactly|should|must|will|can|to|it|its|this|that|these|still|now|also|back|value|number|count
-    |total|result|integer|string|text|word|version|literal|either|any|in|on|for|stdout|status|code|http|-|–|—|there|them|more|same
-    |by|message|least one|following|line containing|appropriate|correct|correctly|command|commands""".replace(
-        "\n    ", ""
-    ),
-    THING="""result|results|match|matches|hit|hits|line|lines|occurrence|occurrences|entry|entries|file|files|row|rows|reference
-    |references|instance|instances|record|records|directory|directories|folder|folders|item|items|name|names|commit|commits|path
-    |paths|branch|branches|module|modules|usages|usage|diff|changes|differences|mention|mentions|import|imports""".replace(
-        "\n    ", ""
-    ),
-    VERDICT="""error|errors|warning|warnings|failure|failures|failed|passed|problem|problems|issue|issues|vulnerability
-    |vulnerabilities|violation|violations|test|tests|spec|specs|suite|suites|assertion|assertions|offenses|regressions|success|ok
-    |successful|conflicts|type|checks|check""".replace("\n    ", ""),
-    MEASURE="s|sec|secs|second|seconds|ms|milliseconds|min|mins|minute|minutes|hour|hours|mb|kb|gb|px|%|kib|mib|tokens|coverage|percent|st|nd|rd|th",
-)
-_OPERATORS = {
-    ">=": ">=|≥|⩾|at least|minimum|min|minimum of|no fewer than|no less than|not less than|greater than or equal to",
-    ">": ">|more than|greater than|larger than|higher than|over|above|exceeds",
-    "<=": "<=|≤|at most|maximum|max|maximum of|no more than|not more than|up to|less than or equal to",
-    "<": "<|less than|fewer than|smaller than|lower than|under|below",
-    "!=": "!=|≠|not equal to|other than",
-}
-_COMPARISONS = {saying: op for op, row in _OPERATORS.items() for saying in row.split("|")}
-_NUMBER_WORDS = {
-    word: n for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-}
-_VALUE_WORDS = frozenset(
-    """
-    PASS PASSED OK FAIL FAILED MISSING ERROR APPROVED PENDING SUCCESS DONE TRUE FALSE YES NO VALID INVALID READY CLEAN
-    PONG HEALTHY UP DOWN NULL NONE MATCH WARNING WARN TODO FIXME HACK XXX PRESENT ABSENT FOUND COMPLETE GREEN RED
-    EXISTS UNKNOWN BLOCKED OPEN MERGED CLOSED MERGEABLE
-    """.split()
-)
-_LITERALS = frozenset(("true", "false", "null", "undefined", "pong", "ok"))
+_TABLE = phrases("sayings")
+_MEANINGS = {saying: Kind[name] for name, row in _TABLE.items() if name in Kind.__members__ for saying in row}
+_COMPARISONS = {saying: op for op in (">=", ">", "<=", "<", "!=") for saying in _TABLE[op]}
+_VALUE_WORDS = words("sayings", "VALUE")
+_LITERALS = words("sayings", "literal")
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _LEX = re.compile(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”|(?<!\w)'(?P<single>[^']*)'(?!\w)"
     r"|(?P<symbol>>=|<=|!=|={1,3}>?|->|[≥⩾≤≠→⇒<>:,&/+–—]|-(?=\s))"

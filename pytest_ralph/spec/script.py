@@ -6,31 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.commandline import Likeness, likeness
+from pytest_ralph.spec.words import any_of
 
 if TYPE_CHECKING:
     from pytest_ralph.spec.pieces import Script
 
-_SHELLS = frozenset(
-    (
-        "sh",
-        "bash",
-        "shell",
-        "zsh",
-        "ksh",
-        "dash",
-        "console",
-        "terminal",
-        "shell-session",
-        "shellsession",
-        "sh-session",
-        "cmd",
-    )
-)
+_SHELLS = frozenset(("sh", "bash", "shell", "zsh", "ksh", "dash", "console", "terminal", "shellsession", "cmd"))
 _PROMPT = re.compile(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
-_SHOWN = re.compile(
-    r"(?:output|outputs|expect(?:ed)?(?: output| result)?|result|prints?|shows?|looks? like|returns?|response|displays?|example)\W*$",
-    re.IGNORECASE,
-)
+_PRINTED = any_of("printed", "", r"\W*$")
 
 
 def runnable(script: Script, said: str) -> str:
@@ -39,11 +22,11 @@ def runnable(script: Script, said: str) -> str:
     `said` is the prose just before the block.
     """
     lines = [line for line in script.text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
-    if not lines or (script.language and script.language not in _SHELLS):
+    if not lines or (script.language and script.language.replace("-", "") not in _SHELLS):
         return ""
     if any(_PROMPT.match(line) for line in lines):
         return _typed(script.text)
-    if not script.language and (_SHOWN.search(said) or likeness(lines[0]) < Likeness.MAYBE):
+    if not script.language and (_PRINTED.search(said) or likeness(lines[0]) < Likeness.MAYBE):
         return ""
     return script.text
 

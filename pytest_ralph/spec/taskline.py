@@ -14,7 +14,8 @@ _LETTERED = rf"[A-Z]{{1,6}}(?:-[A-Z]{{1,4}})?-?{_NUMBER}"
 # A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
 _OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
 _ID = re.compile(
-    rf"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|TX{{2,4}})"
+    r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
+    rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )

@@ -39,9 +39,7 @@ def test_a_directory_its_tasks_file_and_any_other_markdown_file_can_be_loaded(sp
     assert (other.name, other.tasks[0].id) == ("plan", "2.1")
 
 
-def test_a_spec_in_the_working_directory_is_named_after_it(
-    spec_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_spec_in_the_working_directory_is_named_after_it(spec_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(spec_dir)
     assert Spec.load("tasks.md").name == "greeter"
 
@@ -158,9 +156,7 @@ def test_a_spec_in_order_has_no_problems() -> None:
         ({"T001": ["first", "second"]}, ["first", "second"]),
     ],
 )
-def test_a_task_without_verify_takes_its_command_from_the_mapping(
-    mapping: dict[str, str], commands: list[str]
-) -> None:
+def test_a_task_without_verify_takes_its_command_from_the_mapping(mapping: dict[str, str], commands: list[str]) -> None:
     spec = Spec.parse("## Phase 2: Core\n- [ ] T001 [US1] a\n", verify=mapping)
     assert [check.command for check in spec["T001"].verify.checks] == commands
 

@@ -25,7 +25,14 @@ def test_every_setting_is_taken(key: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["# no front matter\n", "", "---\nprose between rules\n---\n", "---\nnever closed\n", "--- x\na: b\n---\n", "\n---\na: b\n---\n"],
+    [
+        "# no front matter\n",
+        "",
+        "---\nprose between rules\n---\n",
+        "---\nnever closed\n",
+        "--- x\na: b\n---\n",
+        "\n---\na: b\n---\n",
+    ],
 )
 def test_a_text_without_front_matter_has_none(source: str) -> None:
     assert not read_front_matter(source).lines
@@ -45,7 +52,11 @@ def test_an_empty_block_is_skipped_and_plain_types_come_out() -> None:
         ("---\na: b: c\n---\n", 2, "malformed front matter"),
         ("---\na: 1\n\tb: 2\n---\n", 3, "malformed front matter"),
         ("---\nralph: 3\n---\n", 2, "must be a mapping"),
-        ("---\nspec: x\nralph:\n  timeout: 3\n  timeuot: 4\n---\n", 5, "unknown key `timeuot` under `ralph:`; did you mean `timeout`"),
+        (
+            "---\nspec: x\nralph:\n  timeout: 3\n  timeuot: 4\n---\n",
+            5,
+            "unknown key `timeuot` under `ralph:`; did you mean `timeout`",
+        ),
         ("---\nralph:\n  zzz: 4\n---\n", 3, "unknown key `zzz` under `ralph:`; known are executor"),
         ("---\nralph:\n  verify: make\n---\n", 3, "must map"),
     ],

@@ -110,7 +110,7 @@ def test_each_fenced_block_is_one_script(text: str, wanted: list[str]) -> None:
         "`render()` is called",
         "`FooBar` is exported from `index.ts`",
         "`.gitignore` includes `.env`",
-        "`app.ts:120` now shows `state: \"on\"`",
+        '`app.ts:120` now shows `state: "on"`',
         "`GET /health` → `200`",
         "`/shop:start demo` asks questions",
         "`model-picker` shows a name",
