@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import time
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_ralph.fixing.checkpoint import Git
@@ -361,19 +362,18 @@ class Run:
         capture = self.config.pluginmanager.getplugin("capturemanager")
         if reporter is None or capture is None:
             return False
-        with capture.global_and_fixture_disabled():
+        with self._aside(), capture.global_and_fixture_disabled():
             reporter.ensure_newline()
             for line in lines:
                 reporter.write_line(line)
         return True
 
-    @contextmanager
-    def _live(self, what: str, limit: float) -> Iterator[Callable[[str], None] | None]:
-        if self.live is None:
-            yield None
-        else:
-            with self.live.doing(what, limit) as said:
-                yield said
+    def _live(self, what: str, limit: float, about: str = "") -> AbstractContextManager[Callable[[str], None] | None]:
+        return self.live.doing(what, limit, about) if self.live else nullcontext()
+
+    def _aside(self) -> AbstractContextManager[None]:
+        """Others may write to the terminal."""
+        return self.live.hidden() if self.live else nullcontext()
 
     def perform(self, item: TaskItem) -> TaskResult:
         return self.groups.perform(self.work(item.parent.spec), item.task)

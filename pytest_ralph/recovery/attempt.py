@@ -94,9 +94,10 @@ class Attempts:
             keep=is_e2e_startup(self.task),
             label=self._label,
         )
-        attempt = f", attempt {number}" if number > 1 else ""
+        most = max(number, self.desk.options.max_fixes + 1)
+        attempt = f", attempt {number} of {most}" if number > 1 else ""
         try:
-            with self.desk.live(f"{self.task.id} verify{attempt}", self.timeout) as on_output:
+            with self.desk.live(f"{self.task.id} verify{attempt}", self.timeout, self.task.title) as on_output:
                 return run_checks(self.task.verify, self.desk.runner, replace(around, on_output=on_output))
         except RunError as error:
             return Verified(passed=False, error=str(error))

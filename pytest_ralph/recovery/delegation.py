@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 from pytest_ralph.disk import step
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.fixing.executors.base import Job, Outcome
+from pytest_ralph.fixing.executors.naming import called
 from pytest_ralph.fixing.facts import look_around
 from pytest_ralph.fixing.prompts import PromptContext
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_ralph.fixing.prompts import Form
+    from pytest_ralph.history.learning import Chance
     from pytest_ralph.recovery.decide import Decision, Past
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal
@@ -47,7 +51,9 @@ class Delegation:
             self.journal.say(f"{task.id}: chance that this fix helps: {chance}")
         started, clock = time.time(), time.monotonic()
         step("before an executor runs")
-        outcome = self.desk.hooks.execute(task, prompt, timeout) or self._ask(task, failure, prompt, decision, timeout)
+        job = self._job(task, failure, prompt, decision, timeout)
+        with self.desk.live(self._shown(task, past, chance), timeout, task.title) as on_output:
+            outcome = self.desk.hooks.execute(task, prompt, timeout) or self._ask(job, on_output)
         if outcome.interrupted:
             raise KeyboardInterrupt
         outcome = replace(outcome, failure=self._of_task(task, outcome))
@@ -90,10 +96,19 @@ class Delegation:
         claimed = self.desk.advice("verification_mismatch") if self.journal.claimed else ""
         return f"{claimed} {failure.guidance if failure else ''}".strip()
 
-    def _ask(self, task: Task, failure: Failure | None, prompt: str, decision: Decision, timeout: float) -> Outcome:
+    def _shown(self, task: Task, past: Past, chance: Chance | None) -> str:
+        """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
+        step = f"fix {past.attempt} of {past.attempts}" if task.fix_for else past.action
+        foretold = f", chance {chance.probability:.0%}" if chance else ""
+        return f"{task.id} {step} by {called(self.desk.executor_name)}{foretold}"
+
+    def _ask(self, job: Job, on_output: Callable[[str], None] | None) -> Outcome:
         if self.desk.executor is None:
             return Outcome(completed=False, note="no plugin took the task, and there is no executor")
-        job = Job(
+        return self.desk.executor.run(job, self.desk.runner, on_output)
+
+    def _job(self, task: Task, failure: Failure | None, prompt: str, decision: Decision, timeout: float) -> Job:
+        return Job(
             task_id=task.id,
             prompt=prompt,
             timeout=timeout,
@@ -104,8 +119,6 @@ class Delegation:
             session_id=self._session if decision.action == "continue" else "",
             files=task.files,
         )
-        with self.desk.live(f"{task.id} {self.desk.executor.name}", timeout) as on_output:
-            return self.desk.executor.run(job, self.desk.runner, on_output)
 
     def _of_task(self, task: Task, outcome: Outcome) -> Failure | None:
         if outcome.completed:

@@ -65,9 +65,16 @@ class Ask(Protocol):
     def __call__(self, task: Task, failure: Failure, decision: Decision) -> Decision | None: ...
 
 
-@contextlib.contextmanager
-def _quietly(what: str, limit: float) -> Any:  # noqa: ARG001 - the shape of a live line
-    yield None
+class Live(Protocol):
+    """Shows, while something runs, what it is; inside, a function that takes the last line it printed, or None."""
+
+    def __call__(
+        self, what: str, limit: float, about: str = ""
+    ) -> AbstractContextManager[Callable[[str], None] | None]: ...
+
+
+def _quietly(what: str, limit: float, about: str = "") -> AbstractContextManager[None]:  # noqa: ARG001 - a Live
+    return contextlib.nullcontext()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +97,7 @@ class Desk:
     junit_globs: tuple[str, ...] = ()
     # Said on the terminal at once, for what a person must know even if the run ends here.
     announce: Callable[[str], None] = lambda _: None
-    live: Callable[[str, float], AbstractContextManager[Callable[[str], None] | None]] = _quietly
+    live: Live = _quietly
     # What the next attempt is told after a failure of this kind.
     advice: Callable[[str], str] = lambda _: ""
     ask: Ask | None = None

@@ -1,4 +1,9 @@
-"""The live line: what is being done right now, beside pytest's own progress, on a terminal and nowhere else."""
+"""The live rows: what is being done right now, below pytest's own progress, on a terminal and nowhere else.
+
+They are drawn below the line the cursor is in, and the cursor is put back: what pytest has written stays as it is,
+and goes on where it was. Before pytest writes again they are gone. Workers of pytest-xdist have no terminal, and a
+controller does nothing itself: there are none then.
+"""
 
 from __future__ import annotations
 
@@ -8,52 +13,96 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
 
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.width import columns, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
-    import pytest
-
+# What ends sooner needs no row.
 AFTER = 1.0
 EVERY = 0.25
-SAVE, CLEAR, RESTORE = "\x1b7", "\x1b[K", "\x1b8"
+MOST_ROWS = 4
+MARGIN = "  "
+SHORTEST = 8
+# Down one line in the same column, at the end of the screen by scrolling it; clear the line, or all from here on.
+DOWN, CLEAR, CLEAR_BELOW, SAVE, RESTORE = "\x1bD", "\x1b[K", "\x1b[J", "\x1b7", "\x1b8"
 
 
 @dataclass
 class Doing:
-    """One thing that runs: what it is, since when, for how long at most, and what it said last."""
+    """One thing that runs: what it is, for how long at most, what it is about, since when, and what it said last."""
 
     what: str
     limit: float
+    about: str = ""
     started: float = field(default_factory=time.monotonic)
     last_line: str = ""
 
-    def text(self, now: float, *, verbose: bool) -> str:
-        said = f"  {one_line(self.last_line, 200)}" if verbose and self.last_line else ""
-        return f"{self.what}  {now - self.started:.0f} s of {self.limit:g} s{said}"
+    def row(self, now: float, width: int, *, verbose: bool = False) -> str:
+        """As much as there is room for. What it said last is told where it is `verbose`."""
+        elapsed = f"{now - self.started:.0f} s"
+        head = f"{self.what}  {elapsed} of {self.limit:g} s"
+        if columns(head) > width:
+            return f"{fitted(self.what, max(width - columns(elapsed) - 2, 1))}  {elapsed}"
+        about = one_line(self.last_line if verbose and self.last_line else self.about)
+        room = width - columns(head) - 2
+        return f"{head}  {fitted(about, room)}" if about and room >= SHORTEST else head
+
+
+class Screen(Protocol):
+    """Where rows are drawn."""
+
+    def write(self, text: str) -> None: ...
+    def size(self) -> os.terminal_size: ...
+
+
+class Terminal:
+    """The terminal pytest writes to. To be made while nothing is captured: the copy leads there even when it is."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.dup(sys.stdout.fileno())
+        self._encoding = sys.stdout.encoding or "utf-8"
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._descriptor, text.encode(self._encoding, "replace"))
+
+    def size(self) -> os.terminal_size:
+        try:
+            return os.get_terminal_size(self._descriptor)
+        except OSError:
+            return os.terminal_size((0, 0))
+
+    def close(self) -> None:
+        os.close(self._descriptor)
 
 
 class Live:
-    """Draws with save and restore of the cursor, so that what pytest has written stays as it is."""
+    """The rows of one run, whichever threads do the work."""
 
-    def __init__(self, write: Callable[[str], None], room: Callable[[], int], *, verbose: bool = False) -> None:
-        self._write, self._room, self._verbose = write, room, verbose
+    def __init__(self, screen: Screen, *, verbose: bool = False, mark: Callable[[str], str] = str) -> None:
+        self._screen, self._verbose, self._mark = screen, verbose, mark
         self._doing: list[Doing] = []
+        self._drawn: tuple[str, ...] = ()
+        self._hidden = 0
+        self._closed = False
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._closed = False
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def doing(self, what: str, limit: float) -> Iterator[Callable[[str], None]]:
-        one = Doing(what, limit)
+    def doing(self, what: str, limit: float, about: str = "") -> Iterator[Callable[[str], None]]:
+        """Something runs; what is given takes the last line it printed."""
+        one = Doing(what, limit, about)
         with self._lock:
             self._doing.append(one)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._draw_on, name="ralph-live", daemon=True)
+                self._thread = threading.Thread(target=self._go_on, name="ralph-live", daemon=True)
                 self._thread.start()
         self._wake.set()
 
@@ -65,58 +114,88 @@ class Live:
         finally:
             with self._lock:
                 self._doing.remove(one)
-                if not self._doing:
-                    self._erase()
+                self._refresh()
 
-    def line(self, now: float) -> str:
-        """What the longest running thing is, and how many run beside it."""
-        if not self._doing or now - self._doing[0].started < AFTER:
-            return ""
-        more = f"  (+{len(self._doing) - 1} more)" if len(self._doing) > 1 else ""
-        return self._doing[0].text(now, verbose=self._verbose) + more
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Somebody else writes to the terminal."""
+        with self._lock:
+            self._show(())
+            self._hidden += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hidden -= 1
+                self._refresh()
 
-    def _draw_on(self) -> None:
+    def rows(self, now: float) -> tuple[str, ...]:
+        """One for each thing that has taken a while, longest first; of many the first few and how many more."""
+        size = self._screen.size()
+        most = min(MOST_ROWS, size.lines - 2)
+        long = [one for one in self._doing if now - one.started >= AFTER]
+        if not long or most < 1 or size.columns < 2 * SHORTEST:
+            return ()
+        shown = long if len(long) <= most else long[: most - 1]
+        # The last column stays empty, lest the terminal goes on to the next line.
+        rows = [one.row(now, size.columns - len(MARGIN) - 1, verbose=self._verbose) for one in shown]
+        more = [f"{len(long) - len(shown)} more"] if len(long) > len(shown) else []
+        return tuple(f"{MARGIN}{row}" for row in (*rows, *more))
+
+    def _go_on(self) -> None:
         while not self._closed:
             with self._lock:
-                text = self.line(time.monotonic())[: max(0, self._room())]
-                if text:
-                    self._write(f"{SAVE}  {text}{CLEAR}{RESTORE}")
-                    self._drawn = True
+                self._refresh()
                 idle = not self._doing
             if idle:
                 self._wake.wait()
                 self._wake.clear()
             time.sleep(EVERY)
 
-    _drawn = False
+    def _refresh(self) -> None:
+        if not self._hidden:
+            self._show(self.rows(time.monotonic()))
 
-    def _erase(self) -> None:
-        if self._drawn:
-            self._write(f"{SAVE}{CLEAR}{RESTORE}")
-            self._drawn = False
+    def _show(self, rows: Sequence[str]) -> None:
+        if self._closed or tuple(rows) == self._drawn:
+            return
+        room = f"{DOWN * len(rows)}\x1b[{len(rows)}A" if rows else ""
+        below = "".join(f"\r\n{self._mark(row)}{CLEAR}" for row in rows) or "\r\n"
+        self._screen.write(f"{room}{SAVE}{below}{CLEAR_BELOW}{RESTORE}")
+        self._drawn = tuple(rows)
 
     def close(self) -> None:
-        self._closed = True
+        with self._lock:
+            self._show(())
+            self._closed = True
         self._wake.set()
 
 
+class Aside:
+    """Registered with live rows: what pytest writes about a test is written while they are not there."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logstart(self) -> Generator[None, object, object]:
+        with self._live.hidden():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self) -> Generator[None, object, object]:
+        with self._live.hidden():
+            return (yield)
+
+
 def live_of(config: pytest.Config) -> Live | None:
-    """A live line where pytest's reporter writes to a terminal, else None. To be made while nothing is captured."""
+    """Live rows where pytest's reporter writes to a terminal, else None."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None or not reporter.isatty or config.option.verbose < 0 or os.environ.get("TERM") == "dumb":
         return None
-    # pytest captures the descriptor while a task runs; a copy made before still leads to the terminal.
-    descriptor = os.dup(sys.stdout.fileno())
-    writer = config.get_terminal_writer()
-
-    def write(text: str) -> None:
-        with contextlib.suppress(OSError):
-            os.write(descriptor, text.encode("utf-8", "replace"))
-
-    def room() -> int:
-        return int(writer.fullwidth - writer.width_of_current_line - 4)
-
-    live = Live(write, room, verbose=config.option.verbose > 0)
+    writer, terminal = config.get_terminal_writer(), Terminal()
+    live = Live(terminal, verbose=config.option.verbose > 0, mark=lambda row: writer.markup(row, light=True))
+    config.pluginmanager.register(Aside(live), "ralph-live")
+    config.add_cleanup(terminal.close)
     config.add_cleanup(live.close)
-    config.add_cleanup(lambda: os.close(descriptor))
     return live
