@@ -14,6 +14,7 @@ from pytest_ralph import __version__
 from pytest_ralph.report.live import live_of
 from pytest_ralph.report.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
 from pytest_ralph.report.terminal import Summary
+from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
@@ -69,10 +70,9 @@ class Ending:
 
     def _is_complete(self, path: str) -> bool:
         try:
-            tasks = Spec.load(self.run.root / path).tasks
+            return is_complete(Spec.load(self.run.root / path))
         except SpecError:
             return False
-        return bool(tasks) and all(task.checked for task in tasks)
 
     @property
     def _halts(self) -> Iterator[HaltTeller]:

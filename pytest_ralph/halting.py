@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.commits import commit_message
+from pytest_ralph.recovery.errors import HookError
+from pytest_ralph.recovery.hooks import Hooks
 from pytest_ralph.report.halt import brief_lines, halt_lines, halt_of, missing_lines
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.state import STATE_NAME
@@ -37,7 +39,10 @@ class HaltTeller:
         failed = tuple(story.id for story in self.stories if story.bad)
         blocked = tuple(story.id for story in self.stories if story.outcome == "blocked")
         if spec := self._spec():
-            self.run.config.hook.pytest_ralph_halted(spec=spec, failed=failed, blocked=blocked)
+            try:
+                Hooks(self.run.config.hook).halted(spec, failed, blocked)
+            except HookError as error:
+                self.run.note(str(error))
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
         halt = self._halt()

@@ -28,15 +28,17 @@ from pytest_ralph.settings import (
     Settings,
     in_front_matter,
     in_ini_file,
+    in_state,
     on_command_line,
     read_settings,
     verify_commands,
 )
 from pytest_ralph.sharing import Shared
+from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.progress import PROGRESS_NAME
-from pytest_ralph.spec.state import STATE_NAME, set_aside
+from pytest_ralph.spec.state import STATE_NAME, State, set_aside
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
@@ -67,9 +69,9 @@ def start(config: pytest.Config) -> None:
     from pytest_ralph.ending import Ending
     from pytest_ralph.reporting import Reporting
 
+    add_hookspecs(config.pluginmanager)
     run = Run(config)
     config.stash[run_key] = run
-    add_hookspecs(config.pluginmanager)
     config.pluginmanager.register(Defaults(run), "ralph-defaults")
     config.pluginmanager.register(Collecting(run), "ralph-collecting")
     config.pluginmanager.register(Reporting(run), "ralph-reporting")
@@ -128,12 +130,13 @@ class Run:
         except SettingError as error:
             raise pytest.UsageError(str(error)) from None
 
-    def settings_of(self, spec: Spec) -> Settings:
-        """With what the front matter of the spec sets for itself; SettingError if that cannot be."""
-        if not spec.settings:
+    def settings_of(self, spec: Spec, state: State | None = None) -> Settings:
+        """With what its front matter sets, and last what its state does; SettingError if that cannot be."""
+        if not spec.settings and state is None:
             return self.settings
         here = in_front_matter(spec, self.relative(spec.path))
-        return read_settings(on_command_line(self.config), here, in_ini_file(self.config))
+        last = () if state is None else (in_state(state),)
+        return read_settings(on_command_line(self.config), here, in_ini_file(self.config), *last)
 
     def _check(self) -> None:
         """What would only come to light in the middle of a run is said before it."""
@@ -153,7 +156,7 @@ class Run:
         executor = self.executor(settings.executor)
         if executor and (why := executor.available()):
             raise pytest.UsageError(why)
-        if settings.execute and not executor:
+        if settings.execute and not executor and not self.config.hook.pytest_ralph_execute.get_hookimpls():
             raise pytest.UsageError("--ralph-execute needs somebody to do the tasks: give one with --ralph-executor")
         if settings.shell and not shutil.which(settings.shell):
             raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
@@ -283,8 +286,8 @@ class Run:
         """Read a spec; in a worker, as the controller saw it. SpecError or SettingError if it cannot be used."""
         handed = self.handed.get("specs", {}).get(self.relative(path))
         if handed is not None:
-            return Spec.parse(handed, path, verify=self._verify_mapping)
-        spec = Spec.load(path, verify=self._verify_mapping)
+            return with_progress(Spec.parse(handed, path, verify=self._verify_mapping))
+        spec = with_progress(Spec.load(path, verify=self._verify_mapping))
         self.settings_of(spec)
         return spec
 
@@ -303,6 +306,7 @@ class Run:
         ledger = self.shared.ledger(spec.path) if self.handed else None
         first = ledger is None or ledger.is_new
         workspace = self._workspace(spec, fresh=settings.fresh and first)
+        settings = self.settings_of(spec, workspace.state)
         recovery = settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
         work = SpecWork(self._desk(settings, spec), workspace, recovery=recovery, ledger=ledger)
         if recovery and first:
@@ -330,7 +334,7 @@ class Run:
             executor=self.executor(settings.executor),
             hook=self.config.hook,
             options=settings,
-            budget=self.budget,
+            budget=self._budget(settings),
             prompts=self.prompts,
             git=self.git,
             record=self._record,
@@ -346,6 +350,10 @@ class Run:
             git_lock=self._git_lock,
             beside=lambda: self._beside(spec),
         )
+
+    def _budget(self, settings: Settings) -> Budget:
+        total = settings.budget
+        return self.budget if total == self.budget.total else Budget(total, within=self.budget)
 
     def _announce(self, line: str) -> None:
         if not self._write([f"ralph: {line}"]):

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.state import State
 
+LIMITS = {
+    "max-fixes": "maxFixTasksPerOriginal",
+    "max-depth": "maxFixTaskDepth",
+    "budget": "maxGlobalIterations",
+}
 FALSE = {"0", "false", "no", "off"}
 
 
@@ -68,6 +74,11 @@ def in_front_matter(spec: Spec, path: str) -> Layer:
 
 def in_ini_file(config: pytest.Config) -> Layer:
     return Layer({option.name: _from_ini(config, option) for option in OPTIONS}, _ini_name)
+
+
+def in_state(state: State) -> Layer:
+    """The limits a state file names: they hold where nobody says otherwise."""
+    return Layer({option: state.data.get(field) for option, field in LIMITS.items()}, lambda option: LIMITS[option.name])
 
 
 def _from_ini(config: pytest.Config, option: Option) -> object:

@@ -13,22 +13,27 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """Counts in memory; with a `file` in that file, one byte a run, for all processes that share it."""
+    """Counts in memory; with a `file` in that file, one byte a run, for all processes that share it.
 
-    def __init__(self, total: int, file: Path | None = None) -> None:
+    A spec may have a smaller one of its own `within` that of the run.
+    """
+
+    def __init__(self, total: int, file: Path | None = None, *, within: Budget | None = None) -> None:
         self.total = total
         self._file = file
+        self._within = within
         self._used = 0
         self._lock = threading.Lock()
 
     @property
     def left(self) -> int:
-        return max(0, self.total - self._count())
+        own = max(0, self.total - self._count())
+        return own if self._within is None else min(own, self._within.left)
 
     def take(self) -> bool:
         """One more run, if there is one left."""
         with self._lock, self._alone():
-            if self._count() >= self.total:
+            if self._count() >= self.total or (self._within is not None and not self._within.take()):
                 return False
             self._add()
             return True

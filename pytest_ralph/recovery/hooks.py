@@ -15,6 +15,7 @@ from pytest_ralph.text.inert import one_line
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.recovery.decide import Past
+    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 
@@ -71,8 +72,8 @@ class Hooks:
     def escalated(self, task: Task, failure: Failure, reason: str) -> None:
         self._call("escalated", task=task, failure=failure, reason=reason)
 
-    def halted(self, **given: Any) -> None:
-        self._call("halted", **given)
+    def halted(self, spec: Spec, failed: tuple[str, ...], blocked: tuple[str, ...]) -> None:
+        self._call("halted", spec=spec, failed=failed, blocked=blocked)
 
     def _text(self, name: str, **given: Any) -> str | None:
         answer = self._call(name, **given)
