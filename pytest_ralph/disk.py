@@ -31,6 +31,11 @@ def _new_file_beside(path: Path) -> tuple[int, Path]:
     return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
 
 
+def is_temporary(name: str) -> bool:
+    """Whether this is the name of a file that is about to take another's place."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
 def sweep(path: Path) -> None:
     """Remove what a run that was killed while it wrote `path` has left beside it."""
     path = Path(os.path.realpath(path))

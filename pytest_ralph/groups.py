@@ -90,7 +90,7 @@ class Group:
         result = self._recovered[name].result()
         if result.passed:
             self._failing.discard(name)
-        self._tell_results()
+        self._tell_results(name)
         return result
 
     def _recover_together(self, name: str) -> None:
@@ -119,11 +119,11 @@ class Group:
             return "FAILED (attempt 1)" if any(not future.done() for future in self._begun.values()) else "failed"
         return "complete" if begun.result and begun.result.passed else "skipped"
 
-    def _tell_results(self) -> None:
+    def _tell_results(self, last: str) -> None:
         """Once, when the last of several retries has ended."""
         if len(self._recovered) > 1 and all(future.done() for future in self._recovered.values()):
             ended = {name: future.result() for name, future in self._recovered.items() if not future.exception()}
-            if self._unasked.isdisjoint(set(ended)):
+            if self._unasked & {*ended} == {last}:
                 self._around.show(batch.retry_results({name: _why(result) for name, result in ended.items()}))
 
     def stop(self) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pytest_ralph.disk import step
+from pytest_ralph.disk import is_temporary, step
 from pytest_ralph.fixing.gitcommand import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.listing import digest, listing
 from pytest_ralph.fixing.moving import Entry, Kept, entries, move_files, move_index
@@ -46,6 +46,7 @@ _IDENTITY = {
 _BOOKKEEPING = tuple(
     f":(exclude,glob)**/{name}" for name in ("tasks.md", ".progress.md", ".ralph-state.json", ".ralph/**")
 )
+_VANISHED = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
 _GITLINK = "160000"
 _REMEMBERED = 32
 
@@ -221,7 +222,7 @@ class Git:
                 wanted = Kept.paths(self.root, [*(self.root / name for name in self.changed_files(since)), *also])
                 differing = [path for path in differing if wanted(path)]
             unwanted = Kept.paths(self.root, [*exclude, self.root / ".ralph"])
-            return tuple(path for path in differing if not unwanted(path) and Path(path).name != ".ralph-state.json")
+            return tuple(path for path in differing if not unwanted(path) and not _is_private(Path(path).name))
 
     def _commit_paths(self, message: str, paths: list[str]) -> None:
         git = GitCommand(self._place.top, {**self._git.environ, "GIT_LITERAL_PATHSPECS": "1"})
@@ -288,8 +289,17 @@ class Git:
         """The working tree below the root, untracked files included, as a tree object."""
         with self._own_index() as own:
             env = {**own, **(env or {})}
-            self._git("add", "-A", "--", ".", *pathspecs, env=env)
+            self._add_all(pathspecs, env)
             return self._git("write-tree", env=env).strip()
+
+    def _add_all(self, pathspecs: tuple[str, ...], env: Mapping[str, str], tries: int = 5) -> None:
+        """Others are at work in the tree at the same time, and git gives up on a file that goes while it looks."""
+        try:
+            self._git("add", "-A", "--", ".", *pathspecs, env=env)
+        except GitError as error:
+            if not tries or not _VANISHED.search(str(error)):
+                raise
+            self._add_all(pathspecs, env, tries - 1)
 
     def _difference(self, old: str, new: str, env: Mapping[str, str] | None = None) -> list[Entry]:
         arguments = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new, "--", ".")
@@ -371,6 +381,10 @@ class Git:
         untracked = self._git("ls-files", "-o", "-z", "--exclude-standard", "--", ".").split("\0")
         if nested := next((path for path in untracked if path.endswith("/")), None):
             raise GitError(f"a repository inside the repository cannot be rolled back: {nested}")
+
+
+def _is_private(name: str) -> bool:
+    return name == ".ralph-state.json" or is_temporary(name)
 
 
 def _good_ref(spec: str) -> str:

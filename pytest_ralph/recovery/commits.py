@@ -27,7 +27,7 @@ class Commits:
 
     def begin(self, task: Task) -> None:
         if self.desk.options.commit != "none" and self.desk.git and not task.checked:
-            with self.desk.git_lock:
+            with self.desk.git_lock, self.workspace.lock:
                 try:
                     self._before[task.name] = self.desk.git.tree_fingerprint()
                 except GitError as error:
@@ -38,7 +38,7 @@ class Commits:
         git = self.desk.git
         if git is None or (self.desk.options.commit == "none" and not self.desk.options.rollback):
             return result
-        with self.desk.git_lock:
+        with self.desk.git_lock, self.workspace.lock:
             try:
                 commit = "" if task.checked else self._commit(task)
                 if self.desk.options.rollback:
