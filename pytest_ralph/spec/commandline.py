@@ -57,6 +57,15 @@ def likeness(text: str) -> Likeness:
     return _program_likeness(first, rest)
 
 
+def runs_alone(text: str) -> bool:
+    """Whether `text`, all that a field holds, is a command: then even an unknown word is one."""
+    if likeness(text) is not Likeness.NONE:
+        return True
+    body = text.strip()
+    known_otherwise = body.startswith(("/", "{", "<")) or body.split(" ", 1)[0] in _METHODS | _NOT_SHELL
+    return not known_otherwise and bool(_OPERATOR.search(body) or _OPTION.search(body))
+
+
 def _looks_like_script(body: str) -> bool:
     return any(likeness(line) is Likeness.SURE for line in body.split("\n")[:20] if line.strip())
 

@@ -7,18 +7,21 @@ from typing import NamedTuple
 
 _BOX = re.compile(r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*\[([ xX~-]?)\](\*?)[ \t]*(.*)$")
 _HEADING_BOXES = ("[ ]", "[x]", "[X]")
-# 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1
-_NUMBER = r"\d{1,6}[A-Za-z]?(?:\.(?:\d{1,6}[A-Za-z]?|[A-Za-z]{1,5}\d{0,4}))*"
-# T001 · T001A · V4 · V-P1 · VE1 · Q1.1 · TASK-08
-_LETTERED = rf"[A-Z]{{1,6}}(?:-[A-Z]{{1,4}})?-?{_NUMBER}"
+# 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1 · 1.3-fix
+_PARTS = r"(?:\.(?:\d{1,6}[A-Za-z]?|[A-Za-z]{1,5}\d{0,4}))"
+_NUMBER = rf"\d{{1,6}}[A-Za-z]?(?:{_PARTS}+-[A-Za-z]\w{{0,11}}|{_PARTS}*)"
+# T001 · T001A · V4 · V-P1 · VE1 · Q1.1 · TASK-08 · M31-T03
+_LETTERED = rf"(?=[A-Z-]{{1,12}}\d)[A-Z][A-Z0-9]{{0,11}}(?:-[A-Z0-9]{{1,11}}){{0,3}}[a-z]?{_PARTS}*"
 # A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
 _OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
 _ID = re.compile(
     r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
-    rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|TX{{2,4}})"
+    rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|VE-\w{{1,12}}|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
+# `T001-T004` speaks of several tasks.
+_RANGE = re.compile(r"([A-Z]+-?)\d+-\1\d")
 _MARKER = re.compile(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
 _KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
 _LAST_MARKERS = re.compile(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
@@ -96,7 +99,7 @@ def _read_name(text: str) -> _Name:
             position = decoration.end()
         if not found and (bracketed := _bracketed_id(text, position)):
             found, position = bracketed
-        elif not found and (match := _ID.match(text, position)):
+        elif not found and (match := _ID.match(text, position)) and not _RANGE.match(match["id"]):
             found, word = _id(match), (match["word"] or "").strip("# \t").lower()
             position = match.end()
         elif marker := _MARKER.match(text, position):
@@ -150,5 +153,7 @@ def _is_certain(name: _Name) -> bool:
     if not prefix:
         return "." in name.id or bool(name.word) or name.bold
     if prefix in _CRITERIA:
-        return bool(name.word)
-    return prefix in _SURE_PREFIXES or prefix.startswith("TX") or "." in name.id or name.bold or bool(name.word)
+        return bool(name.word) or "-T" in name.id
+    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-")):
+        return True
+    return "-T" in name.id or "." in name.id or name.bold or bool(name.word)

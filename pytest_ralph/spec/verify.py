@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.bareline import read_bare_lines
-from pytest_ralph.spec.commandline import Likeness, likeness, without_prompt
+from pytest_ralph.spec.commandline import runs_alone, without_prompt
 from pytest_ralph.spec.expectation import read_expectations
 from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.mention import mentions
@@ -68,7 +68,7 @@ def read_verify(text: str) -> Verify:
         return Verify(text=text)
     if stripped[0] == stripped[-1] == "`" and stripped.count("`") == 2 and "\n" not in stripped:
         command = without_prompt(stripped[1:-1].strip())
-        return _verify(text, [Check(command)] if likeness(command) >= Likeness.WORD else [])
+        return _verify(text, [Check(command)] if runs_alone(command) else [])
     pieces = _without_red(read_pieces(text))
     first = pieces[0] if pieces else None
     if isinstance(first, Passage) and _MANUAL.match(in_english(_lead(first))):

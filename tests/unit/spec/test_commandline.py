@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.spec.commandline import Likeness, likeness, without_prompt
+from pytest_ralph.spec.commandline import Likeness, likeness, runs_alone, without_prompt
 
 SURE = """
 npm test
@@ -90,6 +90,16 @@ def test_how_much_a_text_is_a_command_line(expected: Likeness, text: str) -> Non
 def test_a_script_of_several_lines_is_a_command() -> None:
     assert likeness("set -e\nmake") is Likeness.SURE
     assert likeness("") is Likeness.NONE
+
+
+@pytest.mark.parametrize("text", ["frobnicate", '"$BIN" --all', "R -e 'x()'", "~/x.ps1 | tee log"])
+def test_alone_in_its_field_more_is_a_command(text: str) -> None:
+    assert runs_alone(text)
+
+
+@pytest.mark.parametrize("text", ["notes.md", "render()", "/shop:start demo --fast", "GET /x?a=1 | 2", '{"a": 1}'])
+def test_alone_in_its_field_some_things_are_still_no_command(text: str) -> None:
+    assert not runs_alone(text)
 
 
 @pytest.mark.parametrize("text", ["$ make", "❯ make", "  $  make", "make"])

@@ -119,7 +119,7 @@ def test_a_file_too_large_is_not_even_read(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_lone_surrogate_is_no_text() -> None:
-    with pytest.raises(SpecError, match="tasks.md:2: not valid Unicode text"):
+    with pytest.raises(SpecError, match=r"tasks\.md:2: not valid Unicode text"):
         Spec.parse("a\n\ud800")
 
 

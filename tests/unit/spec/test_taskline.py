@@ -26,6 +26,9 @@ from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading, sl
         ("- [ ] Q1.1 Odd", "Q1.1", (), "Odd"),
         ("- [ ] 2.1.fix1 Odd", "2.1.fix1", (), "Odd"),
         ("- [ ] TASK-08: Dashed", "TASK-08", (), "Dashed"),
+        ("- [ ] M31-T03 — Two parts", "M31-T03", (), "Two parts"),
+        ("- [ ] 1.3-fix Suffix", "1.3-fix", (), "Suffix"),
+        ("- [ ] VE-cleanup [VERIFY] Stop", "VE-cleanup", ("VERIFY",), "Stop"),
         ("-[x] 1.2 Tight", "1.2", (), "Tight"),
         ("- [x]1.2 Tight", "1.2", (), "Tight"),
         ("- [ ]* 2.2 Optional", "2.2", (), "Optional"),
@@ -62,6 +65,8 @@ def test_a_numbered_checkbox_is_a_task(line: str, id: str, markers: tuple[str, .
         "- [ ] [the docs](docs.md) are updated",
         "- [ ] Step 1.1: Write it",
         "- [ ] 1.1-1.4 are done",
+        "- [ ] T001-T004 are done",
+        "- [ ] UTF-8 everywhere",
         "1. [ ] Numbered list",
     ],
 )
