@@ -51,7 +51,7 @@ BROKEN = {
 
 
 def files_below(top: Path) -> set[str]:
-    return {os.path.join(path, name) for path, _, names in os.walk(top) for name in names}
+    return {str(path) for path in top.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_file_that_even_the_superuser_may_not_read(make_spec: SpecMaker) -> No
     spec.chmod(0)
     limited = [str(SETPRIV), "--bounding-set", "-dac_override,-dac_read_search"]
     command = [sys.executable, "-m", "pytest", "--ralph", "specs", "-p", "no:cacheprovider"]
-    result = subprocess.run([*limited, *command], cwd=spec.parents[2], text=True, capture_output=True)
+    result = subprocess.run([*limited, *command], cwd=spec.parents[2], text=True, capture_output=True, check=False)
     if result.returncode == 127 or "Operation not permitted" in result.stderr:
         pytest.skip("this system does not let go of rights")
     assert result.returncode == pytest.ExitCode.INTERRUPTED
