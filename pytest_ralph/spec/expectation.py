@@ -28,6 +28,8 @@ _TERSE_STATUS = re.compile(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 _GOES_ON = any_of("result", r"\W*")
 _TOLD = any_of("told", r"\W*")
 _FAR = 4
+# Verbs that may be about anything: a bare number behind them is not the output of a tool.
+_LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have", "is", "are"))
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -75,8 +77,8 @@ class _Reader:
         self.far = 0
         self.negated = False
         self.each = self.each_line = False
-        # `Expected: OK` names what to look out for, seldom all that is printed.
-        self.exact = True
+        # The verb itself.
+        self.said = ""
 
     def read(self, said: Sequence[Saying]) -> tuple[Expect, ...]:
         self.each = any(saying.kind is Kind.EACH for saying in said)
@@ -114,8 +116,8 @@ class _Reader:
 
     def _state(self, saying: Saying) -> int:
         kind = saying.kind
-        if kind is Kind.NOTHING and saying.text == "nothing" and self.verb is None and self.found:
-            # `>= 1 and nothing is broken` is about something else.
+        if saying.text in ("nothing", "none") and self.verb is None and (self.found or saying.text == "none"):
+            # `>= 1 and nothing is broken`, `none of them` are about something else.
             return 1
         if kind is Kind.NOTHING or (saying.text == "clean" and _TERSE_STATUS.search(self.command)):
             self._empty()
@@ -137,8 +139,7 @@ class _Reader:
 
     def _verb(self, saying: Saying) -> int:
         if not (saying.text == ":" and self.verb and self.far == 0):
-            self.verb = saying.kind
-            self.exact = not saying.text.startswith("expect")
+            self.verb, self.said = saying.kind, saying.text
             self.negated = self.negated and self.far == 0
         self.far = 0
         return 1
@@ -149,8 +150,9 @@ class _Reader:
             op = "<=" if said[at + 1].text in ("or fewer", "or less", "or lower") else ">="
             self._amount(op, said, at, 2)
             return 2
-        counted = self.shown is Prints.COUNT
-        if (self.verb is None and not (at == 0 and counted)) or self.far > (1 if counted else 0):
+        counted = self.shown in (Prints.COUNT, Prints.COUNTS)
+        leads = counted and all(saying.kind in (Kind.EACH, Kind.SMALL) for saying in said[:at])
+        if (self.verb is None and not leads) or self.far > (1 if counted else 0):
             return 1
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
             self._add("stdout", "in", (_plain(said[at]), _plain(said[at + 2])))
@@ -163,8 +165,18 @@ class _Reader:
         counted = self.shown in (Prints.COUNT, Prints.COUNTS)
         if number is None or (self.verb is None and at > 0 and not counted):
             return 1
+        if said[at].value == "between":
+            return self._between(said, at, number)
         self._amount(str(said[at].value), said, number, 1)
         return number - at + 1
+
+    def _between(self, said: Sequence[Saying], at: int, first: int) -> int:
+        second = _next(said, first + 2, Kind.NUMBER)
+        if second is None or said[first + 1].kind is not Kind.AND:
+            return 1
+        self._amount(">=", said, first, second - first + 1)
+        self._amount("<=", said, second, 1)
+        return second - at + 1
 
     def _exit(self, said: Sequence[Saying], at: int) -> int:
         for index in range(at + 1, min(at + 5, len(said))):
@@ -220,30 +232,35 @@ class _Reader:
                 self._add("stdout", "not_contains", text)
         elif self.verb is Kind.IS and self.far == 0 and joined is Kind.OR:
             self._add("stdout", "in", tuple(texts))
-        elif self.verb is Kind.IS and self.exact and self.far == 0 and len(texts) == 1:
+        elif self.verb is Kind.IS and self.far == 0 and len(texts) == 1 and not self.said.startswith("expect"):
+            # `Expected: OK` names what to look out for; `returns OK` says all that is printed.
             self._add("stdout", "==", texts[0])
         elif self.verb is not None and joined is not Kind.OR:
             for text in texts:
                 self._add("stdout", "contains", text)
 
     def _amount(self, op: str, said: Sequence[Saying], at: int, used: int) -> None:
+        """A number and what it counts; what it is compared with depends on what the command prints."""
         number, unit = _plain(said[at]), _unit(said, at, used)
         if unit is Kind.MEASURE:
             return
-        shown = self.shown
         if self.each_line and op == "==":
             self._add("stdout", "each_line==", number)
-        elif shown is Prints.COUNTS:
+        elif self.shown is Prints.COUNTS:
             self._counts(op, number)
-        elif shown is Prints.COUNT:
+        elif self.shown is Prints.COUNT:
             self._add("stdout", op, number)
-        elif unit in (Kind.VERDICT, Kind.PASSES):
-            return
-        elif is_http(self.command):
+        elif unit not in (Kind.VERDICT, Kind.PASSES):
+            self._uncounted(op, number, unit)
+
+    def _uncounted(self, op: str, number: float, unit: Kind | None) -> None:
+        if is_http(self.command):
             self._http(op, number)
-        elif unit is Kind.THING or shown is Prints.LINES:
+        elif unit is Kind.THING or (self.shown is Prints.LINES and self.said not in _LOOSE):
             self._lines(op, number)
-        elif shown is Prints.STATUS and self.verb is Kind.IS:
+        elif self.said in _LOOSE and self.shown is not Prints.TEXT:
+            return
+        elif self.shown is Prints.STATUS and self.verb is Kind.IS:
             # `returns 0` or `returns 1` of a tool is its status; a larger number is something it counted.
             self._add("exit" if op == "==" and number <= 2 else "stdout", op, number)
         else:

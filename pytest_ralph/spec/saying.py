@@ -53,7 +53,7 @@ class Saying(NamedTuple):
 
 _TABLE = phrases("sayings")
 _MEANINGS = {saying: Kind[name] for name, row in _TABLE.items() if name in Kind.__members__ for saying in row}
-_COMPARISONS = {saying: op for op in (">=", ">", "<=", "<", "!=") for saying in _TABLE[op]}
+_COMPARISONS = {saying: op for op in (">=", ">", "<=", "<", "!=", "between") for saying in _TABLE[op]}
 _VALUE_WORDS = words("sayings", "VALUE")
 _LITERALS = words("sayings", "literal")
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

@@ -36,6 +36,7 @@ _DIRECTORY = re.compile(
     r"|\b(?:from|inside|within)\s+(?:the\s+)?(?P<path>`?[\w.@-]+/[\w./@-]*`?|`[\w.@-]+`)",
     re.IGNORECASE,
 )
+_INSIDE = re.compile(r"\s*\(in\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)\)", re.IGNORECASE)
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 
@@ -132,10 +133,10 @@ def _take_commands(piece: Passage, found: Sequence[Mention], reading: _Reading) 
 def _directory(found: Sequence[Mention]) -> str | None:
     """The directory the words right before or right behind the commands say to run them in."""
     before, after = found[0].before, found[-1].after
-    match = _DIRECTORY.search(before) or _DIRECTORY.match(after.lstrip(" (,;—–-"))
+    match = _DIRECTORY.search(before) or _DIRECTORY.match(after.lstrip(" (,;—–-")) or _INSIDE.match(after)
     if match is None:
         return None
-    name = (match["called"] or match["path"]).strip("`\"'").rstrip("/")
+    name = next(filter(None, match.groups())).strip("`\"'").rstrip("/")
     return name if name and name.lower() not in _NO_DIRECTORY else None
 
 

@@ -77,6 +77,8 @@ def test_a_command_that_counts_is_compared_with_a_number(words: str, op: str, nu
         (COUNTS, ">= 2", [("stdout", "sum>=", 2)]),
         (COUNTS, "> 2", [("stdout", "sum>=", 3)]),
         (COUNTS, "each return 1", [("stdout", "each_line==", 1)]),
+        (COUNTS, "all zero", [("stdout", "each_line==", 0)]),
+        (COUNT, "is between 3 and 5", [("stdout", ">=", 3), ("stdout", "<=", 5)]),
         ("for f in a b; do grep -c x $f; done", "— every line must be 1", [("stdout", "each_line==", 1)]),
         (LINES, "returns 3", [("stdout", "lines==", 3)]),
         (LINES, "returns 3 matches", [("stdout", "lines==", 3)]),
@@ -155,6 +157,7 @@ def test_a_command_may_have_to_fail(words: str) -> None:
         "no longer returns results",
         "should be silent",
         "(no output)",
+        "→ none",
     ],
 )
 def test_silence_is_read(words: str) -> None:
@@ -242,6 +245,8 @@ def test_what_the_command_is_matters(command: str, words: str, wanted: Wanted) -
         "if it returns 3, stop",
         "first is silent, second prints `x`",
         "Later, 3 files are left",
+        "→ all pass including 2 new",
+        "where permissions are 600",
     ],
 )
 def test_what_no_machine_can_check_asks_for_nothing(words: str) -> None:
