@@ -1,0 +1,60 @@
+"""Ctrl-C: everything that runs ends, nothing more is started, and what is written is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.blocks import numbered
+from tests.integration.processes import left_in, start, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import Popen
+
+    from tests.conftest import SpecMaker
+
+
+def to_the_process(process: Popen[str]) -> None:
+    process.send_signal(signal.SIGINT)
+
+
+def to_the_group(process: Popen[str]) -> None:
+    """As a terminal does."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "interrupt"),
+    [
+        (["--ralph"], to_the_process),
+        (["--ralph-recovery", "--ralph-executor=true"], to_the_group),
+        (["--ralph-recovery", "--ralph-executor=true", "-n2"], to_the_process),
+        (["--ralph", "-n2"], to_the_group),
+    ],
+    ids=["verifying", "recovering", "workers", "workers by the terminal"],
+)
+def test_ctrl_c_ends_all_tasks_of_a_group(
+    pytester: pytest.Pytester, make_spec: SpecMaker, arguments: list[str], interrupt: Callable[[Popen[str]], None]
+) -> None:
+    if "-n2" in arguments:
+        pytest.importorskip("xdist")
+    tasks = numbered(6, "touch started.{n}; (setsid sleep 300 &) ; sleep 300", marks="[P]")
+    path = make_spec(tasks)
+    process = start(pytester.path, *arguments, "--ralph-jobs=3", "specs")
+    wait_for(lambda: len(list(pytester.path.glob("started.*"))) == 3)
+
+    interrupt(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "Traceback" not in output
+    assert left_in(pytester.path) == []
+    assert len(list(pytester.path.glob("started.*"))) == 3
+    assert path.read_text() == tasks
+    state = path.parent / ".ralph-state.json"
+    assert not state.exists() or "taskResults" not in json.loads(state.read_text())

@@ -1,0 +1,111 @@
+"""Many runs at once: one works on a spec, the others say who; on different specs they do not disturb each other."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.locks import SpecHeld, SpecLocks
+from tests.integration.blocks import spec, task
+from tests.integration.processes import start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import SpecMaker
+
+EIGHT = range(1, 9)
+
+
+def test_of_eight_runs_on_one_spec_one_works_and_the_others_name_it(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    """The one that works goes on until it has seen all the others end."""
+    last = "until [ $(ls refused.* 2>/dev/null | wc -l) -eq 7 ]; do sleep 0.05; done"
+    path = make_spec(spec(task("1.1 A", "echo ran >> ran.txt"), task("1.2 B", last)))
+    runs = [start(pytester.path, "--ralph-recovery", "-q", "specs") for _ in EIGHT]
+    ended: dict[int, tuple[int, str]] = {}
+    while len(ended) < 8:
+        for run in runs:
+            if run.pid not in ended and run.poll() is not None:
+                ended[run.pid] = run.returncode, run.communicate()[0]
+                (pytester.path / f"refused.{run.pid}").touch()
+        time.sleep(0.02)
+
+    (worker,) = (pid for pid, (code, _) in ended.items() if code == 0)
+    for pid, (code, output) in ended.items():
+        if pid != worker:
+            assert code == 4
+            wanted = rf"ERROR: specs/demo/tasks\.md is being worked on by another run \(pid {worker}, since [\d:]+\)"
+            assert re.search(wanted, output), output
+            assert "Traceback" not in output
+    assert (pytester.path / "ran.txt").read_text() == "ran\n"
+    assert path.read_text().count("- [x]") == 2
+
+
+def test_runs_on_different_specs_share_one_history_and_one_repository(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    for n in EIGHT:
+        tasks = (task(f"1.{m} T", f"grep -q ok s{n}.{m}", files=f"`s{n}.{m}`") for m in (1, 2))
+        make_spec(spec(*tasks), name=f"s{n}")
+    (pytester.path / "fix.sh").write_text("for m in 1 2; do echo ok > $(basename $RALPH_SPEC_PATH).$m; done\n")
+    for command in ("init -q", "config user.name T", "config user.email t@example.com", "add -A", "commit -qm start"):
+        subprocess.run(["git", *command.split()], cwd=pytester.path, check=True)
+    arguments = ("--ralph-recovery", "--ralph-executor=sh fix.sh", "--ralph-commit=auto", "-q")
+
+    runs = [start(pytester.path, *arguments, f"specs/s{n}") for n in EIGHT]
+    outputs = [run.communicate(timeout=120)[0] for run in runs]
+
+    assert [run.returncode for run in runs] == [0] * 8, outputs
+    with sqlite3.connect(pytester.path / ".ralph/history.db") as history:
+        verified = history.execute("select count(*) from attempts where what = 'verify'").fetchone()
+    history.close()
+    assert verified == (8 * 3,)
+    for n in EIGHT:
+        assert (pytester.path / f"specs/s{n}/tasks.md").read_text().count("- [x]") == 3
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=pytester.path, capture_output=True, text=True, check=True)
+    assert len(log.stdout.splitlines()) >= 1 + 8
+    subprocess.run(["git", "fsck", "--strict"], cwd=pytester.path, check=True, capture_output=True)
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from filelock import FileLock
+from pytest_ralph import locks
+lock = FileLock(sys.argv[1])
+lock.acquire()
+print("held", flush=True)
+time.sleep(0.5)
+locks.write_whole(Path(sys.argv[2]), locks.json.dumps({"pid": locks.os.getpid(), "host": locks.platform.node(),
+                                                       "since": 0}))
+time.sleep(60)
+"""
+
+
+def test_a_holder_slow_to_say_so_is_still_named_and_a_dead_one_never(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.md"
+    earlier = SpecLocks(tmp_path / ".ralph")
+    earlier.take(path, "tasks.md")
+    (lock,) = (tmp_path / ".ralph/locks").glob("*.lock")
+    said = lock.with_suffix(".json").read_text()
+    earlier.release()
+    assert not lock.with_suffix(".json").exists()
+    # What a run leaves that was killed: a process id which nobody has.
+    lock.with_suffix(".json").write_text(said.replace(str(os.getpid()), "4194305"))
+
+    command = [sys.executable, "-c", HOLDER, str(lock), str(lock.with_suffix(".json"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(SpecHeld, match=rf"\(pid {holder.pid}, since "):
+            SpecLocks(tmp_path / ".ralph").take(path, "tasks.md")
+        holder.kill()
