@@ -160,7 +160,7 @@ class _Parts:
         return [line for text in texts if (line := self._line(text))]
 
     def _line(self, text: str, limit: int = 500) -> str:
-        return inert.one_line(self._masked(text), limit)
+        return inert.prompt_line(self._masked(text), limit)
 
     def _masked(self, text: str) -> str:
         return self._masker.mask(text)

@@ -12,6 +12,7 @@ import re
 ONE_LINE = 300
 MARKDOWN = 200
 COMMIT = 2_000
+LONGEST_RUN = 32
 
 # CSI, OSC and the other string sequences (ended by BEL or ST, or not at all), then the two-character ones.
 _ESCAPES = re.compile(
@@ -91,12 +92,33 @@ def _escape_start(line: str) -> str:
     return f"{start}\\{line[match.end() :]}" if start.isdigit() else f"\\{line}"
 
 
+def prompt_line(text: str, limit: int = ONE_LINE) -> str:
+    """One line for a prompt: wherever it stands in it, it opens no section, list or quotation."""
+    line = one_line(text, limit).replace("<!--", "<! --")
+    opening = _OPENS_A_BLOCK.match(line)
+    if opening is None:
+        return line
+    number = opening["number"] or ""
+    return f"{number}\\{line[len(number) :]}"
+
+
+_OPENS_A_BLOCK = re.compile(
+    r"""(?P<number>\d{1,9})[.)](?:\s|$) | \#{1,6}(?:\s|$) | [-+*](?:\s|$) | `{3} | ~{3} | [>|=] | (?:[-*_]\s*){3,}$
+    | --+$ | <[A-Za-z/!?] | \[[^\]]*\]: """,
+    re.VERBOSE,
+)
+
+
 def prompt(text: str) -> str:
     """Several lines for a prompt, in a fence that nothing inside can close, so that all of it is quoted."""
-    clean = terminal(text).strip("\n")
+    # A fence is longer than any run inside, so a run without end would leave no room for anything else.
+    clean = _LONG_RUN.sub("`" * LONGEST_RUN, terminal(text).strip("\n"))
     longest = max((len(run) for run in re.findall(r"`{3,}", clean)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}text\n{clean}\n{fence}"
+
+
+_LONG_RUN = re.compile(f"`{{{LONGEST_RUN},}}")
 
 
 def commit(text: str, limit: int = COMMIT) -> str:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pytest_ralph.text.inert import commit, markdown, one_line, prompt, terminal, xml
+from pytest_ralph.text.inert import commit, markdown, one_line, prompt, prompt_line, terminal, xml
 
 SAMPLES: list[str] = json.loads((Path(__file__).parents[2] / "samples" / "hostile.json").read_text("utf-8"))
 LARGE = [
@@ -28,7 +28,7 @@ LARGE = [
     "*_" * 500_000,
 ]
 Sink = Callable[[str], str]
-SINKS: list[Sink] = [terminal, xml, one_line, markdown, prompt, commit]
+SINKS: list[Sink] = [terminal, xml, one_line, markdown, prompt, prompt_line, commit]
 
 # What attackers and broken tools are made of, in any order.
 MARKS = (
