@@ -34,13 +34,14 @@ FIXES = {
     "clippy": "--fix",
     "detekt": "--auto-correct",
 }
+# Who installs what is missing, told by the words around it.
 INSTALLERS = (
-    (r"\bnpm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha|\.[cm]?[jt]sx?\b", "npm install"),
-    (r"\bcargo|rustc|\.rs\b", "cargo add"),
-    (r"\bgo (?:build|test|run|vet)|\.go\b", "go get"),
-    (r"\bbundle|ruby|rspec|rake|\.rb\b", "gem install"),
-    (r"\bcomposer|php|\.php\b", "composer require"),
-    (r"\bpip|python|pytest|mypy|\.py\b|ModuleNotFoundError|ImportError", "pip install"),
+    (r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b", "pip install"),
+    (r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b|\.[cm]?[jt]sx?\b", "npm install"),
+    (r"\b(?:cargo|rustc)\b|\.rs\b", "cargo add"),
+    (r"\bgo (?:build|test|run|vet)\b|\.go\b", "go get"),
+    (r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b", "gem install"),
+    (r"\b(?:composer|php)\b|\.php\b", "composer require"),
 )
 # Modules that are installed under another name.
 DISTRIBUTIONS = {

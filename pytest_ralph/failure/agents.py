@@ -11,6 +11,7 @@ from pytest_ralph.failure.causes import causes_in, spoken_causes_in
 from pytest_ralph.failure.claims import Claims, read_claims
 from pytest_ralph.failure.failure import CIRCULAR_FIX, NOT_COMPLETE, UNKNOWN, Failure
 from pytest_ralph.failure.finding import VERDICTS, Finding
+from pytest_ralph.failure.limits import context_limit, rate_limit
 from pytest_ralph.failure.locality import settle
 from pytest_ralph.failure.report import says_retryable
 
@@ -174,8 +175,8 @@ def _circular(scene: Scene, failure: Failure) -> Failure:
 def read_sentence(scene: Scene, sentence: str) -> Finding | None:
     """The cause a sentence names: in the words of a tool it quotes, else in the words of its speaker."""
     sentence = sentence.strip()
-    if not sentence:
-        return None
+    if not sentence or context_limit(sentence) or rate_limit(sentence):
+        return Finding("context" if context_limit(sentence) else "service", sentence) if sentence else None
     found = [settle(scene, finding) for finding in causes_in(sentence)]
     causes = [finding for finding in found if finding.rank < 40]
     spoken = list(spoken_causes_in(sentence))

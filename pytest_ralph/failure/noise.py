@@ -22,7 +22,7 @@ NOISE = re.compile(
     | \s*=\s(?:help|note)
     | [^\s:]+:\d+(?::\d+)?:\s(?:note|info|remark):
     | \[?(?:info|debug|trace)\]?:?\s
-    | \S{0,40}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace)
+    | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
     | \[notice\]
     | \s*\#\s(?:include|define|import)\b

@@ -1,0 +1,175 @@
+"""How a command ended weighs most, then its tests, then its diagnostics; words come last, quoted words not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph import classify
+from pytest_ralph.failure.evidence import Evidence
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PASSED = "1 passed in 0.1s\nconnection refused, syntax error, out of memory\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "type_"),
+    [
+        ({"timed_out": True, "timeout": 3.0}, "timeout", "UNKNOWN"),
+        ({"exit_code": 124, "command": "timeout 3 make"}, "timeout", "UNKNOWN"),
+        ({"exit_code": 137, "command": "timeout -s KILL 3 make"}, "timeout", "UNKNOWN"),
+    ],
+)
+def test_a_time_limit_weighs_more_than_any_word(more: dict[str, object], kind: str, type_: str) -> None:
+    failure = classify(PASSED, **more)  # type: ignore[arg-type]
+    assert (failure.kind, failure.type) == (kind, type_)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "type_"),
+    [
+        (126, "permission_denied", "UNKNOWN"),
+        (127, "command_not_found", "BROKEN_BUILD"),
+        (132, "crash", "BROKEN_BUILD"),
+        (134, "crash", "BROKEN_BUILD"),
+        (137, "crash", "UNKNOWN"),
+        (139, "crash", "BROKEN_BUILD"),
+        (143, "crash", "UNKNOWN"),
+    ],
+)
+def test_an_exit_status_speaks_where_nothing_was_printed(code: int, kind: str, type_: str) -> None:
+    failure = classify("", code, "frobnicate")
+    assert (failure.kind, failure.type) == (kind, type_)
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "kind"),
+    [
+        ("grep -q x a.txt", 1, "task_incomplete"),
+        ("test -f dist/a.js", 1, "task_incomplete"),
+        ("[ -x bin/cli ] && bin/cli --version >/dev/null", 1, "task_incomplete"),
+        ("git diff --quiet", 1, "task_incomplete"),
+        ("jq -e .a package.json", 1, "task_incomplete"),
+        ("black -q --check .", 1, "format_error"),
+        ("flake8 -q .", 1, "lint_error"),
+        ("curl -s http://localhost:1/", 7, "service_unavailable"),
+        ("curl -s --max-time 1 http://localhost:1/", 28, "timeout"),
+        ("curl -sf http://localhost/x", 22, "test_failure"),
+        ("false", 1, "unknown"),
+        ("exit 3", 3, "unknown"),
+    ],
+)
+def test_what_a_silent_command_is_for_decides(command: str, code: int, kind: str) -> None:
+    assert classify("", code, command).kind == kind
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "AssertionError: assert 'bash: foo: command not found' == 'foo: not found'",
+        "AssertionError: assert 'Connection refused' in ''",
+        "assert 'SyntaxError: invalid syntax' == ''",
+        "Failed: DID NOT RAISE ModuleNotFoundError",
+        "AssertionError: No module named 'x'",
+        "KeyError: 'context'",
+    ],
+)
+def test_the_values_of_an_assertion_are_no_evidence(error: str) -> None:
+    output = (
+        f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
+    )
+    failure = classify(output, 1, "pytest")
+    assert (failure.kind, failure.error, failure.failed_tests) == ("test_failure", error, ("a.py::test_a",))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "type_"),
+    [
+        ("ConnectionRefusedError: [Errno 111] Connection refused", "service_unavailable", "UNKNOWN"),
+        ("OSError: [Errno 28] No space left on device", "resource_exhausted", "UNKNOWN"),
+        ("PermissionError: [Errno 13] Permission denied: '/data'", "permission_denied", "UNKNOWN"),
+        ("ModuleNotFoundError: No module named 'pandas'", "dependency_missing", "BROKEN_BUILD"),
+        ("Failed: Timeout (>1.0s) from pytest-timeout.", "timeout", "VERIFICATION_FAILED"),
+        ("ValueError: bad", "test_failure", "VERIFICATION_FAILED"),
+    ],
+)
+def test_a_cause_outside_the_code_keeps_its_name_inside_a_test(error: str, kind: str, type_: str) -> None:
+    output = (
+        f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
+    )
+    failure = classify(output, 1, "pytest")
+    assert (failure.kind, failure.type) == (kind, type_)
+
+
+def test_one_plain_failure_outweighs_the_environment_of_others() -> None:
+    blocks = "__ test_a __\n\nE   ConnectionRefusedError: [Errno 111] refused\n__ test_b __\n\nE   assert 1 == 2\n"
+    summary = "=== short test summary info ===\nFAILED a.py::test_a - x\nFAILED a.py::test_b - y\n"
+    failure = classify(f"=== FAILURES ===\n{blocks}{summary}", 1, "pytest")
+    assert (failure.kind, failure.error) == ("test_failure", "assert 1 == 2")
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "parser test: unexpected token handled, 0 errors",
+        "✓ explains a missing module: command not found",
+        "ok 3 - says permission denied",
+        "tests/test_a.py::test_connection_refused PASSED",
+        "INFO: retrying, connection refused",
+        "2026-01-01 10:00:00 INFO no space left on device",
+        "  12 | raise SyntaxError('x')",
+        "+ echo 'syntax error'",
+        "note: try pip install foo",
+    ],
+)
+def test_words_of_what_passed_or_was_only_shown_are_no_evidence(noise: str) -> None:
+    failure = classify(f"{noise}\nwould reformat a.py\n1 file would be reformatted.\n", 1, "black --check .")
+    assert (failure.kind, failure.error) == ("format_error", "would reformat a.py")
+
+
+def test_what_make_ignores_is_ignored() -> None:
+    output = "false\nmake: [Makefile:2: ci] Error 1 (ignored)\nflake8 a.py\na.py:1:1: F401 'os' imported but unused\n"
+    failure = classify(f"bash: foo: command not found\n{output}make: *** [Makefile:3: ci] Error 1\n", 2, "make ci")
+    assert (failure.kind, failure.error) == ("lint_error", "a.py:1:1: F401 'os' imported but unused")
+
+
+@pytest.mark.parametrize(
+    ("tree", "name", "kind"),
+    [
+        (["src/shop/__init__.py"], "shop", "build_error"),
+        (["shop/cart.py"], "shop.pricing", "build_error"),
+        (["a.py"], "shop", "dependency_missing"),
+    ],
+)
+def test_a_module_is_the_projects_own_if_it_is_in_the_tree(
+    tree: list[str], name: str, kind: str, tmp_path: Path
+) -> None:
+    for file in tree:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    failure = classify(f"ModuleNotFoundError: No module named '{name}'\n", 1, "python main.py", root=tmp_path)
+    assert (failure.kind, failure.missing) == (kind, name)
+
+
+@pytest.mark.parametrize(
+    ("example", "type_"),
+    [
+        ("Error: Cannot find module './utils' from 'src/index.js'", "BROKEN_BUILD"),
+        ("AssertionError: Expected 200 but got 404", "VERIFICATION_FAILED"),
+        ("Error: Maximum context length (128k tokens) exceeded", "CONTEXT_EXHAUSTED"),
+        ("Error: Connection refused to database server", "UNKNOWN"),
+        ("compilation error", "BROKEN_BUILD"),
+        ("test failed", "VERIFICATION_FAILED"),
+        ("verification failed", "VERIFICATION_FAILED"),
+        ("something else", "UNKNOWN"),
+    ],
+)
+def test_the_examples_and_indicators_of_the_types(example: str, type_: str) -> None:
+    assert classify(example, 1).type == type_
+
+
+def test_evidence_needs_nothing_but_its_defaults() -> None:
+    assert Evidence().source == "verify"
