@@ -104,8 +104,8 @@ class Journal:
         shown = verified.failing or (verified.checked[-1] if verified.checked else None)
         if shown:
             facts |= {"command": shown.check.command, "exit_code": shown.ended.exit_code}
-            spools = (spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size)
-            facts["log"] = next((str(spool.path) for spool in spools), "")
+            spools = [spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size]
+            facts |= {"log": str(spools[0].path) if spools else "", "printed": sum(spool.size for spool in spools)}
         if failure is None:
             self._attempts.append(AttemptStory(**facts))
         else:
@@ -231,4 +231,6 @@ class Journal:
 
 def _failed(failure: Failure, **facts: Any) -> AttemptStory:
     """A failed attempt for the reports, its output bounded: a run may hold thousands of them."""
-    return AttemptStory.of_failure(failure, output=bounded(failure.raw_output, HEAD, TAIL), **facts)
+    return AttemptStory.of_failure(
+        failure, output=bounded(failure.raw_output, HEAD, TAIL, around=failure.error), **facts
+    )

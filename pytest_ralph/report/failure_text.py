@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.report.words import duration
+from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ LONGEST_LINE = 400
 COMMAND_LINES = 12
 ADVICE = 3
 WIDTH = 78
-# What `bounded` leaves in place of what it leaves out.
-GAP = re.compile(r"… ([\d,]+) (?:lines|bytes) left out …")
 
 
 class Line(NamedTuple):
@@ -125,13 +123,20 @@ def _output(attempt: AttemptStory, root: str) -> Iterator[Line]:
         yield Line()
         yield from (Line(f"  | {line[:LONGEST_LINE]}") for line in text)
     if attempt.log and attempt.output.strip():
-        yield Line(f"  full output: {attempt.log.removeprefix(root)}")
+        yield Line(f"  full output: {attempt.log.removeprefix(root)}{_size(attempt.printed)}")
+
+
+def _size(printed: int) -> str:
+    """Worth a word where it is more than one would open without a thought."""
+    return f" ({printed / 1e6:,.1f} MB)" if printed >= 1e5 else ""
 
 
 def _advice(attempt: AttemptStory) -> Iterator[Line]:
-    if attempt.advice:
+    """What a person can do; the guidance among it is for whoever fixes it, and theirs to read."""
+    advised = [advice for advice in attempt.advice if advice != attempt.guidance]
+    if advised:
         yield Line()
-    for advice in attempt.advice[:ADVICE]:
+    for advice in advised[:ADVICE]:
         wrapped = textwrap.wrap(one_line(advice, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    ")
         yield from map(Line, wrapped)
 
@@ -141,11 +146,15 @@ def _end(story: TaskStory, said: Sequence[str]) -> Iterator[Line]:
     attempt = story.last_failure
     given_up = story.reason if attempt and not story.reason.endswith(attempt.error) else ""
     said = [line for text in said for line in terminal(text).splitlines()]
+    ids = {story.id, *(fix.id for _, fix in story.all_fixes)}
+    # What was said of a task or a fix was said on the way; after it comes what is to be done now.
+    way = max((at for at, line in enumerate(said, 1) if line.partition(": ")[0] in ids), default=0)
     if given_up or said:
         yield Line()
+    yield from map(Line, said[:way])
     if given_up:
         yield Line(f"given up: {one_line(given_up, LONGEST_LINE)}", ("red",))
-    yield from map(Line, said)
+    yield from map(Line, said[way:])
     if attempt:
         yield Line()
 
@@ -153,29 +162,8 @@ def _end(story: TaskStory, said: Sequence[str]) -> Iterator[Line]:
 def relevant(output: str, error: str) -> list[str]:
     """All of a short output; of a long one the surroundings of the error and the end."""
     lines = output.strip("\n").splitlines()
-    if len(lines) <= SHOWN_LINES or not lines:
-        return lines
-    at = next((number for number, line in enumerate(lines) if error and error.strip() in line), len(lines) - 1)
-    wanted = {
-        *range(max(0, at - AROUND), min(len(lines), at + AROUND + 1)),
-        *range(len(lines) - SHOWN_LINES // 2, len(lines)),
-    }
-    return list(_with_gaps(lines, sorted(wanted)))
-
-
-def _with_gaps(lines: Sequence[str], wanted: Sequence[int]) -> Iterator[str]:
-    after = 0
-    for number in wanted:
-        if number != after:
-            yield _gap(lines[after:number])
-        yield lines[number]
-        after = number + 1
-
-
-def _gap(lines: Sequence[str]) -> str:
-    """How many lines are not shown, those included that were left out before."""
-    earlier = [match for line in lines if (match := GAP.fullmatch(line))]
-    if any("bytes" in match[0] for match in earlier):
-        return "… many lines …"
-    count = len(lines) - len(earlier) + sum(int(match[1].replace(",", "")) for match in earlier)
-    return f"… {count:,} lines …"
+    if len(lines) > SHOWN_LINES:
+        wanted = {*near(lines, error.strip(), AROUND), *range(len(lines) - SHOWN_LINES // 2, len(lines))}
+        lines = list(with_gaps(lines, sorted(wanted)))
+    # What is here was cut before: how much is missing in all can only be seen from the log.
+    return ["…" if GAP.fullmatch(line) else line for line in lines]

@@ -64,8 +64,11 @@ class AttemptStory:
     # The other commands of the same Verify field, where they matter.
     beside: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    guidance: str = ""
     output: str = ""
     log: str = ""
+    # Bytes on both streams; `output` is only what matters of them.
+    printed: int = 0
 
     @property
     def failed(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ralph.text.bounded import bounded, narrowed
+from pytest_ralph.text.bounded import bounded, narrowed, near
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,27 @@ from pytest_ralph.text.bounded import bounded, narrowed
 def test_what_is_left_out_is_counted(lines: int, head: int, tail: int, shown: list[str]) -> None:
     text = "\n".join(str(number + 1) for number in range(lines))
     assert bounded(text, head, tail).split("\n") == (shown or [""])
+
+
+@pytest.mark.parametrize(
+    ("around", "shown"),
+    [
+        ("50", ["1", "… 48 lines left out …", "50", "… 48 lines left out …", "99"]),
+        ("2", ["1", "2", "… 96 lines left out …", "99"]),
+        ("nowhere", ["1", "… 97 lines left out …", "99"]),
+        (" ", ["1", "… 97 lines left out …", "99"]),
+    ],
+)
+def test_what_surrounds_a_text_is_kept(around: str, shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near, "__defaults__", (0,))
+    assert bounded("\n".join(map(str, range(1, 100))), 1, 1, around=around).split("\n") == shown
+
+
+def test_as_much_before_as_behind_is_near() -> None:
+    lines = [*map(str, range(100))]
+    assert near(lines, "50", 2) == range(48, 53)
+    assert near(lines, "0", 2) == range(3)
+    assert near(lines, "99", 2) == range(97, 100)
 
 
 def test_a_wide_line_is_cut_in_its_middle() -> None:
