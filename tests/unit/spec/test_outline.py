@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -65,6 +65,7 @@ def ours(source: str) -> list[tuple[str, int]]:
 
 
 @given(LINES)
+@settings(deadline=None)
 def test_boxes_and_headings_are_where_another_parser_sees_them(lines: list[str]) -> None:
     source = "\n".join(lines)
     assert ours(source) == oracle(source)
