@@ -60,13 +60,13 @@ class Ending:
     # The terminal
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        for note in self.run.notes:
-            terminalreporter.write_line(f"ralph: {note}")
         complete = [stories[0].spec for path, stories in self.recovered_specs if self._is_complete(path)]
         lines = {name: told["lines"] for name, told in self.told.items()}
-        Summary(terminalreporter, self.run.config.option.verbose).write([*self.stories.values()], lines, complete)
+        summary = Summary(terminalreporter, self.run.config.option.verbose)
+        summary.write([*self.stories.values()], lines, complete)
         for halt in self._halts:
             halt.write(terminalreporter)
+        summary.notes(self.run.notes)
 
     def _is_complete(self, path: str) -> bool:
         try:

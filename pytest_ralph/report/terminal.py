@@ -1,21 +1,47 @@
-"""The end of a run on the terminal: what was recovered by what, what is left to do, through pytest's own writer."""
+"""The end of a run on the terminal: what was recovered by what, what was tried in vain, through pytest's own writer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.fixing.executors.naming import called
 from pytest_ralph.report.failure_text import relevant
+from pytest_ralph.report.words import duration
 from pytest_ralph.text.inert import one_line, terminal
+from pytest_ralph.text.width import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pytest
 
-    from pytest_ralph.report.story import FixStory, TaskStory
+    from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
 
+LONGEST = 400
 COLOURS = {"failed": "red", "regression": "red", "recovered": "green", "passed": "green"}
-MARKS = {"completed": "✓", "verification_mismatch": "✗ did not help", "failed": "✗", "open": "waits"}
+
+
+class Mark(NamedTuple):
+    """How the end of a fix is drawn."""
+
+    sign: str
+    colour: str
+    words: str = ""
+
+
+MARKS = {
+    "completed": Mark("✓", "green"),
+    "verification_mismatch": Mark("✗", "red", "did not help"),
+    "failed": Mark("✗", "red", "failed"),
+    "open": Mark("○", "yellow", "waits"),
+}
+IN_ASCII = str.maketrans({"└": "`", "├": "|", "│": "|", "─": "-", "✓": "+", "✗": "x", "○": "o", "→": ">", "…": "..."})
+
+
+def can_draw() -> bool:
+    """Whether standard output takes more than ASCII."""
+    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "").startswith("utf")
 
 
 def history_line(story: TaskStory) -> str:
@@ -26,14 +52,21 @@ def history_line(story: TaskStory) -> str:
     return f"- Task {story.id}: {count} ({', '.join(ids)}) - Final: {final}"
 
 
-def fix_tree_lines(fixes: Sequence[FixStory], indent: str = "") -> Iterator[str]:
-    """The lineage of fixes, drawn as a tree."""
-    for at, fix in enumerate(fixes):
-        last = at == len(fixes) - 1
-        by = f" [{fix.executor}]" if fix.executor not in ("", "repair", "none") else ""
-        mark = MARKS.get(fix.outcome, fix.outcome)
-        yield f"{indent}{'└─' if last else '├─'} {fix.id} {one_line(fix.title, 200)}{by} {mark}".rstrip()
-        yield from fix_tree_lines(fix.children, indent + ("   " if last else "│  "))
+class Branch(NamedTuple):
+    """One fix of a lineage, and the strokes that lead to it and on from it."""
+
+    stroke: str
+    on: str
+    fix: FixStory
+
+
+def branches(fixes: Sequence[FixStory], indent: str = "") -> Iterator[Branch]:
+    """The lineage of fixes as a tree, parents first."""
+    for fix in fixes:
+        last = fix is fixes[-1]
+        on = indent + ("   " if last else "│  ")
+        yield Branch(indent + ("└─ " if last else "├─ "), on, fix)
+        yield from branches(fix.children, on)
 
 
 class Summary:
@@ -42,45 +75,105 @@ class Summary:
     def __init__(self, reporter: pytest.TerminalReporter, verbosity: int) -> None:
         self.reporter = reporter
         self.verbosity = verbosity
+        self._width = reporter.config.get_terminal_writer().fullwidth if reporter.isatty else LONGEST
+        self._unicode = can_draw()
 
     def write(self, stories: Sequence[TaskStory], lines: Mapping[str, Sequence[str]], complete: Sequence[str]) -> None:
         told = [story for story in stories if story.outcome == "recovered" or (story.fixes and story.bad)]
-        if told or (self.verbosity >= 2 and stories):
-            self.reporter.section("ralph", "=")
-            for story in told if self.verbosity < 2 else stories:
-                self._task(story, lines.get(story.node_id, ()))
+        shown = stories if self.verbosity >= 2 else told
+        if self.verbosity >= 0 and (shown or complete):
+            self.reporter.write_sep("=", "ralph")
+        for story in shown:
+            if self.verbosity < 0:
+                self._brief(story)
+            else:
+                self._task(story, [line for text in lines.get(story.node_id, ()) for line in text.splitlines()])
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
 
-    def _task(self, story: TaskStory, lines: Iterable[str]) -> None:
-        colour = COLOURS.get(story.outcome, "yellow")
-        if self.verbosity < 0:
-            self._line(f"{story.spec}: {history_line(story)}", colour)
-            return
-        self._line(f"{story.outcome.upper()} {story.spec} {one_line(story.heading, 200)}", colour, bold=True)
-        for line in fix_tree_lines(story.fixes):
-            self._line(f"  {line}")
+    def notes(self, notes: Iterable[str]) -> None:
+        """What is no matter of one task."""
+        for note in notes:
+            self._line(f"ralph: {terminal(note)}")
+
+    def _brief(self, story: TaskStory) -> None:
+        told = history_line(story) if story.fixes else f"- Task {story.id}: {story.reason}"
+        if story.outcome == "recovered" or story.final:
+            self._line(f"{story.spec}: {one_line(told, LONGEST)}", COLOURS.get(story.outcome, ""))
+
+    def _task(self, story: TaskStory, lines: Sequence[str]) -> None:
+        word, colour = story.outcome.upper(), COLOURS.get(story.outcome, "yellow")
+        self._parts((word, colour), (self._cut(f"{story.spec} {story.heading}", " ", len(word)), "bold"))
+        said = _by_fix(story, lines)
+        for branch in branches(story.fixes):
+            self._fix(branch)
+            for line in said.get(branch.fix.id, ()) if story.outcome == "recovered" else ():
+                self._line(self._cut(line, f"  {branch.on}  "), "light")
         if story.outcome == "recovered":
-            for said in lines:
-                self._line(f"  {terminal(said)}")
+            for line in self._besides(story, said[""]):
+                self._line(self._cut(line, "  "), "light")
         if story.fixes and (story.final or not story.bad):
             self._line(f"  {history_line(story)}")
         if self.verbosity >= 2:
-            self._attempts(story)
+            for attempt in story.attempts:
+                self._attempt(attempt, with_output=story.outcome == "recovered")
 
-    def _attempts(self, story: TaskStory) -> None:
-        for attempt in story.attempts:
-            who = attempt.executor or one_line(attempt.command, 120)
-            self._line(f"  {attempt.number}. {attempt.what} {attempt.outcome} in {attempt.duration:.1f} s: {who}")
-            if attempt.failed:
-                self._line(f"     {attempt.kind}: {one_line(attempt.error, 200)}", "red")
-            if attempt.decision:
-                self._line(f"     → {one_line(attempt.decision, 200)}")
-            if attempt.failed and story.outcome == "recovered":
-                for line in relevant(terminal(attempt.output), attempt.error):
-                    self._line(f"     | {line[:400]}")
+    def _fix(self, branch: Branch) -> None:
+        fix = branch.fix
+        mark = MARKS.get(fix.outcome, Mark("·", "", fix.outcome))
+        by = f"by {called(fix.executor)}" if fix.executor not in ("", "repair", "none") else ""
+        how = ", ".join(filter(None, (by, mark.words)))
+        stroke = f"  {branch.stroke}"
+        room = self._width - len(stroke) - 2 - (len(how) + 3 if how else 0)
+        title = one_line(f"{fix.id} {fix.title}", LONGEST)
+        self._parts(
+            (stroke, ""),
+            (mark.sign, mark.colour),
+            (f" {title if self.verbosity >= 2 else fitted(title, max(room - 1, 12))}", ""),
+            (f" ({how})" if how else "", "light"),
+        )
 
-    def _line(self, text: str, colour: str = "", *, bold: bool = False) -> None:
-        width = self.reporter.config.get_terminal_writer().fullwidth
-        cut = text if self.verbosity >= 2 or len(text) <= width or not self.reporter.isatty else f"{text[: width - 1]}…"
-        self.reporter.write_line(cut, **({colour: True} if colour else {}), bold=bold)
+    def _besides(self, story: TaskStory, lines: Sequence[str]) -> Iterator[str]:
+        """What was said of the task itself. That it was to be fixed goes without saying where the fixes are shown."""
+        decided = {f"{story.id}: {attempt.decision}" for attempt in story.attempts if attempt.decision}
+        hidden = decided if story.fixes and self.verbosity < 1 else ()
+        yield from (line for line in lines if line not in hidden)
+        if not story.fixes and story.reason:
+            yield story.reason
+
+    def _attempt(self, attempt: AttemptStory, *, with_output: bool) -> None:
+        after = " ".join(duration(attempt.duration))
+        who = called(attempt.executor) if attempt.executor else one_line(attempt.command, LONGEST)
+        self._line(f"  {attempt.number}. {attempt.what} {attempt.outcome} in {after}: {who}")
+        if attempt.failed:
+            self._line(f"     {attempt.kind}: {one_line(attempt.error, LONGEST)}", "red")
+        if attempt.decision:
+            self._line(f"     → {one_line(attempt.decision, LONGEST)}")
+        if attempt.failed and with_output:
+            for line in relevant(terminal(attempt.output), attempt.error):
+                self._line(f"     | {line[:LONGEST]}")
+
+    def _cut(self, text: str, indent: str, taken: int = 0) -> str:
+        line = indent + one_line(text, LONGEST)
+        return line if self.verbosity >= 2 else fitted(line, self._width - taken - 1)
+
+    def _line(self, text: str, markup: str = "") -> None:
+        self._parts((text, markup))
+
+    def _parts(self, *parts: tuple[str, str]) -> None:
+        """One line of several looks."""
+        self.reporter.ensure_newline()
+        for text, markup in parts:
+            drawn = text if self._unicode else text.translate(IN_ASCII)
+            self.reporter.write(drawn, **({markup: True} if markup else {}))
+        self.reporter.write_line("")
+
+
+def _by_fix(story: TaskStory, lines: Iterable[str]) -> dict[str, list[str]]:
+    """What was said, by the fix it was said of; under the empty id what was said of the task or of nothing else."""
+    said: dict[str, list[str]] = {"": [], **{fix.id: [] for _, fix in story.all_fixes}}
+    for line in lines:
+        fix, colon, rest = line.partition(": ")
+        known = bool(colon) and fix in said
+        said[fix if known else ""].append(rest if known else line)
+    return said
