@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from pytest_ralph.recovery.errors import RecoveryError
 from pytest_ralph.recovery.journal import Journal, TaskResult
 from pytest_ralph.recovery.loop import Loop
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 
 STOPS = (RecoveryError, TemplatesError)
+
+# The field often begins with the word that the reason begins with.
+MANUAL = re.compile(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
 @dataclass
@@ -147,7 +152,7 @@ class SpecWork:
         if blocker:
             return "blocked", f"blocked by {blocker}"
         if task.verify.manual:
-            return "manual", f"manual: {task.verify.manual}"
+            return "manual", f"manual: {MANUAL.sub('', one_line(task.verify.manual))}"
         return None if task.verify.checks else ("skipped", "no Verify field")
 
     def _failed_original(self, task: Task) -> str | None:

@@ -87,6 +87,14 @@ def test_of_a_huge_output_the_lines_that_matter_are_shown(pytester: pytest.Pytes
     assert "  | 350000" not in lines
 
 
+def test_what_surrounds_the_error_is_shown_wherever_it_stands(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    text = failure(pytester, make_spec, "`seq 3000 6000; echo 'ERROR: it broke'; seq 20000 90000; exit 3`")
+    assert "  | …\n" in text
+    assert "  | 6000\n  | ERROR: it broke\n  | 20000\n" in text
+    assert "  | 90000\n  full output: " in text
+    assert ".log (0.4 MB)\n" in text
+
+
 def test_control_sequences_of_a_command_do_not_reach_the_terminal(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:

@@ -40,11 +40,11 @@ def test_each_outcome_is_shown_by_word_and_reason(pytester: pytest.Pytester, mak
     result.stdout.fnmatch_lines([
         "specs/demo/tasks.md::1.1 PASSED*",
         "specs/demo/tasks.md::1.2 FAILED*",
-        "specs/demo/tasks.md::1.3 MANUAL (manual: *the page looks right*",
+        "specs/demo/tasks.md::1.3 MANUAL (manual: the page looks right)*",
         "specs/demo/tasks.md::1.4 MANUAL (manual: Read*",
         "specs/demo/tasks.md::1.5 SKIPPED (no Verify field)*",
         "specs/demo/tasks.md::1.6 PASSED*",
-        "SKIPPED [[]1[]] specs/demo/tasks.md:10: manual: *the page looks right",
+        "SKIPPED [[]1[]] specs/demo/tasks.md:10: manual: the page looks right",
         "SKIPPED [[]1[]] specs/demo/tasks.md:13: manual: Read `notes.md` and confirm that every point is covered",
         "SKIPPED [[]1[]] specs/demo/tasks.md:16: no Verify field",
     ])  # fmt: skip
