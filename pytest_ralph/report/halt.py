@@ -19,6 +19,15 @@ CANNOT_PROCEED = "RALPH CANNOT PROCEED"
 NARROWEST = 40
 STATUS_WIDTH = 10
 SHOWN_AT_EITHER_END = 5
+# What a person does about a failure of a kind, where it can be said in a word.
+FIXABLE = {
+    "test_failure": "the failing tests",
+    "lint_error": "the linting errors",
+    "typecheck_error": "the type errors",
+    "format_error": "the formatting",
+    "build_error": "the build",
+    "timeout": "what takes too long",
+}
 _LONGEST = 1_000
 
 Item = TypeVar("Item")
@@ -168,8 +177,8 @@ def _step(task: TaskStory) -> str:
     if failure and failure.missing:
         return f"Install {failure.missing}, which task {task.id} needs"
     files = ", ".join(failure.files[:3]) if failure else ""
-    what = "regression" if task.outcome == "regression" else (failure.kind.replace("_", " ") if failure else "failure")
-    return f"Fix the {what} of task {task.id}{f' in {files}' if files else ''}"
+    what = FIXABLE.get(failure.kind if failure else "", "what fails")
+    return f"Fix {what} of task {task.id} in {files}" if files else f"Fix {what} in task {task.id} ({task.place})"
 
 
 @dataclass(frozen=True)

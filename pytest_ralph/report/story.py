@@ -161,6 +161,10 @@ class TaskStory:
         return f"{self.id} {self.title}".strip()
 
     @property
+    def place(self) -> str:
+        return f"{self.spec_path or 'tasks.md'}:{self.line}"
+
+    @property
     def bad(self) -> bool:
         return self.outcome in BAD
 

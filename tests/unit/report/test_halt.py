@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from pytest_ralph.report.halt import (
     Done,
     Failed,
     Halt,
+    brief_lines,
     columns,
     halt_lines,
     halt_of,
@@ -185,9 +188,52 @@ def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
         failed=(Failed("1.3", "C", 2, 4, "test_failure", "3 failing"),),
         blocked=(Blocked("1.4", "D", "1.3"),),
         preserved=(("Logs", "x"),),
-        steps=("Fix the test failure of task 1.3 in a.py, b.py",),
+        steps=("Fix the failing tests of task 1.3 in a.py, b.py",),
         command="pytest --ralph s",
     )
+
+
+OPEN, TRIED = FixStory("1.3.1", title="Fix: it", outcome="open"), FixStory("1.3.1", outcome="verification_mismatch")
+
+
+@pytest.mark.parametrize(
+    ("failure", "fixes", "step"),
+    [
+        ({"kind": "lint_error", "files": ("a.py",)}, (), "Fix the linting errors of task 1.3 in a.py"),
+        ({"kind": "unknown"}, (TRIED,), "Fix what fails in task 1.3 (specs/a/tasks.md:7)"),
+        ({"kind": "dependency_missing", "missing": "yaml"}, (), "Install yaml, which task 1.3 needs"),
+        ({"kind": "test_failure"}, (OPEN,), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
+        ({"kind": "test_failure"}, (replace(TRIED, children=(OPEN,)),), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
+    ],
+)
+def test_the_first_step_is_what_a_person_has_to_do(
+    failure: dict[str, Any], fixes: tuple[FixStory, ...], step: str
+) -> None:
+    attempt = AttemptStory(outcome="failed", **failure)
+    story = TaskStory("1.3", spec_path="specs/a/tasks.md", line=7, outcome="failed", attempts=(attempt,), fixes=fixes)
+    assert halt_of([story], max_attempts=2).steps == (step,)
+
+
+def test_a_retry_is_only_spoken_of_where_there_was_one() -> None:
+    waiting, tried = (TaskStory("1.3", outcome="failed", fixes=(fix,)) for fix in (OPEN, TRIED))
+    assert halt_of([waiting], max_attempts=2).reason == "Task 1.3 failed"
+    assert halt_of([tried], max_attempts=2).reason == "Task 1.3 failed after retry"
+
+
+def test_what_was_complete_before_counts_as_complete() -> None:
+    old = TaskStory("1.1", title="A", outcome="skipped", reason="already complete")
+    assert halt_of([old], max_attempts=2).completed == (Done("1.1", "A"),)
+
+
+def test_in_brief_a_halt_is_three_lines() -> None:
+    blocked = tuple(Blocked(f"2.{n}", "T", "1.1") for n in range(7))
+    halt = Halt(reason="Task 1.1 failed", blocked=blocked, command="pytest --ralph-recovery s")
+    assert brief_lines(halt) == [
+        "RALPH HALTED: Task 1.1 failed",
+        "Blocked: 2.0, 2.1, 2.2, 2.3, 2.4 and 2 more",
+        "Run: pytest --ralph-recovery s",
+    ]
+    assert len(brief_lines(Halt(reason="x"))) == 2
 
 
 @pytest.mark.parametrize(
