@@ -166,7 +166,7 @@ def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Ta
     """A task without a Verify field takes its command from the mapping: by id, then marker, then phase."""
     if not commands or task.verify.text.strip():
         return task
-    keys = [task.id, *(key for marker in task.markers for key in (f"[{marker}]", marker))]
+    keys = [task.id, task.id.rstrip("."), *(key for marker in task.markers for key in (f"[{marker}]", marker))]
     found = next((commands[key] for key in keys if key in commands), None) or _by_phase(task.phase, commands)
     if not found:
         return task

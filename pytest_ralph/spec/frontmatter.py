@@ -34,6 +34,9 @@ OPTION_KEYS = (
 SETTING_KEYS = (*OPTION_KEYS, "verify")
 
 
+_NO_COMMANDS = "`ralph: verify:` must map ids, markers or phases to commands"
+
+
 class FrontMatterError(Exception):
     """What is wrong, and on which line of the file."""
 
@@ -65,13 +68,16 @@ def read_front_matter(source: str) -> FrontMatter:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
     if not end:
         return FrontMatter()
-    loaded = _load("\n".join(lines[1:end]))
+    text = "\n".join(lines[1:end])
+    loaded = _load(text)
     if loaded is None:
         return FrontMatter(end + 1)
     if not isinstance(loaded, dict):
         # Prose between two rules: a document may start with one.
         return FrontMatter()
     settings, lines_of_settings = _settings(loaded)
+    if settings.get("verify"):
+        settings["verify"] = _commands(text)
     total_line = _line_of(loaded, "total_tasks") if "total_tasks" in loaded else 1
     return FrontMatter(end + 1, _plain(loaded), settings, lines_of_settings, total_line)
 
@@ -89,6 +95,25 @@ def _load(text: str) -> Any:
         raise FrontMatterError((mark.line if mark else 0) + 2, f"malformed front matter: {_one_line(error)}") from None
     except (YAMLError, ValueError, TypeError, RecursionError) as error:
         raise FrontMatterError(2, f"malformed front matter: {_one_line(error)}") from None
+
+
+def _commands(text: str) -> dict[str, str | list[str]]:
+    """`ralph: verify:` with its keys as written: to YAML, the ids 1.1 and 1.10 are the same number."""
+    from ruamel.yaml import YAML
+
+    node = YAML(pure=True).compose(text)
+    for name in ("ralph", "verify"):
+        node = next(value for key, value in node.value if key.value == name)
+    return {str(key.value): _command(value) for key, value in node.value}
+
+
+def _command(node: Any) -> str | list[str]:
+    """One command, or a list of them."""
+    parts = node.value if isinstance(node.value, list) else [node]
+    if not all(isinstance(getattr(part, "value", None), str) for part in parts):
+        raise FrontMatterError(node.start_mark.line + 2, _NO_COMMANDS)
+    commands = [part.value for part in parts]
+    return commands if isinstance(node.value, list) else commands[0]
 
 
 def _one_line(error: Exception) -> str:
@@ -111,9 +136,7 @@ def _settings(data: Any) -> tuple[dict[str, Any], dict[str, int]]:
             raise FrontMatterError(_line_of(settings, key), _unknown(str(key)))
         found[name], lines[name] = _plain(value), _line_of(settings, key)
     if not isinstance(found.get("verify", {}), dict):
-        raise FrontMatterError(
-            _line_of(settings, "verify"), "`ralph: verify:` must map ids, markers or phases to commands"
-        )
+        raise FrontMatterError(_line_of(settings, "verify"), _NO_COMMANDS)
     return found, lines
 
 

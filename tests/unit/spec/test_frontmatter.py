@@ -17,6 +17,11 @@ def test_data_settings_and_length_are_read() -> None:
     assert front.total_line == 3
 
 
+def test_ids_in_a_verify_mapping_are_no_numbers() -> None:
+    front = read_front_matter("---\nralph:\n  verify:\n    1.1: a\n    1.10: [b, c]\n    '[P]': d\n---\n")
+    assert front.settings["verify"] == {"1.1": "a", "1.10": ["b", "c"], "[P]": "d"}
+
+
 @pytest.mark.parametrize("key", SETTING_KEYS)
 def test_every_setting_is_taken(key: str) -> None:
     value = "{}" if key == "verify" else "1"
@@ -59,6 +64,7 @@ def test_an_empty_block_is_skipped_and_plain_types_come_out() -> None:
         ),
         ("---\nralph:\n  zzz: 4\n---\n", 3, "unknown key `zzz` under `ralph:`; known are executor"),
         ("---\nralph:\n  verify: make\n---\n", 3, "must map"),
+        ("---\nralph:\n  verify:\n    a: make\n    b: {c: d}\n---\n", 5, "must map"),
     ],
 )
 def test_what_cannot_be_used_is_told_with_its_line(source: str, line: int, message: str) -> None:
