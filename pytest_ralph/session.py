@@ -68,6 +68,7 @@ def start(config: pytest.Config) -> None:
     from pytest_ralph.defaults import Defaults
     from pytest_ralph.ending import Ending
     from pytest_ralph.reporting import Reporting
+    from pytest_ralph.termination import Termination
 
     add_hookspecs(config.pluginmanager)
     run = Run(config)
@@ -76,12 +77,11 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Collecting(run), "ralph-collecting")
     config.pluginmanager.register(Reporting(run), "ralph-reporting")
     config.pluginmanager.register(Ending(run), "ralph-ending")
+    config.pluginmanager.register(Termination(run), "ralph-termination")
     config.pluginmanager.register(Cleaning(run), "ralph-cleaning")
     config.add_cleanup(run.close)
     if config.pluginmanager.hasplugin("xdist"):
-        from pytest_ralph.xdist import Controller, Worker
-
-        config.pluginmanager.register(Worker(run) if run.handed else Controller(run), "ralph-xdist")
+        config.pluginmanager.register(_distribution(run), "ralph-xdist")
     if config.getoption("verbose", 0) > 0:
         from pytest_ralph.linting import Telling
 
@@ -90,6 +90,16 @@ def start(config: pytest.Config) -> None:
         from pytest_ralph.report.pytest_html import HtmlColumns
 
         config.pluginmanager.register(HtmlColumns(), "ralph-html")
+
+
+def _distribution(run: Run) -> object:
+    if run.handed:
+        from pytest_ralph.worker import Worker
+
+        return Worker(run)
+    from pytest_ralph.xdist import Controller
+
+    return Controller(run)
 
 
 class Run:
