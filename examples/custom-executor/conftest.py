@@ -1,0 +1,34 @@
+"""An executor in Python: a table of known mistakes and how to mend them.
+
+What takes minutes by hand and always goes the same way need not go to an agent. What is not in the table is left to
+whoever else is configured (`--ralph-executor claude`): None means "not me".
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.fixing.executors.base import Outcome
+
+KNOWN = {
+    "is not a valid port": ("port", "8080"),
+    "is not a known level": ("level", "info"),
+}
+
+
+def pytest_ralph_execute(task, prompt: str, timeout: float) -> Outcome | None:
+    for symptom, (key, value) in KNOWN.items():
+        if symptom in prompt:
+            return set_value(task, key, value)
+    return None
+
+
+def set_value(task, key: str, value: str) -> Outcome:
+    config = Path("server.ini")
+    text, count = re.subn(rf"^{key} *=.*$", f"{key} = {value}", config.read_text(), flags=re.MULTILINE)
+    if not count:
+        return Outcome(completed=False, failure=Failure(task_id=task.id, error=f"{config} has no {key} to set"))
+    config.write_text(text)
+    return Outcome(completed=True, output=f"Approach: set {key} to {value}")

@@ -1,0 +1,3 @@
+export function remember(theme) {
+  localStorage.setItem("theme", theme);
+}

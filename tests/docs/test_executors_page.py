@@ -1,0 +1,53 @@
+"""The page on executors shows the command lines that the presets really make."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pytest_ralph.fixing.executors import PRESETS, make_executor
+from pytest_ralph.fixing.executors.agent import Agent
+from pytest_ralph.fixing.executors.base import Job
+from pytest_ralph.fixing.executors.launch import Start
+from tests.docs.literal import DOCS, blocks
+
+PAGE = DOCS / "executors.md"
+SHOWN = {
+    name: [block.text.splitlines() for block in blocks(PAGE) if block.language == "sh"][number]
+    for number, name in enumerate(PRESETS)
+}
+NAMES = {"PROMPT_FILE.prompt.md": "PROMPT_FILE", "PROMPT_FILE.history": "HISTORY", "ralph-PROMPT_FILE": "NAME"}
+
+
+def called(name: str, session: str = "", **options: str) -> str:
+    preset = make_executor(name, options)
+    assert isinstance(preset, Agent)
+    job = Job(task_id="1.3.1", prompt="PROMPT", session_id=session, files=("FILE",))
+    words = [*preset.program, *preset.arguments(Start(job, Path("PROMPT_FILE.prompt.md")))]
+    before = "".join(f"{key}={value} " for key, value in preset.environment().items())
+    return before + " ".join(NAMES.get(word, shlex.quote(word)) for word in words)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_called_as_the_page_says(name: str) -> None:
+    shown = SHOWN[name][-1]
+
+    assert called(name) == " ".join(re.sub(r"\[.*?\]", "", shown).split())
+    longest = shown.replace("[", "").replace("]", "")
+    continued = called(name, "SESSION", model="MODEL", args="MORE")
+    assert sorted(continued.replace("SESSION.history", "HISTORY").replace("ralph-SESSION", "NAME").split()) == sorted(
+        longest.split()
+    )
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_installed_as_the_page_says(name: str) -> None:
+    preset = make_executor(name)
+    assert isinstance(preset, Agent)
+
+    told = SHOWN[name][0] if len(SHOWN[name]) > 1 else PAGE.read_text()
+
+    assert preset.install.removeprefix("see ") in told
