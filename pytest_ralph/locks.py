@@ -11,13 +11,13 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from pytest_ralph.disk import write_whole
 from pytest_ralph.history.directory import make_private
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from filelock import FileLock
 
 # Between taking a lock and saying so, a holder may be slow.
 PATIENCE = 2.0
@@ -40,6 +40,8 @@ class SpecLocks:
         self._held: dict[Path, tuple[FileLock, Path]] = {}
 
     def take(self, path: Path, shown: str) -> None:
+        from filelock import FileLock, Timeout
+
         if path in self._held:
             return
         base = lock_directory(self._directory) / spec_key(path)
@@ -99,6 +101,8 @@ class TurnLock:
         self._processes: FileLock | None = None
 
     def __enter__(self) -> None:
+        from filelock import FileLock
+
         self._threads.acquire()
         try:
             if self._processes is None:

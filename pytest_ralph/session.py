@@ -80,7 +80,7 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Termination(run), "ralph-termination")
     config.pluginmanager.register(Cleaning(run), "ralph-cleaning")
     config.add_cleanup(run.close)
-    if config.pluginmanager.hasplugin("xdist"):
+    if run.handed or config.getoption("dist", "no") != "no":
         config.pluginmanager.register(_distribution(run), "ralph-xdist")
     if config.getoption("verbose", 0) > 0:
         from pytest_ralph.linting import Telling

@@ -1,4 +1,4 @@
-"""Many workers: the controller's side and a worker's side of a run with pytest-xdist.
+"""Many workers: the controller's side of a run with pytest-xdist.
 
 The controller finds the specs and hands every worker a copy of each as it was at the start: a worker that replaces a
 dead one must collect the same tasks in the same order, whatever tasks.md says by then. Before anything runs it holds
@@ -7,7 +7,6 @@ the specs that were collected. What workers have to say comes back on their repo
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,48 +17,19 @@ from pytest_ralph.report import junit
 from pytest_ralph.report.story import TaskStory
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.scheduling import SpecScheduling
+from pytest_ralph.worker import PARCEL
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ralph.scheduling import Fate
     from pytest_ralph.session import Run
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
-PARCEL = "ralph"
-
-
-class Worker:
-    """Registered in a worker: sends along with each report what the controller shall know."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        run.shared.arrive()
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        if parcel := self._parcel():
-            report.ralph_parcel = parcel  # type: ignore[attr-defined]
-        return report
-
-    def _parcel(self) -> dict[str, Any]:
-        run = self.run
-        parcel = {"notes": run.notes, "shown": run.shown, "records": [asdict(record) for record in run.records]}
-        run.notes, run.shown, run.records = [], [], []
-        return parcel if any(parcel.values()) else {}
-
-    def pytest_runtest_logfinish(self) -> None:
-        if self.run.shared.called_off:
-            self.run.halt("called off by the controller")
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        session.config.workeroutput[PARCEL] = self._parcel()  # type: ignore[attr-defined]
-
 
 class Controller:
-    """Registered where pytest-xdist is; does nothing unless workers are used."""
+    """Registered where workers are used, and not in them."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

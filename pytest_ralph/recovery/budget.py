@@ -6,8 +6,6 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -41,6 +39,8 @@ class Budget:
     def _alone(self) -> contextlib.AbstractContextManager[object]:
         if self._file is None:
             return contextlib.nullcontext()
+        from filelock import FileLock
+
         self._file.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(f"{self._file}.lock")
 
