@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ralph.settings import SettingError
 from pytest_ralph.spec.document import SpecError
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,4 +119,5 @@ class TaskItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         # Where it equals the end of the node id, pytest takes its dots for those of a class and its method.
-        return self.path, self.task.line - 1, self.task.heading if self.task.title else f"task {self.task.id}"
+        heading = one_line(self.task.heading) if self.task.title else f"task {self.task.id}"
+        return self.path, self.task.line - 1, heading

@@ -8,6 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import write_whole
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 200
 _NO_MESSAGE = re.compile(r"(?i)^(?:none|n/?a|no commit.*|no changes?.*|not? needed.*|skip.*|-+|—|tbd)?[.\s]*$")
-# Control characters, and those that show text in another order than it is in.
-_HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 def commit_message(task: Task, spec: str) -> str:
@@ -32,8 +31,7 @@ def commit_message(task: Task, spec: str) -> str:
 
 
 def _plain(text: str) -> str:
-    line = " ".join(_HIDDEN.sub(" ", text.replace("`", "")).split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+    return one_line(text.replace("`", ""), _LONGEST)
 
 
 def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) -> None:

@@ -60,9 +60,11 @@ class Journal:
     """One task in one run."""
 
     def __init__(
-        self, task: Task, *, spec: str, spec_path: str, run: str, record: Callable[[AttemptRecord], None]
-    ) -> None:
+        self, task: Task, *, spec: str, spec_path: str, run: str, record: Callable[[AttemptRecord], None],
+        mask: Callable[[str], str] = str,
+    ) -> None:  # fmt: skip
         self.task = task
+        self._mask = mask
         self.lines: list[str] = []
         self.failures: list[Failure] = []
         self.approaches: list[str] = []
@@ -226,7 +228,8 @@ class Journal:
             duration=time.monotonic() - self._clock - self.waited, attempts=tuple(self._attempts),
             fixes=fix_tree(self._fixes.values(), task.id), final=final,
         )  # fmt: skip
-        return TaskResult(story, tuple(self.lines), self.last.report() if self.last and outcome not in PASSED else "")
+        report = self.last.report() if self.last and outcome not in PASSED else ""
+        return TaskResult(story.masked(self._mask), tuple(map(self._mask, self.lines)), self._mask(report))
 
 
 def _failed(failure: Failure, **facts: Any) -> AttemptStory:

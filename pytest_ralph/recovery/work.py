@@ -167,7 +167,9 @@ class SpecWork:
     def _journal(self, task: Task) -> Journal:
         desk, spec = self.desk, self.workspace.spec
         path = spec.path.relative_to(desk.root) if spec.path.is_relative_to(desk.root) else spec.path
-        return Journal(task, spec=spec.name, spec_path=path.as_posix(), run=desk.run_id, record=desk.record)
+        return Journal(
+            task, spec=spec.name, spec_path=path.as_posix(), run=desk.run_id, record=desk.record, mask=desk.mask
+        )
 
     def _passed(self, loop: Loop) -> TaskResult:
         retried = bool(loop.journal.failures)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_ralph.failure.failure import Failure
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 OUTCOMES = ("failed", "regression", "blocked", "recovered", "passed", "manual", "skipped")
 BAD = ("failed", "regression")
 VERIFYING = ("verify", "retry")
+# What an attempt tells in our own words; all else is somebody's text.
+OURS = {"what", "outcome", "kind", "type", "category", "fix_id", "log"}
 
 
 def _plain(value: object) -> Any:
@@ -26,6 +28,12 @@ def _plain(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return {name: _plain(part) for name, part in vars(value).items()}
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_masked(part, mask) for part in value)
+    return mask(value) if isinstance(value, str) else value
 
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,6 +94,11 @@ class AttemptStory:
         told = {name: getattr(failure, name) for name in shared}
         advice = tuple(line for line in (*failure.suggested_actions, failure.guidance) if line)
         return cls(**{**told, "outcome": "failed", "advice": advice, "output": failure.raw_output, **facts})
+
+    def masked(self, mask: Callable[[str], str]) -> AttemptStory:
+        """Without secrets: in what was printed, and in what was run."""
+        told: dict[str, Any] = {name: value for name, value in vars(self).items() if value and name not in OURS}
+        return replace(self, **{name: _masked(value, mask) for name, value in told.items()})
 
     def to_json(self) -> dict[str, Any]:
         plain: dict[str, Any] = _plain(self)
@@ -188,6 +201,10 @@ class TaskStory:
     def all_fixes(self) -> tuple[tuple[int, FixStory], ...]:
         """Every fix of the lineage with its depth, parents first."""
         return tuple(pair for fix in self.fixes for pair in fix.walk())
+
+    def masked(self, mask: Callable[[str], str]) -> TaskStory:
+        attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
+        return replace(self, attempts=attempts, reason=mask(self.reason) if self.reason else "")
 
     def to_json(self) -> dict[str, Any]:
         plain: dict[str, Any] = _plain(self)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ("`feat(api): add users`", "feat(api): add users"),
         ("feat: use `x` and `y`", "feat: use x and y"),
         ("\n  `fix: a`\n  more", "fix: a"),
-        ("fix:\ta\x1b[31m b\u202ec", "fix: a [31m b c"),
+        ("fix:\ta\x1b[31m b\u202ec", "fix: a bc"),
         ("", "feat(foo): Add a thing"),
         ("None", "feat(foo): Add a thing"),
         ("N/A", "feat(foo): Add a thing"),

@@ -1,0 +1,100 @@
+"""A secret that a failing command and an executor print: wherever the run writes or shows something, it is masked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.text.secrets import MASK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "tr0ub4dor-and-3-more"
+TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+OWN = "ACME-12345-67890"
+SPEC = f"""\
+- [ ] 1.1 Call the service
+  - **Do**: Call it
+  - **Verify**: `python3 -m pytest -q test_it.py`
+
+- [ ] 1.2 Say it
+  - **Verify**: `echo "Error: refused $SERVICE_PASSWORD {TOKEN}"; echo {OWN} >&2; test -e fixed.txt`
+"""
+TEST = """\
+import os
+def test_it():
+    print(os.environ["SERVICE_PASSWORD"])
+    assert os.environ["SERVICE_PASSWORD"] == "x", "refused " + os.environ["SERVICE_PASSWORD"]
+"""
+EXECUTOR = f"""\
+import os, sys
+from pathlib import Path
+with open("seen.txt", "a") as seen:
+    seen.write(sys.stdin.read())
+print("Using", os.environ["SERVICE_PASSWORD"])
+print("Approach: send", os.environ["SERVICE_PASSWORD"], "{TOKEN}")
+print("and {OWN}", file=sys.stderr)
+if os.environ["RALPH_FIX_FOR"] == "1.2":
+    Path("fixed.txt").touch()
+else:
+    print("Task 1.1.1: x FAILED\\n- Error: refused " + os.environ["SERVICE_PASSWORD"])
+    sys.exit(1)
+"""
+SOURCES = {"test_it.py", "executor.py", "tasks.md"}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("secrets")
+    (root / "specs" / "demo").mkdir(parents=True)
+    (root / "specs" / "demo" / "tasks.md").write_text(SPEC)
+    (root / "test_it.py").write_text(TEST)
+    (root / "executor.py").write_text(EXECUTOR)
+    (root / "pytest.ini").write_text("[pytest]\nralph_secrets = ACME-\\d+-\\d+\n")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "RALPH", "GITHUB"))}
+    environ |= {"SERVICE_PASSWORD": SECRET, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(root / "summary.md")}
+    with (root / "stdout").open("wb") as stdout:
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-vv", "-rA", "-p", "no:cacheprovider", "--ralph-recovery",
+             "--ralph-executor", shlex.join([sys.executable, "executor.py"]), "--ralph-max-depth", "1",
+             "--ralph-keep-going", "--junitxml", "junit.xml", "--ralph-report", "report.html", "specs/demo"],
+            cwd=root, env=environ, stdout=stdout, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    return root
+
+
+def places(project: Path) -> dict[str, Path]:
+    return {
+        path.relative_to(project).as_posix(): path
+        for path in project.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+@pytest.mark.parametrize("secret", [SECRET, TOKEN, OWN])
+def test_no_file_that_the_run_wrote_holds_a_secret(project: Path, secret: str) -> None:
+    found = [name for name, path in places(project).items() if secret.encode() in path.read_bytes()]
+    # What a person wrote down in the first place is theirs; a fix task takes over the Verify of its original.
+    assert {name.rpartition("/")[2] for name in found} <= SOURCES
+    assert SECRET not in (project / "specs" / "demo" / "tasks.md").read_text()
+
+
+def test_the_run_did_write_what_is_looked_at(project: Path) -> None:
+    names = set(places(project))
+    told = (project / "stdout").read_text()
+    assert "1 failed, 1 recovered" in told, told
+    assert {"junit.xml", "report.html", "seen.txt", "summary.md", ".ralph/history.db"} <= names
+    logs = [name for name in names if name.startswith(".ralph/logs/")]
+    assert len([name for name in logs if name.endswith(".log")]) >= 4
+    assert [name for name in logs if name.endswith(".xml")]
+
+
+@pytest.mark.parametrize("name", ["stdout", "junit.xml", "report.html", "seen.txt", "summary.md"])
+def test_what_stands_in_its_place_says_that_something_was_there(project: Path, name: str) -> None:
+    assert f"refused {MASK}" in (project / name).read_text(encoding="utf-8")
