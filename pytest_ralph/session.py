@@ -6,7 +6,6 @@ import os
 import secrets
 import shutil
 import time
-from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from pytest_ralph.recovery.budget import Budget
 from pytest_ralph.recovery.desk import Desk
 from pytest_ralph.recovery.work import SpecWork
 from pytest_ralph.recovery.workspace import Workspace
+from pytest_ralph.screen import Screen
 from pytest_ralph.settings import (
     SettingError,
     Settings,
@@ -42,8 +42,7 @@ from pytest_ralph.spec.state import STATE_NAME, State, set_aside
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.fixing.checkpoint import Git
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from pytest_ralph.interactive import Interactive
     from pytest_ralph.items import TaskItem
     from pytest_ralph.recovery.journal import TaskResult
-    from pytest_ralph.report.live import Live
     from pytest_ralph.running.command import Runner
 
 run_key = pytest.StashKey["Run"]()
@@ -113,13 +111,13 @@ class Run:
         self.handed: dict[str, Any] = worker.get("ralph", {})
         self.id: str = self.handed.get("run") or f"{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
         self.shared = Shared(
-            self.directory / "runs" / self.id, worker.get("workerid", ""), alone=config.getoption("dist", "") == "each"
+            self.directory / "runs" / self.id, worker.get("workerid", ""), alone=self.handed.get("alone", False)
         )
         self.notes: list[str] = []
         # For a controller to show and to store: in a worker there is no terminal, maybe not even the same disk.
         self.shown: list[str] = []
         self.records: list[AttemptRecord] = []
-        self.live: Live | None = None
+        self.screen = Screen(config)
         self.session: pytest.Session | None = None
         self.works: dict[Path, SpecWork] = {}
         self._runners: dict[str | None, Runner] = {}
@@ -158,8 +156,6 @@ class Run:
             raise pytest.UsageError(str(error)) from None
         refuse_to_write(own_paths(self.directory), self.root)
         self.check_means(self.settings)
-        if self.settings.interactive and not self._has_terminal():
-            raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
 
     def check_means(self, settings: Settings) -> None:
         """Whoever is to do the work must be there."""
@@ -170,18 +166,8 @@ class Run:
             raise pytest.UsageError("--ralph-execute needs somebody to do the tasks: give one with --ralph-executor")
         if settings.shell and not shutil.which(settings.shell):
             raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
-
-    def _has_terminal(self) -> bool:
-        """A person to ask. pytest has put something else in the place of standard input; for a moment it is undone."""
-        capture = self.config.pluginmanager.getplugin("capturemanager")
-        if capture is None:
-            return os.isatty(0) and os.isatty(1)
-        capture.suspend_global_capture(in_=True)
-        try:
-            return os.isatty(0) and os.isatty(1)
-        finally:
-            capture.resume_global_capture()
-            capture.suspend_global_capture()
+        if settings.interactive and not self.interactive:
+            raise pytest.UsageError("--ralph-interactive needs a terminal, and standard input or output is none")
 
     def ini(self, key: str) -> Any:
         assert key in INI_ONLY, key
@@ -267,9 +253,11 @@ class Run:
 
     @cached_property
     def interactive(self) -> Interactive | None:
-        from pytest_ralph.interactive import Interactive
+        """The person to ask, where there is a terminal at which one can sit."""
+        from pytest_ralph.interactive import Console, Interactive
 
-        return Interactive(self.config, self.halt) if self.settings.interactive else None
+        console = Console.find(self.config)
+        return Interactive(console, self.screen, self.halt) if console else None
 
     # Specs
 
@@ -298,6 +286,7 @@ class Run:
         if handed is not None:
             return with_progress(Spec.parse(handed, path, verify=self._verify_mapping))
         spec = with_progress(Spec.load(path, verify=self._verify_mapping))
+        spec.require_settings()
         self.settings_of(spec)
         return spec
 
@@ -313,6 +302,8 @@ class Run:
 
     def _start_work(self, spec: Spec) -> SpecWork:
         settings = self.settings_of(spec)
+        if self.handed and self.shared.alone and (settings.execute or self.holding.is_written(spec)):
+            self.shared.take_turn()
         ledger = self.shared.ledger(spec.path) if self.handed else None
         first = ledger is None or ledger.is_new
         workspace = self._workspace(spec, fresh=settings.fresh and first)
@@ -353,10 +344,10 @@ class Run:
             mask=self.masker.mask,
             junit_globs=tuple(self.ini("ralph_junit")),
             announce=self._announce,
-            live=self._live,
+            live=self.screen.doing,
             advice=lambda kind: self.kinds[kind].guidance,
-            ask=self.interactive.ask if self.interactive else None,
-            edit=self.interactive.edit if self.interactive else None,
+            ask=self.interactive.ask if settings.interactive and self.interactive else None,
+            edit=self.interactive.edit if settings.interactive and self.interactive else None,
             git_lock=self._git_lock,
             beside=lambda: self._beside(spec),
         )
@@ -366,35 +357,20 @@ class Run:
         return self.budget if total == self.budget.total else Budget(total, within=self.budget)
 
     def _announce(self, line: str) -> None:
-        if not self._write([f"ralph: {line}"]):
+        if not self.screen.write([f"ralph: {line}"]):
             self.note(line)
 
     def show(self, lines: Sequence[str]) -> None:
         """With -v: what goes on in a group, as it happens."""
-        if self.config.option.verbose > 0 and not self._write(["", *lines, ""]):
+        if self.config.option.verbose > 0 and not self.screen.write(["", *lines, ""]):
             self.shown += lines
 
-    def _write(self, lines: Sequence[str]) -> bool:
-        """On the terminal, in the middle of a task; False where there is none."""
-        reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        capture = self.config.pluginmanager.getplugin("capturemanager")
-        if reporter is None or capture is None:
-            return False
-        with self._aside(), capture.global_and_fixture_disabled():
-            reporter.ensure_newline()
-            for line in lines:
-                reporter.write_line(line)
-        return True
-
-    def _live(self, what: str, limit: float, about: str = "") -> AbstractContextManager[Callable[[str], None] | None]:
-        return self.live.doing(what, limit, about) if self.live else nullcontext()
-
-    def _aside(self) -> AbstractContextManager[None]:
-        """Others may write to the terminal."""
-        return self.live.hidden() if self.live else nullcontext()
-
     def perform(self, item: TaskItem) -> TaskResult:
-        return self.groups.perform(self.work(item.parent.spec), item.task)
+        self.screen.item = item
+        try:
+            return self.groups.perform(self.work(item.parent.spec), item.task)
+        finally:
+            self.screen.item = None
 
     def _record(self, attempt: AttemptRecord) -> None:
         self.history.record(attempt)
@@ -418,6 +394,8 @@ class Run:
     def stop(self) -> None:
         """Ctrl-C: end what runs, start nothing more."""
         self.groups.stop()
+        if asking := self.__dict__.get("interactive"):
+            asking.stop()
         for runner in self._runners.values():
             runner.stop()
 

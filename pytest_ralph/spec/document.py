@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, verify_text
-from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter
+from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter, unusable
 from pytest_ralph.spec.markdown import read_outline
 from pytest_ralph.spec.task import Check, Task, Verify
 from pytest_ralph.spec.taskblock import find_blocks
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.taskblock import TaskBlock
 
 TASKS_FILE = "tasks.md"
+FRONT_MATTER = "front-matter"
 MAX_BYTES = 50 * 1000 * 1000
 
 
@@ -76,17 +77,21 @@ class Spec:
         path = Path(path)
         try:
             source.encode()
-            front = read_front_matter(source)
         except UnicodeEncodeError as error:
             raise SpecError(path, source.count("\n", 0, error.start) + 1, "not valid Unicode text") from None
-        except FrontMatterError as error:
-            raise SpecError(path, error.line, error.message) from None
+        front, broken = _front_matter(source)
         outline = read_outline(source, front.lines)
         commands = {**(verify or {}), **front.settings.get("verify", {})}
         blocks = find_blocks(outline)
         tasks = _name_apart([_with_command(_task(block, outline.lines), commands) for block in blocks])
-        problems = tuple(_problems(tasks, outline, front))
+        problems = (*broken, *_problems(tasks, outline, front))
         return cls(path, source, tasks, problems, front.data, front.settings, front.setting_lines)
+
+    def require_settings(self) -> None:
+        """SpecError where the front matter cannot be used: the tasks can be read, but not run as their author wants."""
+        for problem in self.problems:
+            if problem.code == FRONT_MATTER:
+                raise SpecError(self.path, problem.line, problem.message)
 
     @property
     def directory(self) -> Path:
@@ -113,6 +118,13 @@ class Spec:
 
     def __contains__(self, id: object) -> bool:  # noqa: A002
         return isinstance(id, str) and self.get(id) is not None
+
+
+def _front_matter(source: str) -> tuple[FrontMatter, tuple[Problem, ...]]:
+    try:
+        return read_front_matter(source), ()
+    except FrontMatterError as error:
+        return unusable(source), (Problem(error.line, error.message, FRONT_MATTER),)
 
 
 def _read(file: Path) -> str:

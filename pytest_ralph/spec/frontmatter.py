@@ -60,15 +60,10 @@ class FrontMatter:
 def read_front_matter(source: str) -> FrontMatter:
     """The front matter of a markdown text. FrontMatterError if it is there and cannot be used."""
     text = source.removeprefix("\ufeff")
-    if not text.startswith("---"):
-        return FrontMatter()
-    lines = text.split("\n", 1)[0].rstrip() == "---" and text.split("\n")
-    if not lines:
-        return FrontMatter()
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    end = _closing_line(text)
     if not end:
         return FrontMatter()
-    text = "\n".join(lines[1:end])
+    text = "\n".join(text.split("\n")[1:end])
     loaded = _load(text)
     if loaded is None:
         return FrontMatter(end + 1)
@@ -80,6 +75,20 @@ def read_front_matter(source: str) -> FrontMatter:
         settings["verify"] = _commands(text)
     total_line = _line_of(loaded, "total_tasks") if "total_tasks" in loaded else 1
     return FrontMatter(end + 1, _plain(loaded), settings, lines_of_settings, total_line)
+
+
+def unusable(source: str) -> FrontMatter:
+    """What is left of front matter that cannot be used: the lines it takes."""
+    end = _closing_line(source.removeprefix("\ufeff"))
+    return FrontMatter(end + 1 if end else 0)
+
+
+def _closing_line(text: str) -> int:
+    """The index of the line that closes front matter; 0 where there is none."""
+    if not text.startswith("---") or text.split("\n", 1)[0].rstrip() != "---":
+        return 0
+    lines = text.split("\n")
+    return next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
 
 
 def _load(text: str) -> Any:
