@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.printing import Prints, ends_with_echo, is_http, lists_names, prints, shows_http_status
 from pytest_ralph.spec.saying import Kind, Saying, sayings
-from pytest_ralph.spec.task import Expect
+from pytest_ralph.spec.task import Expect, OneOf
 from pytest_ralph.spec.words import any_of
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class _Reader:
         if (self.verb is None and not leads) or self.far > (1 if counted else 0):
             return 1
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
-            self._add("stdout", "in", (_plain(said[at]), _plain(said[at + 2])))
+            self._add("stdout", "in", OneOf((_plain(said[at]), _plain(said[at + 2]))))
             return 3
         self._amount("!=" if self.negated else "==", said, at, 1)
         return 1
@@ -231,7 +231,7 @@ class _Reader:
             for text in texts if self.far == 0 else ():
                 self._add("stdout", "not_contains", text)
         elif self.verb is Kind.IS and self.far == 0 and joined is Kind.OR:
-            self._add("stdout", "in", tuple(texts))
+            self._add("stdout", "in", OneOf(texts))
         elif self.verb is Kind.IS and self.far == 0 and len(texts) == 1 and not self.said.startswith("expect"):
             # `Expected: OK` names what to look out for; `returns OK` says all that is printed.
             self._add("stdout", "==", texts[0])

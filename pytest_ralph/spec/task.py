@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 Stream = Literal["exit", "stdout", "stderr"]
 
 
+class OneOf(tuple[int | float | str, ...]):
+    """The values of an `in` expectation, shown as a list, the way JSON and people write them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 @dataclass(frozen=True, slots=True)
 class Expect:
     """One expectation on how a command ended or on what it printed."""

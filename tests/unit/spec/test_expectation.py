@@ -290,3 +290,8 @@ def test_what_no_machine_can_check_asks_for_nothing(words: str) -> None:
 )
 def test_other_languages_say_the_same(command: str, words: str, wanted: Wanted) -> None:
     assert expected(command, words) == wanted
+
+
+def test_alternatives_are_shown_as_a_list() -> None:
+    (expect,) = read_expectations("curl -s -w '%{http_code}' x", "returns 0 or 1")
+    assert str(expect.value) == "[0, 1]"
