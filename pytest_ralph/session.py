@@ -403,6 +403,7 @@ class Run:
         self.groups.close()
         if not self.handed:
             self.shared.remove()
+        self.shared.end_turn()
         for part in (*self._runners.values(), self.__dict__.get("history"), self.__dict__.get("git")):
             if part is not None:
                 part.close()

@@ -9,7 +9,7 @@ import contextlib
 import shutil
 from typing import TYPE_CHECKING
 
-from pytest_ralph.locks import spec_key
+from pytest_ralph.locks import TurnLock, spec_key
 from pytest_ralph.recovery.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ class Shared:
     def __init__(self, directory: Path, worker: str = "", *, alone: bool = False) -> None:
         """`alone`: every worker runs every spec (`--dist=each`), so none takes over from another."""
         self.directory, self.worker = directory, worker
-        self._scope = f"-{worker}" if alone else ""
+        self.alone = alone
+        self._turn = TurnLock(directory, "turn")
+        self._has_turn = False
         # Whether the controller's files are ours too.
         self.with_controller = directory.is_dir()
 
@@ -38,7 +40,18 @@ class Shared:
         return self.directory / "budget"
 
     def ledger(self, spec: Path) -> Ledger:
-        return Ledger(self.directory / f"{spec_key(spec)}{self._scope}", self.worker)
+        return Ledger(self.directory / (spec_key(spec) + (f"-{self.worker}" if self.alone else "")), self.worker)
+
+    def take_turn(self) -> None:
+        """Until its end this worker writes the specs; who else has them to write waits."""
+        if not self._has_turn:
+            self._turn.__enter__()
+            self._has_turn = True
+
+    def end_turn(self) -> None:
+        if self._has_turn:
+            self._turn.__exit__()
+            self._has_turn = False
 
     # Which processes a worker started, for the controller to end when the worker could not
 

@@ -46,7 +46,12 @@ class Controller:
         if self.run.settings.interactive:
             raise pytest.UsageError("--ralph-interactive needs the terminal, which workers do not have: leave out -n")
         self.run.shared.open()
-        node.workerinput["ralph"] = {"run": self.run.id, "specs": self.run.snapshots}
+        node.workerinput["ralph"] = {
+            "run": self.run.id,
+            "specs": self.run.snapshots,
+            # A worker is not told the mode by xdist.
+            "alone": self.run.config.getvalue("dist") == "each",
+        }
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,10 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# Each worker of a run loads every plugin that is installed here.
+LIGHT = [
+    word for name in ("cacheprovider", "html", "metadata", "hypothesispytest", "cov") for word in ("-p", f"no:{name}")
+]
+
+
 def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
     """pytest in a process group of its own, as a shell would start it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", *LIGHT, *arguments],
         cwd=root,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -30,7 +38,11 @@ def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
 def run(root: Path, *arguments: str, timeout: float = 90) -> tuple[int, str]:
     """Exit status and output."""
     process = start(root, *arguments)
-    output, _ = process.communicate(timeout=timeout)
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     return process.returncode, output
 
 
