@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph import __version__
-from pytest_ralph.report.live import live_of
 from pytest_ralph.report.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.spec.completion import is_complete
@@ -34,7 +33,7 @@ class Ending:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
-        self.run.live = live_of(self.run.config)
+        self.run.screen.open()
 
     def pytest_keyboard_interrupt(self) -> None:
         self.run.stop()

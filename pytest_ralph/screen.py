@@ -1,0 +1,68 @@
+"""The screen in the middle of a task, when pytest waits for it, and captures what is written."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from pytest_ralph.report.live import live_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    import pytest
+
+    from pytest_ralph.report.live import Live
+
+
+class Screen:
+    """What may be seen while a run goes on: live rows, and what is said between pytest's own lines."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._live: Live | None = None
+        # The test pytest waits for.
+        self.item: pytest.Item | None = None
+
+    def open(self) -> None:
+        """Once pytest is ready to write."""
+        self._live = live_of(self._config)
+
+    def doing(self, what: str, limit: float, about: str = "") -> AbstractContextManager[Callable[[str], None] | None]:
+        return self._live.doing(what, limit, about) if self._live else nullcontext()
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Somebody else writes to the terminal: no live rows meanwhile."""
+        return self._live.hidden() if self._live else nullcontext()
+
+    def write(self, lines: Sequence[str]) -> bool:
+        """False where there is no terminal reporter to write them."""
+        with self.between_lines() as reporter:
+            if reporter is not None:
+                for line in lines:
+                    reporter.write_line(line)
+        return reporter is not None
+
+    @contextmanager
+    def between_lines(self) -> Iterator[pytest.TerminalReporter | None]:
+        """pytest's line is ended, and afterwards begun again with the test it is about."""
+        reporter = self._reporter
+        if reporter is None:
+            yield None
+            return
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        with self.aside(), capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.ensure_newline()
+            yield reporter
+            if self.item is not None:
+                reporter.pytest_runtest_logstart(self.item.nodeid, self.item.location)
+
+    def heading(self, text: str) -> str:
+        """As the heading of a failure looks."""
+        return self._config.get_terminal_writer().markup(text, bold=True, red=True) if self._reporter else text
+
+    @property
+    def _reporter(self) -> pytest.TerminalReporter | None:
+        found: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin("terminalreporter")
+        return found
