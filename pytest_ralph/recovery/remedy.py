@@ -176,6 +176,8 @@ class Remedies:
                     block = self.desk.edit(block)
                 fix = self.workspace.insert_fix(target, fix_id, block, failure.error)
                 self.desk.hooks.fix_inserted(target, fix, failure)
+            elif edit:
+                self.journal.say(f"{fix.id}: it stands in tasks.md already, and can be edited there")
         self.journal.fix_planned(fix, target.id, self.desk.executor_name)
         step("after a fix task is in place")
         return fix
