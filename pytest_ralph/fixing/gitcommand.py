@@ -79,6 +79,8 @@ class GitCommand:
         except FileNotFoundError as error:
             missing = f"no directory {self.directory}" if not self.directory.is_dir() else "git is not installed"
             raise GitError(missing) from error
+        except OSError as error:
+            raise GitError(f"git cannot be run: {error.strerror or error}") from error
         try:
             output, errors = process.communicate(stdin, timeout=TIME_LIMIT)
         except BaseException as error:

@@ -75,7 +75,8 @@ def could_not_run(job: Job, error: Exception, *, kinds: Kinds | None, missing: s
     evidence = Evidence(output=str(error), exit_code=127 if missing else None, source="executor")
     trouble = Trouble("command_not_found" if missing else "", why)
     failure = _settled(classify_evidence(evidence, kinds), trouble, evidence, kinds)
-    return Outcome(completed=False, failure=replace(failure, task_id=job.task_id), note=why)
+    # No fix of a fix can help: whoever would make it cannot be started either.
+    return Outcome(completed=False, failure=replace(failure, task_id=job.task_id, retryable=False), note=why)
 
 
 def without_echo(text: str, prompt: str) -> str:
