@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GONE = re.compile(
     r"not (?:be )?(?:found|exist|located|opened)\b|no such file|no module named|does(?: not|n't) (?:exist|appear)"
-    r"|is not a (?:file|directory)"
+    r"|is not a (?:file|directory)|(?:is|was) missing\b"
     r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|open|read|access|stat|locate|load)\b(?! name)"
     r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file|no such (?:path|directory)",
     re.IGNORECASE,
@@ -38,8 +38,14 @@ def absences(scene: Scene) -> Iterator[Finding]:
         thing = next((word for word in wanted if _contains(nearby, word)), None)
         manifest = MANIFESTS.search(line)
         if thing or manifest:
-            missing = thing or (manifest[1].replace("makefile", "Makefile") if manifest else None)
-            yield Finding("absent", line.strip(), number, missing)
+            yield Finding("absent", line.strip(), number, _missing(thing, manifest))
+
+
+def _missing(thing: str | None, manifest: re.Match[str] | None) -> str | None:
+    """A file weighs more than a word of the command that may be anything."""
+    if manifest and not (thing and re.search(r"[./]", thing)):
+        return manifest[1].replace("makefile", "Makefile")
+    return thing
 
 
 def _operands(scene: Scene) -> Iterator[str]:

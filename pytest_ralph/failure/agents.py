@@ -180,7 +180,7 @@ def read_sentence(scene: Scene, sentence: str) -> Finding | None:
     found = [settle(scene, finding) for finding in causes_in(sentence)]
     causes = [finding for finding in found if finding.rank < 40]
     spoken = list(spoken_causes_in(sentence))
-    symptoms = [finding for finding in found if finding.verdict != "crash"]
+    symptoms = [finding for finding in found if finding.verdict not in {"crash", "exception"}]
     best = min(causes or spoken or symptoms, key=lambda finding: finding.rank, default=None)
     return replace(best, error=sentence) if best else None
 

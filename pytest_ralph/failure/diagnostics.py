@@ -76,6 +76,8 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
     match = PLACED.match(line)
     if not match or not match["message"] or not _is_file(match["file"]):
         return None
+    if line.startswith("CMake Error"):
+        return Diagnostic(number, line.strip(), match["file"], "build", "error")
     level = LEVEL.match(match["message"])
     return Diagnostic(number, line.strip(), match["file"], _shape(match["message"]), level[1].lower() if level else "")
 

@@ -48,6 +48,7 @@ VERDICTS = {
     "assertion": Verdict(46, "test_failure"),
     "comparison": Verdict(49, "test_failure"),
     "crash": Verdict(48, "crash"),
+    "exception": Verdict(48, "crash"),
     "test": Verdict(47, "test_failure"),
     "types": Verdict(52, "typecheck_error"),
     "schema": Verdict(53, "lint_error"),

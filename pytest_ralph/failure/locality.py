@@ -107,6 +107,7 @@ _SETTLERS = {
     "module": _module,
     "command": _command,
     "crash": _crash,
+    "exception": _crash,
     "syntax": _syntax,
 }
 

@@ -21,7 +21,7 @@ NOISE = re.compile(
     | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
     | \s*=\s(?:help|note)
     | [^\s:]+:\d+(?::\d+)?:\s(?:note|info|remark):
-    | \[?(?:info|debug|trace)\]?:?\s
+    | \[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
     | \[notice\]

@@ -33,6 +33,14 @@ INTERPRETERS = re.compile(r"(?:python|pypy)[\d.]*$|py$")
 # Interpreters whose first argument may be a tool of its own: `php vendor/bin/phpunit`, `python manage.py test`.
 HOSTS = frozenset({"python", "python3", "php", "node", "ruby", "perl", "bash", "sh"})
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "ash"})
+# What the name of a tool nobody listed suggests; a script's name suggests nothing.
+HINTS = {
+    "lint": re.compile(r"^[\w-]*(?:lint|audit|validat|scan|-check|secrets)[\w-]*$"),
+    "format": re.compile(r"^[\w-]*(?:fmt|format)[\w-]*$"),
+    "types": re.compile(r"^[\w-]*(?:typecheck|type-check)[\w-]*$"),
+    "test": re.compile(r"^[\w-]*(?:test|spec)s?$"),
+    "build": re.compile(r"^[\w-]*(?:build|compile|cc|c\+\+)$"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ class Step:
 
     @property
     def role(self) -> str:
-        return ROLES.get(self.name, "")
+        return ROLES.get(self.name) or next((role for role, hint in HINTS.items() if hint.search(self.tool)), "")
 
     @property
     def operands(self) -> tuple[str, ...]:

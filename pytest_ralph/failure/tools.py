@@ -99,14 +99,15 @@ _TABLE: dict[str, tuple[str, str]] = {
         lein lerna lessc lld luac lualatex mage make maturin mcs mdbook meson microbundle mill mix mkdocs move
         msbuild mvn mvnw nasm ncc nexe next ng nim ninja nix nix-build nox nuitka nuxt nx ocamlc ocamlfind
         ocamlopt odin opam pack pandoc pants parcel paver pdflatex pkg plantuml postcss protoc pug purs py2app
-        py_compile pyinstaller quarto racket rake rebar3 remix rescript roc rolldown rollup rspack rustc sam
+        py_compile pyinstaller quarto  rake rebar3 remix rescript roc rolldown rollup rspack rustc sam
         sass sassc sbt scalac scons serverless setup.py skaffold snowpack solc spago sphinx sphinx-build stack
         stylus sui svelte-kit swc swift swiftc swig tailwindcss task tcc tectonic thrift tilt tinycc tinygo
         tlc tox truffle tsdown tsup turbo typst unbuild unison v valac vbc verilator vite vitepress
         vue-cli-service vuepress vyper waf wasm-pack webpack xcodebuild xelatex yasm yosys z3 zig
         """,
         """
-        bash -n, buildah bud, bun build, bun run, bundle exec jekyll, cabal build, cabal run, cargo b,
+        buf build, buf generate,
+        bash -n, buildah bud, bun build, bundle exec jekyll, cabal build, cabal run, cargo b,
         cargo build, cargo c, cargo check, cargo doc, cargo install, cargo package, cargo publish, cargo run,
         cargo rustc, composer dump-autoload, crystal build, deno bundle, deno compile, docker build,
         docker buildx, docker compose build, docker-compose build, dotnet build, dotnet publish, dotnet run,
@@ -114,7 +115,7 @@ _TABLE: dict[str, tuple[str, str]] = {
         gradle build, gradlew build, hatch build, helm template, lein compile, luac -p, mix compile,
         mvn compile, mvn install, mvn package, mvn verify, ng build, nimble build, node --check, npm pack,
         npm run, nx build, pdm build, perl -c, php -l, pnpm run, podman build, poetry build, raco make,
-        raku -c, rebar3 compile, ruby runghc runhaskell -c, sbt compile, sh -n, shards build, stack build, swift build,
+        raku -c, rebar3 compile, ruby -c, sbt compile, sh -n, shards build, stack build, swift build,
         swift run, uv build, yarn build, yarn run, zig build, zsh -n
         """,
     ),
@@ -143,12 +144,13 @@ _TABLE: dict[str, tuple[str, str]] = {
         gunicorn honcho hy hypercorn iex ipython java julia jupyter kotlin ksh lua lua5.1 lua5.3 lua5.4 luajit
         luigi manage.py matlab mawk mlflow mono mpirun nbconvert node nodejs nodemon nu octave overmind
         papermill perl php pm2 powershell prefect puma pwsh pypy pypy3 python python2 python3 qemu rackup
-        rails raku ruby sbcl scala scrapy sed sh sidekiq spark-submit streamlit supervisord swipl symfony
+        racket rails raku ruby runghc runhaskell sbcl scala scrapy sed sh sidekiq spark-submit streamlit
+        supervisord swipl symfony
         tclsh tini torchrun ts-node tsx unicorn uvicorn waitress-serve wasmer wasmtime wine wolframscript
         xonsh zsh
         """,
         """
-        artisan tinker, dart run, deno run, flutter run, go tool, manage.py shell, mix run, next start,
+        artisan tinker, dart run, deno run, bun run, flutter run, go tool, manage.py shell, mix run, next start,
         npm start, rails runner, yarn start
         """,
     ),

@@ -27,4 +27,4 @@ def exceptions(transcript: Transcript) -> Iterator[Finding]:
         elif depth is not None and line.strip() and len(line) - len(line.lstrip(" |+")) <= depth:
             depth = None
             if match := EXCEPTION.match(line):
-                yield Finding("assertion" if ASSERTION.match(match["error"]) else "crash", match["error"], number)
+                yield Finding("assertion" if ASSERTION.match(match["error"]) else "exception", match["error"], number)

@@ -33,6 +33,7 @@ WORKER_DEATH = re.compile(r"worker '.*' crashed|segmentation fault|SIGSEGV|core 
 CAUSES_BELOW = 40
 # Of many failing tests, so many are asked for their cause.
 MOST_FAILING = 60
+DEATHS = frozenset({"crash", "exception"})
 # Symptoms that every tool words alike: its role says which of them it is.
 SOFT = frozenset({"lint", "types", "format", "test", "build"})
 COMPARED = re.compile(r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE)
@@ -74,7 +75,9 @@ def _tests(scene: Scene) -> Finding | None:
 
 def _stated(scene: Scene) -> str:
     """Where a runner lists names only: what is said elsewhere about a failed expectation."""
-    said = [one for one in scene.findings if one.verdict in {"assertion", "comparison", "crash", "timeout"}]
+    said = [
+        one for one in scene.findings if one.verdict in {"assertion", "comparison", "crash", "exception", "timeout"}
+    ]
     return min(said, key=lambda one: (one.rank, one.line)).error if said else ""
 
 
@@ -91,7 +94,7 @@ def _marked(scene: Scene) -> Finding | None:
 
 def _read_failing(scene: Scene, one: Failing) -> Finding:
     if ASSERTION.match(one.error):
-        return Finding("test", one.error, one.line)
+        return Finding("test" if one.named else "build", one.error, one.line)
     found = sorted(
         (settle(scene, finding) for finding in causes_in(one.error, one.line)), key=lambda finding: finding.rank
     )
@@ -119,7 +122,7 @@ def _cause(scene: Scene) -> Finding | None:
 
 
 def _diagnostic(scene: Scene) -> Finding | None:
-    dies = any(finding.verdict == "crash" for finding in scene.findings)
+    dies = any(finding.verdict in DEATHS for finding in scene.findings)
     for diagnostic in sorted(scene.diagnostics, key=_severity):
         verdict = _diagnosed(scene, diagnostic)
         if verdict and not (dies and _could_be_a_frame(scene, diagnostic)):
@@ -143,8 +146,9 @@ def _diagnosed(scene: Scene, diagnostic: Diagnostic) -> str:
     role = step.role if step and step.tool not in ORCHESTRATORS else ""
     if role == "format":
         # A formatter that speaks of a place in a file could not read it.
-        return "format" if any(finding.verdict == "format" for finding in scene.findings) else "syntax"
-    if role in {"lint", "types", "build"}:
+        ours = not scene.project.files or scene.project.find(diagnostic.file)
+        return "syntax" if ours and all(finding.verdict != "format" for finding in scene.findings) else "format"
+    if role in {"lint", "types", "build", "data"}:
         return role
     if role == "test":
         return "test" if COMPARED.search(diagnostic.text) else "build"
@@ -158,8 +162,8 @@ def _symptom(scene: Scene) -> Finding | None:
     if not found:
         return None
     best = min(found, key=lambda finding: (finding.rank, finding.line))
-    if best.verdict == "crash":
-        return _death(scene, [finding for finding in found if finding.verdict == "crash"])
+    if best.verdict in DEATHS:
+        return _death(scene, [finding for finding in found if finding.verdict in DEATHS])
     role = _own_role(scene, best)
     if role in SOFT and best.verdict in (SOFT if role == "test" else {*SOFT, "comparison"}):
         own = [finding for finding in found if finding.verdict == role]
@@ -167,9 +171,15 @@ def _symptom(scene: Scene) -> Finding | None:
     return best
 
 
-def _death(scene: Scene, crashes: Sequence[Finding]) -> Finding:
-    """Python ends its traceback with the exception that counts; others begin with it."""
-    return crashes[-1] if scene.transcript.has("traceback") and scene.transcript.has("recent") else crashes[0]
+def _death(scene: Scene, deaths: Sequence[Finding]) -> Finding:
+    """Python ends its traceback with the exception that counts; others begin with it.
+
+    An exception of a tool that builds or checks is a tool that could not do so, not a program of ours that died.
+    """
+    last = deaths[-1] if scene.transcript.has("traceback") and scene.transcript.has("recent") else deaths[0]
+    if all(finding.verdict == "exception" for finding in deaths) and _own_role(scene, last) in SOFT:
+        return replace(last, verdict="build")
+    return last
 
 
 def _own_role(scene: Scene, finding: Finding) -> str:
