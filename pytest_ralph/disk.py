@@ -78,9 +78,12 @@ def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
             temporary.chmod(path.stat().st_mode & 0o7777)
         step(f"before replace {path.name}")
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.filename is None:
+            # A disk that is full does not say which file it had no room for.
+            error.filename = str(path)
         raise
     step(f"after write {path.name}")
 

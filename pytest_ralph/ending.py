@@ -17,7 +17,7 @@ from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.halting import HaltTeller
@@ -59,7 +59,7 @@ class Ending:
     # The terminal
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        complete = [stories[0].spec for path, stories in self.recovered_specs if self._is_complete(path)]
+        complete = [stories[0].spec for path, stories in self.recovered_specs if self._is_complete(path, stories)]
         lines = {name: told["lines"] for name, told in self.told.items()}
         summary = Summary(terminalreporter, self.run.config.option.verbose)
         summary.write([*self.stories.values()], lines, complete)
@@ -67,9 +67,10 @@ class Ending:
             halt.write(terminalreporter)
         summary.notes(self.run.notes)
 
-    def _is_complete(self, path: str) -> bool:
+    def _is_complete(self, path: str, stories: Sequence[TaskStory]) -> bool:
+        """Every box is ticked, and none of them wrongly."""
         try:
-            return is_complete(Spec.load(self.run.root / path))
+            return not any(story.bad for story in stories) and is_complete(Spec.load(self.run.root / path))
         except SpecError:
             return False
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
+from pytest_ralph.failure.block import parse_block
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.failure import NO_ERROR, Failure
 from pytest_ralph.recovery.setback import Setback
@@ -33,6 +34,14 @@ def task_timeout(task: Task, default: float) -> float:
         return default
     unit = (match[2] or "").lower()
     return float(match[1]) * UNITS["ms" if unit == "ms" else unit[:1]] or default
+
+
+def as_reported(failure: Failure, output: str) -> Failure:
+    """With what a FAILED block says, which is written for us whoever prints it."""
+    block = parse_block(output) if "FAILED" in output else None
+    if block is None or not block.marked:
+        return failure
+    return replace(failure, error=block.error, attempted_fix=block.attempted_fix, status=block.status)
 
 
 class Attempts:
@@ -119,7 +128,7 @@ class Attempts:
             # A silent check: what was expected of it says more than nothing.
             wanted = "; ".join(map(str, verified.failing.unmet))
             failure = replace(failure, error=f"{one_line(evidence.command, 120)}: expected {wanted}")
-        return self.desk.about(self.task, failure)
+        return self.desk.about(self.task, as_reported(failure, evidence.output))
 
     def evidence(self, checked: Checked) -> Evidence:
         ended = checked.ended

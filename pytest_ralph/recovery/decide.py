@@ -191,8 +191,9 @@ def _ask_again(failure: Failure, past: Past) -> bool:
 
 
 def _not_retryable(failure: Failure, _: Past) -> Decision:
+    what = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
     missing = f" ({failure.missing})" if failure.missing else ""
-    return Decision("escalate", f"{failure.kind}{missing} needs a person: trying again cannot help", "not retryable")
+    return Decision("escalate", f"{what}{missing} needs a person: trying again cannot help", "not retryable")
 
 
 def spent(past: Past) -> Decision:

@@ -8,6 +8,7 @@ never given twice.
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 PROGRESS_NAME = ".progress.md"
 # The status of a fix task that was carried out; whether it helped is for the original's Verify to say.
 EXECUTED = "executed"
+_FILE = re.compile(r"/\.?(tasks\.md|\.progress\.md|\.ralph-state\.json|[^/]+\.md)(?:\.[0-9a-f-]+\.tmp)?$")
 
 
 class Workspace:
@@ -214,5 +216,7 @@ class Workspace:
 
 
 def _why(error: OSError, directory: Path) -> str:
-    name = f" ({error.filename})" if error.filename else ""
-    return f"the files of {directory.name} cannot be written: {error.strerror or error}{name}; they are as they were"
+    """By the name of the file itself, not of what is written beside it to take its place."""
+    found = _FILE.search(str(error.filename or ""))
+    name = found[1] if found else "its files"
+    return f"{directory.name}: {name} cannot be read or written: {error.strerror or error}; nothing was changed"

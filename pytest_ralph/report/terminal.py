@@ -80,6 +80,7 @@ class Summary:
 
     def write(self, stories: Sequence[TaskStory], lines: Mapping[str, Sequence[str]], complete: Sequence[str]) -> None:
         told = [story for story in stories if story.outcome == "recovered" or (story.fixes and story.bad)]
+        told += [story for story in stories if story.outcome == "passed" and lines.get(story.node_id)]
         shown = stories if self.verbosity >= 2 else told
         if self.verbosity >= 0 and (shown or complete):
             self.reporter.write_sep("=", "ralph")
@@ -107,9 +108,9 @@ class Summary:
         said = _by_fix(story, lines)
         for branch in branches(story.fixes):
             self._fix(branch)
-            for line in said.get(branch.fix.id, ()) if story.outcome == "recovered" else ():
+            for line in said.get(branch.fix.id, ()) if not story.bad else ():
                 self._line(self._cut(line, f"  {branch.on}  "), "light")
-        if story.outcome == "recovered":
+        if not story.bad:
             for line in self._besides(story, said[""]):
                 self._line(self._cut(line, "  "), "light")
         if story.fixes and (story.final or not story.bad):

@@ -16,7 +16,9 @@ _SHELL_WORDS = frozenset(
 _NOT_SHELL = words("programs", "never")
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
-_ROOTS = re.compile(r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/", re.IGNORECASE)
+_ROOTS = re.compile(
+    r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/|/\S*/s?bin/\w", re.IGNORECASE
+)
 _SCRIPT = re.compile(r"\.(?:sh|bash|zsh|bats|fish|command)$")
 _PREFIX = re.compile(
     r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=\S)"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.executors.conversation import Conversation
     from pytest_ralph.running.command import Ended
 
+# What a shell says of a command line that names no program.
+NOT_FOUND = 127
 SAID = 16 * 1024
 LOGGED = 8 * 1024
 LAST_LINES = 8
@@ -95,6 +97,8 @@ def _trouble(job: Job, ended: Ended, talk: Conversation, said: str, claims: Clai
         return Trouble(talk.error_kind, one_line(talk.error))
     if number := _killed_by(ended):
         return Trouble("crash", f"executor was killed by signal {number} ({signal.strsignal(number)})")
+    if ended.exit_code == NOT_FOUND and not agent:
+        return Trouble("command_not_found")
     if ended.exit_code != 0 or claims.failed_block or claims.report:
         return Trouble()
     if said.strip():

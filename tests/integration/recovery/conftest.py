@@ -53,7 +53,7 @@ class Project:
         return f"{shlex.quote(sys.executable)} {name}"
 
     def shell(self, body: str) -> str:
-        """The same as a script for sh, which starts faster. Known to it: `$task`, and `$call`, the number of the call."""
+        """The same as a script for sh, which starts faster. It knows `$task`, and `$call`, the number of the call."""
         head = """\
             task=$RALPH_TASK_ID
             echo "$task" >> calls.txt

@@ -1,0 +1,260 @@
+"""What recovery writes into a tasks.md, whatever it looks like; every other byte stays."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+FIX_IT = "echo fixed > parser.txt"
+
+
+def without_fixes(text: str) -> str:
+    """What is left of a spec when our own additions are taken out again."""
+    return re.sub(r"(?m)^.*\[FIX .*\n(?:[ \t]+.*\n|[-*] \*\*.*\n)*\n", "", text.replace("[x]", "[ ]"))
+
+
+def test_the_inserted_block_is_that_of_the_guide(one_task: Project) -> None:
+    one_task.spec("""\
+        # Tasks
+
+        - [ ] 1.3 Add failure parser
+          - **Do**: Add parsing logic
+          - **Files**: implement.md
+          - **Verify**: `sh check.sh`
+          - **Commit**: feat: add parser
+
+        - [ ] 1.4 Next task
+    """)
+    one_task.write(
+        "check.sh",
+        """\
+        echo "Task 1.3: Add failure parser FAILED"
+        echo "- Error: File not found: src/parser.ts"
+        echo "- Attempted fix: Checked alternate paths"
+        echo "- Status: Blocked, needs manual intervention"
+        exit 1
+    """,
+    )
+    one_task.run("--ralph-executor", "none")
+
+    assert one_task.tasks.read_text() == (
+        "# Tasks\n"
+        "\n"
+        "- [ ] 1.3 Add failure parser\n"
+        "  - **Do**: Add parsing logic\n"
+        "  - **Files**: implement.md\n"
+        "  - **Verify**: `sh check.sh`\n"
+        "  - **Commit**: feat: add parser\n"
+        "\n"
+        "- [ ] 1.3.1 [FIX 1.3] Fix: File not found: src/parser.ts\n"
+        "  - **Do**: Address the error: File not found: src/parser.ts\n"
+        "    1. Analyze the failure: Checked alternate paths\n"
+        "    2. Review related code in Files list\n"
+        "    3. Implement fix for: File not found: src/parser.ts\n"
+        "  - **Files**: implement.md\n"
+        '  - **Done when**: Error "File not found: src/parser.ts" no longer occurs\n'
+        "  - **Verify**: `sh check.sh`\n"
+        "  - **Commit**: `fix(demo): address missing file from task 1.3`\n"
+        "\n"
+        "- [ ] 1.4 Next task\n"
+    )
+
+
+@pytest.mark.parametrize(("printed", "error", "analyze"), [
+    ("Task 1.3: It FAILED", "Task execution failed", "No previous fix attempted"),
+    ("Task 1.3: It FAILED\n- Error: no such table", "no such table", "No previous fix attempted"),
+    ("Task 1.3: It FAILED\n- Attempted fix: Made one", "Task execution failed", "Made one"),
+    ("Task V4: FAILED\n- Error: bad port\n- Attempted fix: No fix attempted", "bad port", "No previous fix attempted"),
+])  # fmt: skip
+def test_a_failed_block_of_a_verify_command_is_read_with_every_fallback(
+    one_task: Project, printed: str, error: str, analyze: str
+) -> None:
+    one_task.write("out.txt", printed + "\n")
+    one_task.tasks.write_text(one_task.tasks.read_text().replace("grep -q fixed parser.txt", "cat out.txt; false"))
+    one_task.run("--ralph-executor", "none")
+
+    text = one_task.tasks.read_text()
+    assert f"- **Do**: Address the error: {error}\n" in text
+    assert f"1. Analyze the failure: {analyze}\n" in text
+
+
+def test_a_verify_in_a_fence_is_kept_byte_for_byte(project: Project) -> None:
+    script = """set -e\n\n    grep -q "fixed  it" parser.txt   # two spaces\n\tprintf '%s\\n' "- [ ] not a task\""""
+    verify = f"```bash\n    {script}\n    ```"
+    project.tasks.write_text(
+        f"- [ ] 1.1 Fence\n  - **Do**: it\n  - **Verify**:\n    {verify}\n  - **Commit**: fix: it\n\n- [ ] 1.2 Next\n"
+    )
+    project.write("parser.txt", "broken\n")
+    project.run(executor=project.shell("[ $task = 1.1.2 ] && echo 'fixed  it' > parser.txt || echo $task > parser.txt"))
+
+    text = project.tasks.read_text()
+    assert text.count(verify) == 3
+    assert re.findall(r"(?m)^- \[(.)\] (\S+)", text) == [("x", "1.1"), ("x", "1.1.1"), ("x", "1.1.2"), (" ", "1.2")]
+
+
+def test_crlf_stays_crlf(one_task: Project) -> None:
+    before = one_task.tasks.read_text()
+    one_task.tasks.write_bytes(b"\xef\xbb\xbf" + before.replace("\n", "\r\n").encode())
+    result = one_task.run(executor=one_task.shell(FIX_IT))
+
+    data = one_task.tasks.read_bytes()
+    assert result.ret == 0
+    assert data.startswith(b"\xef\xbb\xbf# Tasks\r\n")
+    assert data.count(b"\n") == data.count(b"\r\n")
+    assert without_fixes(data.decode("utf-8-sig").replace("\r\n", "\n")) == before
+
+
+def test_every_other_byte_stays(project: Project) -> None:
+    before = (
+        "---\ntitle: 'Ünïcode — ✓'\n---\n\n# Tasks  \n\n<!-- - [ ] 9.9 no task -->\n\n*  [ ]   1.1   Odd   spacing \n"
+        "   *  **Do**:   it\n   *  **Verify**:   `grep -q fixed parser.txt`\n\n\n\n## Phase 2\n\n"
+        "+ [ ] 2.1 Plus — das Größte\n\t+ **Verify**: `true`\n\n| a | b |\n|---|---|\n\n"
+        "    - [ ] 3.3 in code\n\nlast line"
+    )
+    project.tasks.write_text(before)
+    project.write("parser.txt", "broken\n")
+    result = project.run(executor=project.shell(FIX_IT))
+
+    after = project.tasks.read_text()
+    assert result.ret == 0
+    assert without_fixes(after) == before
+    assert after.count("[x]") == 3
+
+
+def test_a_spec_of_headings_is_fixed_and_completed(project: Project) -> None:
+    project.spec("""\
+        # Plan
+
+        ### Task 1.1: Parser
+
+        - **Do**: it
+        - **Verify**: `grep -q fixed parser.txt`
+
+        ### Task 1.2: Other
+
+        - **Verify**: `true`
+    """)
+    project.write("parser.txt", "broken\n")
+    result = project.run(executor=project.shell(FIX_IT))
+
+    assert result.ret == 0
+    text = project.tasks.read_text()
+    assert "### [x] 1.1.1 [FIX 1.1] Fix: " in text
+    assert "### Task 1.1: Parser\n" in text
+    assert "- [x] 1.1 Parser\n" in project.progress
+    result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
+    assert project.state["taskIndex"] == 3
+
+    again = project.run("--ralph-pending")
+    again.assert_outcomes(skipped=3)
+    again.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
+
+
+def test_a_spec_of_headings_is_not_complete_while_one_fails(project: Project) -> None:
+    project.spec("""\
+        ### Task 1.1: Parser
+        - **Verify**: `true`
+
+        ### Task 1.2: Other
+        - **Verify**: `false`
+    """)
+    result = project.run()
+
+    assert result.ret == 1
+    assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+    assert project.state["taskIndex"] == 1
+
+
+def test_an_id_given_twice_is_two_tasks_with_two_counts(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 First
+          - **Verify**: `grep -q fixed one.txt`
+
+        - [ ] 1.1 Second
+          - **Verify**: `grep -q fixed two.txt`
+    """)
+    project.write("one.txt", "broken\n")
+    project.write("two.txt", "broken\n")
+    result = project.run(
+        "-W",
+        "default",
+        executor=project.shell("""\
+        case $task in
+            1.1.1) echo fixed > one.txt;;
+            1.1.2) echo nearly > two.txt;;
+            *) echo fixed > two.txt;;
+        esac
+    """),
+    )
+
+    assert result.ret == 0
+    found = re.findall(r"(?m)^- \[(.)\] (\S+ \S+)", project.tasks.read_text())
+    assert found == [
+        ("x", "1.1 First"), ("x", "1.1.1 [FIX"), ("x", "1.1 Second"), ("x", "1.1.2 [FIX"), ("x", "1.1.3 [FIX"),
+    ]  # fmt: skip
+    attempts = {name: entry["attempts"] for name, entry in project.state["fixTaskMap"].items()}
+    assert attempts == {"1.1": 1, "1.1~2": 2}
+    assert project.run("-W", "default").ret == 0
+    assert {name: entry["fixTaskIds"] for name, entry in project.state["fixTaskMap"].items()} == {
+        "1.1": ["1.1.1"],
+        "1.1~2": ["1.1.2", "1.1.3"],
+    }
+
+
+def test_what_somebody_else_writes_meanwhile_is_kept(one_task: Project) -> None:
+    result = one_task.run(
+        executor=one_task.shell("""\
+        sed -i 's/^# Tasks$/# Tasks\\n\\nA note by somebody else./' specs/demo/tasks.md
+        printf -- '\\n- [ ] 1.5 A task by somebody else\\n  - **Verify**: `true`\\n' >> specs/demo/tasks.md
+        printf -- '## Learnings\\n- tea helps\\n' > specs/demo/.progress.md
+        echo fixed > parser.txt
+    """)
+    )
+
+    text = one_task.tasks.read_text()
+    assert result.ret == 0
+    assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True, "1.5": False}
+    assert "# Tasks\n\nA note by somebody else.\n" in text
+    assert one_task.progress.endswith("\n## Learnings\n- tea helps\n")
+    assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+
+
+def test_a_task_taken_out_meanwhile_is_not_ticked_anywhere(one_task: Project) -> None:
+    result = one_task.run(
+        executor=one_task.shell("""\
+        sed -i '/1.3 Add/,/Commit/d' specs/demo/tasks.md
+        echo fixed > parser.txt
+    """)
+    )
+
+    assert result.ret == 0
+    assert one_task.boxes["1.4"] is True
+    assert "1.3 Add" not in one_task.tasks.read_text()
+
+
+@pytest.mark.parametrize(("ruin", "said"), [
+    ("rm specs/demo/tasks.md", "*tasks.md*No such file*"),
+    ("printf '\\377\\376' > specs/demo/tasks.md", "*tasks.md:1: not UTF-8*"),
+])  # fmt: skip
+def test_a_spec_ruined_meanwhile_is_one_clear_failure(one_task: Project, ruin: str, said: str) -> None:
+    result = one_task.run(executor=one_task.shell(f"{ruin}; {FIX_IT}"))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([said])
+    assert "Traceback" not in result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_a_verify_rewritten_by_the_executor_decides_nothing(one_task: Project) -> None:
+    result = one_task.run(
+        "--ralph-max-fixes", "1",
+        executor=one_task.shell("sed -i 's/grep -q fixed parser.txt/true/' specs/demo/tasks.md; echo no > parser.txt"),
+    )  # fmt: skip
+
+    assert result.ret == 1
+    assert one_task.boxes["1.3"] is False

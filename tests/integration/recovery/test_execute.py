@@ -1,0 +1,179 @@
+"""--ralph-execute: each unchecked task is done by the executor, then verified; claims are held against facts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+DO_IT = """\
+    case $task in
+        1.1) echo one > one.txt;;
+        1.2) echo two > two.txt;;
+    esac
+"""
+
+
+@pytest.fixture
+def two(project: Project) -> Project:
+    project.spec("""\
+        - [ ] 1.1 Make one
+          - **Do**: Write one.txt
+          - **Files**: `one.txt`
+          - **Verify**: `grep -q one one.txt`
+          - **Commit**: `feat(demo): add one`
+
+        - [ ] 1.2 Make two
+          - **Do**: Write two.txt
+          - **Files**: `two.txt`
+          - **Verify**: `grep -q two two.txt`
+          - **Commit**: `feat(demo): add two`
+    """)
+    return project
+
+
+def test_every_unchecked_task_is_handed_over_and_then_verified(two: Project) -> None:
+    result = two.run("--ralph-execute", executor=two.shell(DO_IT))
+
+    result.assert_outcomes(passed=2)
+    assert two.calls == ["1.1", "1.2"]
+    assert two.boxes == {"1.1": True, "1.2": True}
+    assert "Write one.txt" in two.prompt(1)
+    assert "ALL_TASKS_COMPLETE" in result.stdout.str()
+
+
+def test_what_is_checked_is_only_verified(two: Project) -> None:
+    two.tasks.write_text(two.tasks.read_text().replace("- [ ] 1.1", "- [x] 1.1"))
+    two.write("one.txt", "one\n")
+    two.run("--ralph-execute", executor=two.shell(DO_IT))
+
+    assert two.calls == ["1.2"]
+
+
+def test_a_task_that_fails_is_tried_once_more_with_the_error_in_hand(two: Project) -> None:
+    result = two.run("--ralph-execute", executor=two.shell("[ $call = 1 ] && exit 0\n" + DO_IT))
+
+    assert result.ret == 0
+    assert two.calls == ["1.1", "1.1", "1.2"]
+    retry = two.prompt(2)
+    for line in (
+        "The previous attempt failed. This is attempt 2 of 2, and the last one.",
+        "- Previous error type: task_incomplete",
+        "- Previous error message: ",
+        "- Previous error details: ",
+        "- Tasks completed: 0 of 2",
+        "- Retry guidance: The previous executor reported success but verification failed.",
+    ):
+        assert line in retry
+    result.stdout.fnmatch_lines(["*1 passed, 1 recovered*"])
+
+
+def test_without_recovery_two_tries_are_all_and_nothing_is_written(two: Project) -> None:
+    before = two.tasks.read_bytes()
+    result = two.verify("--ralph-execute", executor=two.shell("true"))
+
+    result.stdout.fnmatch_lines(["*ERROR: Max retries reached for task 1.1 after 2 attempts"])
+    assert two.calls == ["1.1", "1.1", "1.2", "1.2"]
+    assert two.tasks.read_bytes() == before
+    assert not two.state_path.exists()
+
+
+def test_the_state_says_how_many_tries_there_are(two: Project) -> None:
+    two.state_path.write_text(json.dumps({"maxTaskIterations": 3}))
+    result = two.verify("--ralph-execute", "-x", executor=two.shell("true"))
+
+    result.stdout.fnmatch_lines(["*ERROR: Max retries reached for task 1.1 after 3 attempts"])
+    assert two.calls == ["1.1"] * 3
+
+
+def test_with_recovery_the_tries_are_followed_by_fixes(two: Project) -> None:
+    helps = "[ $task = 1.1.1 ] && echo one > one.txt; [ $task = 1.2 ] && echo two > two.txt; true"
+    result = two.run("--ralph-execute", executor=two.shell(helps))
+
+    assert result.ret == 0
+    assert two.calls == ["1.1", "1.1", "1.1.1", "1.2"]
+    assert two.boxes == {"1.1": True, "1.1.1": True, "1.2": True}
+
+
+def test_an_executor_that_says_it_failed_while_verify_passes_is_noted(two: Project) -> None:
+    result = two.run("--ralph-execute", "-vv", executor=two.shell(DO_IT + "\necho 'Task '$task': it FAILED'; exit 1"))
+
+    assert result.ret == 0
+    assert two.calls == ["1.1", "1.2"]
+    result.stdout.fnmatch_lines(["*1.1: the executor says it failed, but Verify passes"])
+
+
+def test_what_cannot_be_helped_by_trying_again_is_not(two: Project) -> None:
+    result = two.verify("--ralph-execute", "-x", executor="no-such-agent --do-it")
+
+    result.stdout.fnmatch_lines(["*1.1: not tried again: command_not_found needs a person"])
+    assert two.history("COUNT(*)", "what = 'execute'") == [1]
+
+
+def test_a_task_out_of_context_is_continued_and_that_is_no_try(two: Project) -> None:
+    exhausted = 'echo "Error: Maximum context length (128k tokens) exceeded"; exit 1'
+    result = two.run("--ralph-execute", executor=two.shell(f"[ $call -lt 4 ] && {{ {exhausted}; }}\n" + DO_IT))
+
+    assert result.ret == 0
+    assert two.calls == ["1.1", "1.1", "1.1", "1.1", "1.2"]
+    assert "fixTaskMap" not in two.state or not two.state["fixTaskMap"]
+
+
+def test_the_budget_ends_executing_too(two: Project) -> None:
+    result = two.verify("--ralph-execute", "--ralph-budget", "1", executor=two.shell("true"))
+
+    assert two.calls == ["1.1"]
+    result.stdout.fnmatch_lines(["*ERROR: Max global iterations (1) reached"])
+
+
+def test_open_fixes_of_an_earlier_run_are_not_done_again_once_their_original_passes(two: Project) -> None:
+    two.run("--ralph-executor", "none")
+    assert list(two.boxes) == ["1.1", "1.1.1", "1.2"]
+    two.run("--ralph-execute", executor=two.shell(DO_IT))
+
+    assert two.calls == ["1.1", "1.2"]
+    assert all(two.boxes.values())
+
+
+# Commits
+
+
+def test_without_commits_nothing_is_committed(two: Project) -> None:
+    two.repository()
+    two.run("--ralph-execute", executor=two.shell(DO_IT))
+
+    assert two.git("rev-list", "--count", "HEAD") == "1"
+
+
+def test_auto_commits_each_task_that_newly_passes_with_its_message(two: Project) -> None:
+    two.write(".gitignore", "calls.txt\nprompt.*\n.ralph/\n")
+    two.shell(DO_IT)
+    two.repository()
+    two.write("unrelated.txt", "somebody's work in progress\n")
+    two.run("--ralph-execute", "--ralph-commit", "auto", executor="sh executor.sh")
+
+    assert two.git("log", "--format=%s").splitlines() == ["feat(demo): add two", "feat(demo): add one", "the beginning"]
+    one = two.git("show", "--format=", "--name-only", "HEAD~1").split()
+    assert "one.txt" in one
+    assert "specs/demo/tasks.md" in one
+    assert "two.txt" not in one
+    assert "unrelated.txt" in two.git("status", "--porcelain")
+    commit = two.git("rev-parse", "HEAD~1")
+    assert f"- [x] 1.1 Make one - {commit[:12]}" in two.progress
+
+
+def test_message_only_leaves_a_script_that_makes_the_same_commits(two: Project) -> None:
+    two.write(".gitignore", "calls.txt\nprompt.*\n.ralph/\n")
+    two.shell(DO_IT)
+    two.repository()
+    two.run("--ralph-execute", "--ralph-commit", "message-only", executor="sh executor.sh")
+
+    assert two.git("rev-list", "--count", "HEAD") == "1"
+    script = two.root / ".ralph" / "commits-demo.sh"
+    assert "feat(demo): add one" in script.read_text()
+    two.pytester.run("sh", str(script))
+    assert two.git("log", "--format=%s").splitlines() == ["feat(demo): add two", "feat(demo): add one", "the beginning"]

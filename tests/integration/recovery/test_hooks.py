@@ -1,0 +1,122 @@
+"""Hooks of a project: the first answer wins, and one that is broken is one clear failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+CALLS = {
+    "classify": "evidence, task",
+    "decide": "failure, task, history",
+    "fix_task": "task, failure, number",
+    "prompt": "task, failure, history",
+    "execute": "task, prompt, timeout",
+    "failed": "task, failure, attempt",
+    "fix_inserted": "task, fix, failure",
+    "recovered": "task, fixes",
+    "escalated": "task, failure, reason",
+}
+
+
+def conftest(project: Project, *hooks: str) -> None:
+    project.write("conftest.py", "import dataclasses\nfrom pathlib import Path\nimport pytest\n" + "\n".join(hooks))
+
+
+def hook(name: str, body: str) -> str:
+    return f"def pytest_ralph_{name}({CALLS[name]}):\n    {body}\n"
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "escalated"])
+def test_a_hook_that_raises_is_one_clear_failure(one_task: Project, name: str) -> None:
+    conftest(one_task, hook(name, 'raise ValueError("boom")'))
+    result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"*hook pytest_ralph_{name} raised ValueError: boom (conftest.py:5)"])
+    assert "Traceback" not in result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(("name", "answer", "wanted"), [
+    ("classify", "42", "must return a Failure, not 42"),
+    ("decide", "'dance'", "must return a Decision or one of *, not 'dance'"),
+    ("fix_task", "['- [ ] 1.3.1']", "must return a text, not [[]'- [[] ] 1.3.1'[]]"),
+    ("fix_task", "'- [ ] 9.9 Something else'", "the fix task must start with `- [[] ] 1.3.1 [[]FIX 1.3[]]`"),
+    ("prompt", "b'do it'", "must return a text, not b'do it'"),
+    ("execute", "'done'", "must return True, False, a Failure or an Outcome, not 'done'"),
+])  # fmt: skip
+def test_an_answer_of_no_use_is_one_clear_failure(one_task: Project, name: str, answer: str, wanted: str) -> None:
+    conftest(one_task, hook(name, f"return {answer}"))
+    result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+
+    result.stdout.fnmatch_lines([f"*hook pytest_ralph_{name}*{wanted}*"])
+    assert result.ret == 1
+
+
+def test_the_run_goes_on_after_a_broken_hook(one_task: Project) -> None:
+    conftest(one_task, hook("decide", 'raise ValueError("boom")'))
+    result = one_task.run("--ralph-keep-going")
+
+    result.assert_outcomes(failed=1, passed=1)
+
+
+def test_a_broken_hook_that_is_told_of_the_halt_breaks_nothing(one_task: Project) -> None:
+    conftest(one_task, 'def pytest_ralph_halted(spec, failed, blocked):\n    raise OSError("no network")\n')
+    result = one_task.run("--ralph-executor", "none")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*hook pytest_ralph_halted raised OSError: no network (conftest.py:5)"])
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_the_first_answer_wins_and_none_leaves_it_to_the_package(one_task: Project) -> None:
+    conftest(one_task, hook("prompt", "return None"), hook("decide", "return None"))
+    one_task.write("second.py", hook("prompt", 'return "told by the second"'))
+    one_task.pytester.syspathinsert()
+    result = one_task.run("-p", "second", executor=one_task.shell("echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    assert one_task.prompt(1) == "told by the second"
+
+
+def test_a_decision_may_be_just_its_word(one_task: Project) -> None:
+    conftest(one_task, hook("decide", 'return "escalate"'))
+    result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+
+    result.stdout.fnmatch_lines(["*given up: as a plugin decided"])
+    assert one_task.calls == []
+
+
+def test_a_plugin_that_asks_to_try_again_for_ever_is_stopped(one_task: Project) -> None:
+    conftest(one_task, hook("decide", 'return "retry"'))
+    result = one_task.run()
+
+    result.stdout.fnmatch_lines(["*given up: tried again 10 times, to no avail"])
+    assert one_task.history("COUNT(*)", "what = 'verify' AND task = '1.3'") == [11]
+
+
+def test_a_plugin_may_be_the_executor_and_is_enough_to_execute(one_task: Project) -> None:
+    conftest(one_task, hook("execute", 'Path("parser.txt").write_text("fixed")\n    return True'))
+    result = one_task.run("--ralph-execute", "--ralph-executor", "none")
+
+    assert result.ret == 0
+    assert one_task.boxes == {"1.3": True, "1.4": True}
+
+
+@pytest.mark.parametrize("answer", ["False", "__import__('pytest_ralph').Failure(error='no idea')"])
+def test_a_plugin_may_say_that_it_failed(one_task: Project, answer: str) -> None:
+    conftest(one_task, hook("execute", f"return {answer}"))
+    result = one_task.run()
+
+    result.stdout.fnmatch_lines(["*ERROR: Max fix task depth (3) exceeded for task 1.3.1.1.1"])
+
+
+def test_hooks_do_nothing_without_the_plugin(one_task: Project) -> None:
+    conftest(one_task, hook("decide", 'raise ValueError("boom")'))
+    one_task.write("test_it.py", "def test_it():\n    pass\n")
+
+    one_task.pytester.runpytest("test_it.py").assert_outcomes(passed=1)

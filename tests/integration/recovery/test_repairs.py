@@ -1,0 +1,122 @@
+"""Built-in repairs in the loop: made once, counted as the fix, shown, undoable, and only where they may be."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+
+@pytest.fixture(autouse=True)
+def _tools_beside_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def script(project: Project) -> Project:
+    """A task that fails for want of a right to execute."""
+    project.spec("- [ ] 1.1 Run it\n  - **Files**: `run.sh`\n  - **Verify**: `./run.sh`\n")
+    project.write("run.sh", "#!/bin/sh\nexit 0\n").chmod(0o644)
+    return project
+
+
+def test_a_script_gets_its_right_to_be_executed(script: Project) -> None:
+    result = script.run("-v")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*repair chmod: *", "*to undo it: *", "*1.1: a built-in repair applies: chmod"])
+    assert script.boxes == {"1.1": True, "1.1.1": True}
+    assert script.state["fixTaskMap"]["1.1"]["attempts"] == 1
+    assert "- Task 1.1: 1 fix attempted (1.1.1) - Final: PASS" in script.progress
+    assert script.history("fix, executor, outcome", "what = 'repair'") == [("chmod", "repair:chmod", "passed")]
+
+
+@pytest.mark.parametrize(
+    "option", [("--ralph-repair", "none"), ("--ralph-repair", "format,lint"), ("--ralph-executor", "none")]
+)
+def test_what_may_not_be_repaired_is_not(script: Project, option: tuple[str, str]) -> None:
+    result = script.run(*option)
+
+    assert result.ret == 1
+    assert (script.root / "run.sh").stat().st_mode & 0o111 == 0
+
+
+def test_a_repair_comes_before_an_agent(script: Project) -> None:
+    result = script.run(executor=script.shell("chmod +x run.sh"))
+
+    assert result.ret == 0
+    assert script.calls == []
+
+
+def test_code_is_formatted(project: Project) -> None:
+    project.spec("- [ ] 1.1 Format\n  - **Verify**: `ruff format --check --no-cache app.py`\n")
+    project.write("app.py", "x = {  'a':1 }\n")
+    project.write("other.py", "y = {  'b':2 }\n")
+    result = project.run()
+
+    assert result.ret == 0, result.stdout.str()
+    assert (project.root / "app.py").read_text() == 'x = {"a": 1}\n'
+    assert (project.root / "other.py").read_text() == "y = {  'b':2 }\n"
+    backups = [path.read_text() for path in (project.root / ".ralph" / "backups").rglob("*.saved")]
+    assert backups == ["x = {  'a':1 }\n"]
+
+
+def test_lint_is_repaired_once_and_what_remains_is_for_somebody_else(project: Project) -> None:
+    project.spec("- [ ] 1.1 Lint\n  - **Verify**: `ruff check --no-cache --select F app.py`\n")
+    project.write("app.py", "import os\nprint(undefined)\n")
+    result = project.run()
+
+    assert result.ret == 1
+    assert (project.root / "app.py").read_text() == "print(undefined)\n"
+    assert project.history("fix", "what = 'repair'") == ["lint"]
+    result.stdout.fnmatch_lines(["Next: do task 1.1.2 (*), then run the same command again."])
+    assert project.boxes == {"1.1": False, "1.1.1": False, "1.1.2": False}
+
+
+def test_what_a_repair_leaves_is_fixed_by_an_agent_who_is_told(project: Project) -> None:
+    project.spec("- [ ] 1.1 Lint\n  - **Verify**: `ruff check --no-cache --select F app.py`\n")
+    project.write("app.py", "import os\nprint(undefined)\n")
+    result = project.run(executor=project.shell("echo 'print(1)' > app.py"))
+
+    assert result.ret == 0
+    assert project.calls == ["1.1.2"]
+    assert "- 1.1.1: " in project.prompt(1)
+
+
+def test_what_the_project_declares_is_installed(project: Project) -> None:
+    """With a `pip` of the project's own environment that only notes what it is asked for."""
+    project.spec("- [ ] 1.1 Import\n  - **Verify**: `.venv/bin/python -c 'import rightpad_demo'`\n")
+    project.write("requirements.txt", "rightpad_demo\n")
+    project.write(
+        ".venv/bin/python",
+        f"""\
+        #!/bin/sh
+        case "$*" in
+            *" install "*) echo "$@" >> installed.txt; mkdir -p .venv/lib; touch .venv/lib/rightpad_demo.py; exit 0;;
+            *pip*) exit 0;;
+        esac
+        export PYTHONPATH=.venv/lib
+        exec {shlex.quote(sys.executable)} "$@"
+        """,
+    ).chmod(0o755)
+    project.write(".venv/pyvenv.cfg", "home = /usr\n")
+    result = project.run()
+
+    assert result.ret == 0, result.stdout.str()
+    assert "rightpad_demo" in (project.root / "installed.txt").read_text()
+    assert project.history("fix", "what = 'repair'") == ["install"]
+
+
+def test_what_the_project_does_not_declare_is_not_installed(project: Project) -> None:
+    project.spec("- [ ] 1.1 Import\n  - **Verify**: `python -c 'import rightpad_of_nobody'`\n")
+    result = project.run()
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*given up: dependency_missing (rightpad_of_nobody) needs a person*"])

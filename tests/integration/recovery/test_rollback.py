@@ -1,0 +1,109 @@
+"""A broken build with --ralph-rollback: back to the last good commit, everything kept, then fixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+
+@pytest.fixture
+def broken_build(project: Project) -> Project:
+    """1.1 passes at the first commit; 1.2 does not build since somebody wrote into build.sh."""
+    project.spec("""\
+        - [ ] 1.1 It is there
+          - **Verify**: `test -e build.sh`
+
+        - [ ] 1.2 It builds
+          - **Do**: Make it build
+          - **Files**: `build.sh`, `note.txt`
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("note.txt", "broken\n")
+    project.write(".gitignore", ".ralph/\n")
+    project.shell("cp build.sh seen-build.sh; ls > seen-files.txt; echo fixed > note.txt")
+    project.repository()
+    project.write("build.sh", "if then fi (\n")
+    project.write("new.txt", "not to be lost\n")
+    return project
+
+
+def test_what_was_there_is_kept_then_rolled_back_then_fixed(broken_build: Project) -> None:
+    project = broken_build
+    head = project.git("rev-parse", "HEAD")
+    result = project.run("--ralph-rollback", "-v", executor="sh executor.sh")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.2: the build is broken: back to the last good commit, then fix"])
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    assert "new.txt" not in (project.root / "seen-files.txt").read_text()
+    assert project.git("show", "refs/ralph/demo/1.2/1:build.sh") == "if then fi ("
+    assert project.git("show", "refs/ralph/demo/1.2/1:new.txt") == "not to be lost"
+    assert "refs/ralph/demo/1.2/1" in result.stdout.str()
+    assert project.git("rev-parse", "HEAD") == head
+    assert project.boxes == {"1.1": True, "1.2": True, "1.2.1": True}
+
+
+def test_without_the_option_nothing_is_rolled_back(broken_build: Project) -> None:
+    broken_build.run(executor="sh executor.sh")
+
+    assert (broken_build.root / "seen-build.sh").read_text() == "if then fi (\n"
+    assert broken_build.git("for-each-ref", "refs/ralph") == ""
+
+
+def test_an_error_that_is_no_broken_build_is_not_rolled_back(broken_build: Project) -> None:
+    broken_build.write("build.sh", "true\n")
+    broken_build.run("--ralph-rollback", executor="sh executor.sh")
+
+    assert (broken_build.root / "new.txt").exists()
+
+
+def detach(project: Project) -> None:
+    project.git("checkout", "-q", "--detach")
+
+
+def begin_a_rebase(project: Project) -> None:
+    (project.root / ".git" / "rebase-merge").mkdir()
+
+
+def add_a_submodule(project: Project) -> None:
+    head = project.git("rev-parse", "HEAD")
+    project.git("update-index", "--add", "--cacheinfo", f"160000,{head},vendor")
+
+
+def leave_git(project: Project) -> None:
+    (project.root / ".git").rename(project.root / "no-git")
+
+
+REFUSALS = [
+    (detach, "no rollback: HEAD is detached*"),
+    (begin_a_rebase, "no rollback: a rebase is in progress*"),
+    (add_a_submodule, "no rollback: submodules cannot be rolled back: vendor*"),
+    (leave_git, "no rollback: not in a git repository*"),
+]
+
+
+@pytest.mark.parametrize(("arrange", "line"), REFUSALS, ids=[function.__name__ for function, _ in REFUSALS])
+def test_where_it_cannot_be_done_it_is_said_and_nothing_changes(
+    broken_build: Project, arrange: object, line: str
+) -> None:
+    assert callable(arrange)
+    arrange(broken_build)
+    result = broken_build.run("--ralph-rollback", executor="sh executor.sh")
+
+    result.stdout.fnmatch_lines([f"*{line}"])
+    assert (broken_build.root / "seen-build.sh").read_text() == "if then fi (\n"
+    assert (broken_build.root / "new.txt").read_text() == "not to be lost\n"
+
+
+def test_nothing_good_to_go_back_to_is_said(broken_build: Project) -> None:
+    text = broken_build.tasks.read_text()
+    broken_build.tasks.write_text(text[text.index("- [ ] 1.2") :])
+    result = broken_build.run("--ralph-rollback", executor="sh executor.sh")
+
+    result.stdout.fnmatch_lines(["*no rollback: nothing to go back to*"])
+    assert (broken_build.root / "new.txt").exists()

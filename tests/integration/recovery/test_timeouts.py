@@ -1,0 +1,129 @@
+"""Time limits: more time where there was progress, smaller steps or nobody's time where there was none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+
+def spec(verify: str, do: str = "it") -> str:
+    return f"- [ ] 1.1 Take long\n  - **Do**: {do}\n  - **Timeout**: 0.4\n  - **Verify**: `{verify}`\n"
+
+
+def test_a_verify_that_printed_something_gets_twice_the_time(project: Project) -> None:
+    project.spec(spec("echo working; sleep 0.6"))
+    result = project.run()
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*it was still working after 0.4 s: once more with 0.8 s", "*1 recovered*"])
+    assert project.history("timeout", "what = 'verify'") == [0.4, 0.8]
+    assert list(project.boxes) == ["1.1"]
+
+
+def test_a_verify_that_wrote_a_file_gets_twice_the_time(project: Project) -> None:
+    project.spec(spec("touch built.o; sleep 0.6"))
+
+    assert project.run().ret == 0
+
+
+def test_the_time_is_doubled_twice_and_no_more(project: Project) -> None:
+    project.spec(spec("echo working; sleep 9").replace("0.4", "0.1"))
+    result = project.run("--ralph-executor", "none")
+
+    assert result.ret == 1
+    assert project.history("timeout", "what = 'verify'") == [0.1, 0.2, 0.4]
+
+
+def test_a_verify_without_progress_and_without_steps_is_given_up_at_once(project: Project) -> None:
+    project.spec(spec("sleep 9"))
+    result = project.run(executor=project.shell("true"))
+
+    result.stdout.fnmatch_lines(["*no progress in 0.4 s: more time would not help"])
+    assert project.calls == []
+    assert list(project.boxes) == ["1.1"]
+
+
+def test_a_verify_without_progress_is_split_into_its_steps(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Take long
+          - **Do**:
+            1. Make the first
+               with care
+            2. Make the second
+          - **Files**: `one.txt`
+          - **Timeout**: 0.4
+          - **Verify**: `test -e second.txt || sleep 9`
+
+        - [ ] 1.2 Next
+          - **Verify**: `true`
+    """)
+    look = 'echo "$task $RALPH_FIX_FOR" >> seen.txt; [ $task = 1.1.2 ] && touch second.txt || true'
+    result = project.run("--ralph-executor-timeout", "20", executor=project.shell(look))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*1.1: no progress in 0.4 s: split into its 2 steps", "*1.1 is split into 1.1.1, 1.1.2"]
+    )
+    assert (project.root / "seen.txt").read_text().splitlines() == ["1.1.1 1.1", "1.1.2 1.1"]
+    assert project.boxes == {"1.1": True, "1.1.1": True, "1.1.2": True, "1.2": True}
+    assert "- [x] 1.1.1 [SPLIT 1.1] Make the first\n  - **Do**: Make the first\n" in project.tasks.read_text()
+    assert project.tasks.read_text().count("- **Timeout**: 10\n") == 2
+    assert "Make the second" in project.prompt(2)
+    assert "ALL_TASKS_COMPLETE" in result.stdout.str()
+    assert project.state["splitTaskMap"] == {"1.1": {"partIds": ["1.1.1", "1.1.2"]}}
+    assert project.state["totalTasks"] == 4
+    assert "fixTaskMap" not in project.state or not project.state["fixTaskMap"]
+    assert "fix" not in project.progress.lower()
+
+
+def test_parts_that_wait_are_used_again_and_never_made_twice(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Take long
+          - **Do**:
+            1. One
+            2. Two
+          - **Timeout**: 0.4
+          - **Verify**: `test -e two.txt || sleep 9`
+    """)
+    result = project.run(executor=project.shell("[ $task = 1.1.1 ] || { echo no idea; exit 1; }"))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1.1.2 did not complete: *"])
+
+    result = project.run(executor=project.shell("touch two.txt"))
+    assert result.ret == 0
+    assert project.calls == ["1.1.1", "1.1.2", "1.1.2"]
+    assert list(project.boxes) == ["1.1", "1.1.1", "1.1.2"]
+
+
+def test_a_task_whose_parts_did_not_help_is_not_split_again(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Take long
+          - **Do**:
+            1. One
+            2. Two
+          - **Timeout**: 0.4
+          - **Verify**: `sleep 9`
+    """)
+    result = project.run(executor=project.shell("true"))
+
+    result.stdout.fnmatch_lines(["*no progress in 0.4 s: more time would not help"])
+    assert project.calls == ["1.1.1", "1.1.2"]
+
+
+def test_an_executor_that_made_progress_gets_twice_the_time(one_task: Project) -> None:
+    slow = one_task.shell("[ $call = 1 ] && { touch half.txt; sleep 9; }; echo fixed > parser.txt")
+    result = one_task.run("--ralph-executor-timeout", "0.5", executor=slow)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*it was still working after 0.5 s: once more with 1 s"])
+    assert one_task.calls == ["1.3.1", "1.3.1"]
+
+
+def test_an_executor_that_hangs_without_a_trace_is_given_up(one_task: Project) -> None:
+    result = one_task.run("--ralph-executor-timeout", "0.4", executor="sleep 60")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*no progress in 0.4 s: more time would not help"])
+    assert one_task.history("kind", "what = 'execute'") == ["timeout"]
