@@ -64,5 +64,8 @@ class Screen:
 
     @property
     def _reporter(self) -> pytest.TerminalReporter | None:
+        if hasattr(self._config, "workerinput"):
+            # A worker has one too, which writes for nobody.
+            return None
         found: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin("terminalreporter")
         return found
