@@ -11,6 +11,23 @@ import pytest
 SpecMaker = Callable[..., Path]
 
 
+# What takes long and does not depend on the version of Python.
+SLOW = (
+    "tests/faults/",
+    "tests/docs/",
+    "tests/hostile/",
+    "tests/integration/executors/",
+    "tests/integration/test_examples.py",
+    "tests/integration/test_html_report_in_browser.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker("slow")
+
+
 @pytest.fixture(autouse=True)
 def _outside_any_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Our own tests may themselves be the Verify command of a spec; the runs they start are not nested in it."""
