@@ -98,9 +98,9 @@ class Delegation:
 
     def _shown(self, task: Task, past: Past, chance: Chance | None) -> str:
         """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
-        step = f"fix {past.attempt} of {past.attempts}" if task.fix_for else past.action
+        doing = f"fix {max(1, len(past.fixes))} of {past.max_fixes}" if task.fix_for else past.action
         foretold = f", chance {chance.probability:.0%}" if chance else ""
-        return f"{task.id} {step} by {called(self.desk.executor_name)}{foretold}"
+        return f"{task.id} {doing} by {called(self.desk.executor_name)}{foretold}"
 
     def _ask(self, job: Job, on_output: Callable[[str], None] | None) -> Outcome:
         if self.desk.executor is None:

@@ -1,0 +1,94 @@
+"""Live rows on a real terminal: there while something runs, gone without a trace, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.blocks import numbered
+from tests.integration.terminal.seat import Seat
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import SpecMaker
+
+SAVE_CURSOR = "\x1b7"
+COLOUR = re.compile(r"\x1b\[\d+m")
+A_WHILE = "sleep 1.4"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, make_spec: SpecMaker) -> Path:
+    make_spec(t1_1=f"{A_WHILE}; grep right src.txt", t1_2="test -d specs")
+    (pytester.path / "src.txt").write_text("wrong")
+    return pytester.path
+
+
+def agent(project: Path) -> str:
+    (project / "agent.py").write_text(
+        "import pathlib, sys, time\nsys.stdin.read()\nprint('Editing src.txt', flush=True)\ntime.sleep(1.8)\n"
+        "pathlib.Path('src.txt').write_text('right')\n"
+    )
+    return f"{shlex.quote(sys.executable)} agent.py"
+
+
+def test_each_step_of_a_recovery_is_seen_while_it_runs(project: Path) -> None:
+    seat = Seat(project, "--ralph-recovery", "--ralph-executor", agent(project), "-v", "specs", columns=100)
+    seat.expect(
+        *("1.1 verify  1 s of 300 s  Task 1.1",),
+        *("1.1.1 fix 1 of 3 by python agent.py  ", " s of 600 s  ", "Editing src.txt"),
+        *("1.1 verify, attempt 2 of 4  1 s of 300 s  ", "Task 1.1"),
+    )
+    assert seat.status() == 0
+    lines = seat.lines
+    first = lines.index(next(line for line in lines if line.startswith("specs/demo/tasks.md::1.1 RECOVERED")))
+    assert lines[first + 1].startswith("specs/demo/tasks.md::1.2 PASSED")
+    assert not [line for line in lines if " s of " in line]
+
+
+def test_a_group_has_a_row_for_each_task(project: Path, make_spec: SpecMaker) -> None:
+    make_spec(numbered(3, A_WHILE, marks="[P]"))
+    seat = Seat(project, "--ralph", "--ralph-jobs=3", "specs", columns=40)
+    seat.expect(*(f"  1.{n} verify  1 s of 300 s  Task {n}" for n in (1, 2, 3)))
+    assert seat.status() == 0
+    assert seat.lines[-3:-1] == ["specs/demo/tasks.md ...          [100%]", ""]
+    assert all(len(line) <= 40 for line in seat.text.split("\r\n") if " s of " in line and "\x1b" not in line)
+
+
+@pytest.mark.parametrize(
+    ("args", "environ"),
+    [(("-q",), {}), ((), {"TERM": "dumb"}), (("-p", "no:terminal"), {})],
+    ids=["quiet", "dumb", "no terminal plugin"],
+)
+def test_some_terminals_get_none(project: Path, args: tuple[str, ...], environ: dict[str, str]) -> None:
+    seat = Seat(project, "--ralph", *args, "specs", environ=environ)
+    assert seat.status() == 1
+    assert SAVE_CURSOR not in seat.text
+
+
+@pytest.mark.parametrize(
+    ("args", "environ"), [(("--color=no",), {}), ((), {"NO_COLOR": "1"})], ids=["option", "variable"]
+)
+def test_without_colours_the_rows_have_none(project: Path, args: tuple[str, ...], environ: dict[str, str]) -> None:
+    seat = Seat(project, "--ralph", *args, "specs", environ=environ)
+    seat.expect("1.1 verify  1 s of 300 s  Task 1.1")
+    assert seat.status() == 1
+    assert not COLOUR.search(seat.text)
+
+
+def test_with_colours_they_are_dim(project: Path) -> None:
+    seat = Seat(project, "--ralph", "specs")
+    seat.expect("\x1b[2m  1.1 verify  1 s of 300 s  Task 1.1\x1b[0m")
+    seat.status()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_log_file_has_no_trace_of_them(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess("--ralph", "specs")
+    assert "\x1b" not in str(result.stdout)
+    assert " s of " not in str(result.stdout)
