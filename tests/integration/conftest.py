@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import pkgutil
 from importlib import import_module
-from importlib.util import find_spec
 
-for _name in ("collecting", "defaults", "ending", "reporting", "session", "running.command", "history.store"):
-    import_module(f"pytest_ralph.{_name}")
-for _name in ("failure.classify", "fixing.executors", "fixing.prompts", "fixing.checkpoint", "fixing.repair"):
-    import_module(f"pytest_ralph.{_name}")
-for _name in ("ruamel.yaml", "jinja2", "junitparser", "xdist.scheduler", "pytest_html"):
-    if find_spec(_name.partition(".")[0]):
-        import_module(_name)
+import pytest_ralph
+
+for _module in pkgutil.walk_packages(pytest_ralph.__path__, "pytest_ralph."):
+    # Some modules are for plugins that need not be installed.
+    with contextlib.suppress(ImportError):
+        import_module(_module.name)
+for _name in ("filelock", "hypothesis.internal.detection", "hypothesis.strategies", "junitparser", "ruamel.yaml"):
+    import_module(_name)
