@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
 
 LONGEST = 400
+SHORTEST_TITLE = 16
 COLOURS = {"failed": "red", "regression": "red", "recovered": "green", "passed": "green"}
 
 
@@ -124,13 +125,14 @@ class Summary:
         mark = MARKS.get(fix.outcome, Mark("·", "", fix.outcome))
         by = f"by {called(fix.executor)}" if fix.executor not in ("", "repair", "none") else ""
         how = ", ".join(filter(None, (by, mark.words)))
-        stroke = f"  {branch.stroke}"
-        room = self._width - len(stroke) - 2 - (len(how) + 3 if how else 0)
+        room = self._width - len(branch.stroke) - len("  ✓  ()") - 1
+        if room - len(how) < len(fix.id) + SHORTEST_TITLE:
+            how = mark.words
         title = one_line(f"{fix.id} {fix.title}", LONGEST)
         self._parts(
-            (stroke, ""),
+            (f"  {branch.stroke}", ""),
             (mark.sign, mark.colour),
-            (f" {title if self.verbosity >= 2 else fitted(title, max(room - 1, 12))}", ""),
+            (f" {title if self.verbosity >= 2 else fitted(title, room - len(how))}", ""),
             (f" ({how})" if how else "", "light"),
         )
 

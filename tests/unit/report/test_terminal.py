@@ -1,0 +1,180 @@
+"""The section at the end: recovered tasks, their fixes as a tree, by verbosity, width and colour."""
+
+from __future__ import annotations
+
+import io
+import sys
+from textwrap import dedent
+
+import pytest
+
+from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
+from pytest_ralph.report.terminal import Summary, history_line
+
+RECOVERED = TaskStory(
+    "1.3",
+    spec="demo",
+    spec_path="specs/demo/tasks.md",
+    title="Add a parser",
+    outcome="recovered",
+    reason="recovered by 1.3.2",
+    attempts=(
+        AttemptStory(1, command="pytest -q", outcome="failed", kind="test_failure", error="3 != 4", duration=2.04,
+                     decision="it runs but does not pass: fix it", output="E  3 != 4\n1 failed"),
+        AttemptStory(2, what="fix", fix_id="1.3.1", executor="/opt/bin/agent --fast", duration=61),
+        AttemptStory(3, what="fix", fix_id="1.3.2", executor="claude"),
+        AttemptStory(4, command="pytest -q"),
+    ),
+    fixes=(
+        FixStory("1.3.1", "1.3", "Fix: 3 != 4", "/opt/bin/agent --fast", "verification_mismatch",
+                 children=(FixStory("1.3.1.1", "1.3.1", "Fix: no idea", "claude", "failed"),)),
+        FixStory("1.3.2", "1.3", "Fix: 5 != 4", "claude", "completed"),
+    ),
+)  # fmt: skip
+SAID = (
+    "1.3: it runs but does not pass: fix it",
+    "1.3.1: chance that this fix helps: 71%",
+    "1.3.2: made a\nwip is kept in commit abc",
+)
+FAILED = TaskStory(
+    "1.4", spec="demo", title="Wait", outcome="failed", fixes=(FixStory("1.4.1", "1.4", "Fix: it", "repair", "open"),)
+)
+RETRIED = TaskStory("1.5", spec="demo", title="Slow", outcome="recovered", reason="passed when tried again")
+PASSED = TaskStory("1.6", spec="demo", title="Fine", attempts=(AttemptStory(command="true"),))
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Desk:
+    """A terminal reporter of pytest's, and what it wrote."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self._pytester = pytester
+
+    def summary(self, *stories: TaskStory, verbosity: int = 0, width: int = 0, colour: bool = False) -> str:
+        file = Tty() if width else io.StringIO()
+        config = self._pytester.parseconfig()
+        reporter = pytest.TerminalReporter(config, file)
+        config.pluginmanager.register(reporter, "terminalreporter")
+        writer = config.get_terminal_writer()
+        writer.hasmarkup = colour
+        writer.fullwidth = width or 80
+        summary = Summary(reporter, verbosity)
+        summary.write(stories, {RECOVERED.node_id: SAID}, ["demo"] if PASSED in stories else [])
+        summary.notes(["report: out.html"] if PASSED in stories else [])
+        return file.getvalue()
+
+
+@pytest.fixture
+def desk(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    return Desk(pytester)
+
+
+def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(desk: Desk) -> None:
+    heading, *lines = desk.summary(RECOVERED).splitlines()
+    assert heading.strip("=") == " ralph "
+    assert "\n".join(lines) == dedent("""\
+        RECOVERED demo 1.3 Add a parser
+          ├─ ✗ 1.3.1 Fix: 3 != 4 (by agent --fast, did not help)
+          │    chance that this fix helps: 71%
+          │  └─ ✗ 1.3.1.1 Fix: no idea (by claude, failed)
+          └─ ✓ 1.3.2 Fix: 5 != 4 (by claude)
+               made a
+          wip is kept in commit abc
+          - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS""")
+
+
+def test_one_that_waits_for_a_person_shows_its_open_fix(desk: Desk) -> None:
+    assert desk.summary(FAILED).splitlines()[1:] == ["FAILED demo 1.4 Wait", "  └─ ○ 1.4.1 Fix: it (waits)"]
+
+
+def test_one_that_only_needed_another_try_says_so(desk: Desk) -> None:
+    assert desk.summary(RETRIED).splitlines()[1:] == ["RECOVERED demo 1.5 Slow", "  passed when tried again"]
+
+
+def test_what_is_complete_comes_after_the_tasks_and_notes_come_last(desk: Desk) -> None:
+    assert desk.summary(PASSED, RETRIED).splitlines()[-2:] == ["ALL_TASKS_COMPLETE: demo", "ralph: report: out.html"]
+
+
+def test_where_nothing_happened_nothing_is_said(desk: Desk) -> None:
+    assert desk.summary(TaskStory("1.6")) == ""
+
+
+def test_quiet_is_a_line_a_task(desk: Desk) -> None:
+    assert desk.summary(RECOVERED, FAILED, RETRIED, verbosity=-1).splitlines() == [
+        "demo: - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS",
+        "demo: - Task 1.5: passed when tried again",
+    ]
+
+
+def test_verbose_adds_what_was_decided(desk: Desk) -> None:
+    assert "\n  1.3: it runs but does not pass: fix it\n" in desk.summary(RECOVERED, verbosity=1)
+
+
+def test_very_verbose_tells_every_attempt_of_every_task(desk: Desk) -> None:
+    shown = desk.summary(RECOVERED, PASSED, verbosity=2)
+    assert (
+        dedent("""\
+        1. verify failed in 2.0 s: pytest -q
+             test_failure: 3 != 4
+             → it runs but does not pass: fix it
+             | E  3 != 4
+             | 1 failed
+          2. fix passed in 1:01 min: agent --fast
+          3. fix passed in 0 ms: claude
+          4. verify passed in 0 ms: pytest -q
+        PASSED demo 1.6 Fine
+          1. verify passed in 0 ms: true
+        """)
+        in shown
+    )
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_on_a_terminal_titles_are_cut_to_its_width_but_no_history_line(desk: Desk, width: int) -> None:
+    lines = desk.summary(RECOVERED, width=width).splitlines()
+    assert all(len(line) <= width for line in lines if "Final:" not in line)
+    assert lines[-1] == f"  {history_line(RECOVERED)}"
+    assert [line for line in lines if line.endswith("did not help)")]
+
+
+def test_colours_are_those_of_the_outcome(desk: Desk) -> None:
+    shown = desk.summary(RECOVERED, FAILED, colour=True)
+    assert "\x1b[32mRECOVERED\x1b[0m\x1b[1m demo 1.3 Add a parser\x1b[0m" in shown
+    assert "\x1b[31mFAILED\x1b[0m" in shown
+    assert "\x1b[32m✓\x1b[0m 1.3.2 Fix: 5 != 4\x1b[2m (by claude)\x1b[0m" in shown
+    assert "\x1b[33m○\x1b[0m 1.4.1" in shown
+
+
+def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    shown = desk.summary(RECOVERED, FAILED)
+    assert shown.isascii()
+    assert "  |- x 1.3.1 Fix: 3 != 4" in shown
+    assert "  |  `- x 1.3.1.1 Fix: no idea" in shown
+
+
+@pytest.mark.parametrize(
+    ("outcome", "final", "ids", "line"),
+    [
+        ("recovered", "", ["1"], "- Task 9: 1 fix attempted (1) - Final: PASS"),
+        ("failed", "max limit", ["1", "2"], "- Task 9: 2 fixes attempted (1, 2) - Final: FAIL (max limit)"),
+    ],
+)
+def test_the_history_line_is_the_one_of_the_progress_log(outcome: str, final: str, ids: list[str], line: str) -> None:
+    fixes = tuple(FixStory(id_) for id_ in ids)
+    assert history_line(TaskStory("9", outcome=outcome, final=final, fixes=fixes)) == line
+
+
+def test_nothing_that_others_wrote_reaches_the_terminal_as_a_command(desk: Desk) -> None:
+    story = TaskStory(
+        "1.1",
+        title="\x1b[2Jgone",
+        outcome="recovered",
+        fixes=(FixStory("1.1.1", "1.1", "Fix: \x1b]0;x\x07", "a\x1b[A"),),
+    )
+    assert "\x1b" not in desk.summary(story)
