@@ -1,0 +1,41 @@
+"""The page on recovery shows the table that decides, the repairs there are, and a table of kinds that can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.failure.kinds import Kinds
+from pytest_ralph.fixing.repair import REPAIRS
+from pytest_ralph.plugin import OPTIONS
+from pytest_ralph.recovery.decide import RULES, Past
+from tests.docs.literal import DOCS, blocks
+from tests.docs.tables import code, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = DOCS / "recovery.md"
+
+
+def test_the_table_has_a_row_for_each_rule_in_the_same_order() -> None:
+    shown = [code(cells[2])[0] for cells in rows(PAGE, "situation")]
+
+    assert shown == [answer(Failure(), Past(repair="chmod")).action for _, answer in RULES]
+
+
+def test_every_repair_is_on_the_page() -> None:
+    named = sorted(code(cells[0])[0] for cells in rows(PAGE, "repair"))
+    option = next(option for option in OPTIONS if option.name == "repair")
+
+    assert named == sorted(REPAIRS) == sorted(option.choices)
+
+
+def test_a_kind_of_the_project_is_found_by_its_indicator(tmp_path: Path) -> None:
+    (sample,) = [block.text for block in blocks(PAGE) if block.language == "yaml"]
+    (tmp_path / "kinds.yaml").write_text(sample)
+
+    kinds = Kinds.load(tmp_path / "kinds.yaml")
+
+    assert kinds["license_error"].type == "VERIFICATION_FAILED"
+    assert "licence tool" in kinds["license_error"].guidance
