@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -40,4 +41,7 @@ class Worker:
             self.run.halt("called off by the controller")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        run = self.run
+        if not run.shared.with_controller and any(work.recovery for work in run.works.values()):
+            run.note(f"{platform.node()}:{run.root} is a copy of the project: what was written there stays there")
         session.config.workeroutput[PARCEL] = self._parcel()  # type: ignore[attr-defined]
