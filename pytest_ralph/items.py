@@ -114,7 +114,8 @@ class TaskItem(pytest.Item):
         if isinstance(excinfo.value, TaskFailed):
             from pytest_ralph.report.failure_text import FailureText
 
-            return FailureText.of(excinfo.value.result.story, excinfo.value.result.lines, self.run.root)
+            told, whole = excinfo.value.result, self.config.getoption("tbstyle", "") != "line"
+            return FailureText.of(told.story, told.lines, self.run.root, drawn=whole)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

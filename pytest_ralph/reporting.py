@@ -51,7 +51,7 @@ class Reporting:
         report.duration = story.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {story.reason}")
-        if item.result.report and work.recovery:
+        if item.result.report and work.recovery and item.config.getoption("tbstyle", "") != "line":
             report.sections.append(("ralph failure report", item.result.report))
         if story.outcome == "recovered":
             failed = (attempt for attempt in story.verifications if attempt.failed and attempt.output)

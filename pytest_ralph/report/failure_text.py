@@ -50,14 +50,18 @@ class FailureText:
 
     lines: tuple[Line, ...]
     reprcrash: Crash
+    # With `--tb=line` the one line that pytest writes itself is all.
+    drawn: bool = True
 
     @classmethod
-    def of(cls, story: TaskStory, said: Sequence[str] = (), root: Path | None = None) -> FailureText:
+    def of(
+        cls, story: TaskStory, said: Sequence[str] = (), root: Path | None = None, *, drawn: bool = True
+    ) -> FailureText:
         lines = tuple(_lines(story, said, f"{root}/" if root else ""))
-        return cls(lines, Crash(story.spec_path, story.line, lines[0].text))
+        return cls(lines, Crash(story.spec_path, story.line, lines[0].text), drawn)
 
     def toterminal(self, writer: Any) -> None:
-        for line in self.lines:
+        for line in self.lines if self.drawn else ():
             writer.line(line.text, **dict.fromkeys(line.markup, True))
 
     def __str__(self) -> str:

@@ -81,7 +81,9 @@ class Seat:
         self, directory: Path, *args: str, columns: int = 80, environ: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.columns = columns
-        base = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "PY_COLORS", "CI")}
+        base = {
+            key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "PY_COLORS", "CI")
+        }
         quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_ralph.plugin", "TERM": "xterm"}
         self._child = pexpect.spawn(
             sys.executable,

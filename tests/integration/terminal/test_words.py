@@ -1,0 +1,83 @@
+"""Letters, words and colours by which a task's end is known, and what pytest's own switches make of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.blocks import spec, task
+
+if TYPE_CHECKING:
+    from tests.conftest import SpecMaker
+
+GREEN, RED, YELLOW = "\x1b[32m", "\x1b[31m", "\x1b[33m"
+
+
+@pytest.fixture(autouse=True)
+def _every_outcome(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    """Recovered, passed, failed, blocked and manual, in this order."""
+    make_spec(
+        spec(
+            task("1.1 Recovered", "./run.sh"),
+            task("1.2 Passed", "test -d specs"),
+            task("1.3 Failed", "cat wrong.txt; exit 1"),
+            task("1.4 Blocked", "test -d specs", depends_on="1.3"),
+            task("1.5 Manual", "x").replace("`x`", "Manual: look at it"),
+        )
+    )
+    script = pytester.path / "run.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o644)
+    (pytester.path / "wrong.txt").write_text("AssertionError: wrong\n")
+
+
+def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
+    return pytester.runpytest("--ralph-recovery", "--ralph-keep-going", "specs", *args)
+
+
+def test_letters(pytester: pytest.Pytester) -> None:
+    result = run(pytester)
+    result.stdout.fnmatch_lines(["specs/demo/tasks.md R.Fbm *"])
+    result.stdout.fnmatch_lines(["*= 1 failed, 1 passed, 2 skipped, 1 recovered in *"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_words_in_their_colours(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "-v", "--color=yes")
+    for name, colour, word in (
+        ("1.1", GREEN, "RECOVERED"),
+        ("1.2", GREEN, "PASSED"),
+        ("1.3", RED, "FAILED"),
+        ("1.4", YELLOW, "BLOCKED\x1b[0m (blocked by 1.3)"),
+        ("1.5", YELLOW, "MANUAL\x1b[0m (manual: look at it)"),
+    ):
+        assert f"specs/demo/tasks.md::{name} {colour}{word}" in str(result.stdout)
+
+
+def test_no_colour_codes_in_a_file(pytester: pytest.Pytester) -> None:
+    assert "\x1b" not in str(run(pytester, "-vv").stdout)
+
+
+def test_quiet_says_no_more_than_it_must(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "-q", "--tb=no", "-rN")
+    lines = [line for line in result.outlines if line]
+    assert lines[0].startswith("R.Fbm")
+    assert lines[1] == "demo: - Task 1.1: 1 fix attempted (1.1.1) - Final: PASS"
+    assert lines[2].startswith("RALPH HALTED")
+    assert lines[-1].startswith("1 failed, 1 passed, 2 skipped, 1 recovered in ")
+
+
+def test_a_line_for_each_failure_where_lines_are_asked_for(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--tb=line")
+    after = result.outlines[next(at for at, line in enumerate(result.outlines) if "= FAILURES =" in line) + 1 :]
+    assert after[0] == "specs/demo/tasks.md:11: test_failure: AssertionError: wrong"
+    assert "= ralph =" in after[1]
+
+
+def test_words_come_from_workers_too(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    result = run(pytester, "-n1", "-v")
+    for name, word in (("1.1", "RECOVERED"), ("1.4", "BLOCKED"), ("1.5", "MANUAL")):
+        result.stdout.fnmatch_lines([f"*{word} specs/demo/tasks.md::{name}*"])
+    assert str(result.stdout).count("- Task 1.1: 1 fix attempted") == 1
