@@ -56,11 +56,32 @@ def _is_running(pid: int) -> bool:
     return True
 
 
+Seen = tuple[int, ...] | None
+
+
+def look_at(path: Path) -> Seen:
+    """What tells one version of a file from another; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     """Replace `path` by `data` so that a reader, a crash or a full disk sees the old file or the new one.
 
     Not `durable`: a machine that loses its power may forget it again, which the next run must be able to bear.
     """
+    _write(path, data, durable=durable, still=lambda: True)
+
+
+def replace_seen(path: Path, data: bytes | str, seen: Seen, *, durable: bool = True) -> bool:
+    """As `write_whole`, unless somebody else wrote the file since it was `seen`: then it stays theirs, and False."""
+    return _write(path, data, durable=durable, still=lambda: look_at(path) == seen)
+
+
+def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], bool]) -> bool:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
     # Through a link to the file itself, so that the link stays a link.
@@ -77,6 +98,9 @@ def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(path.stat().st_mode & 0o7777)
         step(f"before replace {path.name}")
+        if not still():
+            temporary.unlink()
+            return False
         temporary.replace(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -86,17 +110,23 @@ def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
             error.filename = str(path)
         raise
     step(f"after write {path.name}")
+    return True
 
 
 def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:
-    """Put the byte `new` in the place of `old`: it is written or it is not. False where `old` is not there."""
-    assert len(old) == len(new) == 1
+    """Put `new`, which differs from `old` in one byte, in its place: it is written or it is not.
+
+    False where `old` is not there, because somebody else wrote the file.
+    """
+    assert len(old) == len(new)
+    at = next(at for at in range(len(old)) if old[at] != new[at])
+    assert old[at + 1 :] == new[at + 1 :]
     step(f"before write {path.name}")
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        if os.pread(descriptor, 1, offset) != old:
+        if os.pread(descriptor, len(old), offset) != old:
             return False
-        os.pwrite(descriptor, new, offset)
+        os.pwrite(descriptor, new[at : at + 1], offset + at)
     finally:
         os.close(descriptor)
     step(f"after write {path.name}")

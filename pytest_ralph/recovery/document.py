@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import defaultdict
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from pytest_ralph.disk import write_at, write_whole
+from pytest_ralph.disk import Seen, look_at, replace_seen, write_at
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from pytest_ralph.spec.task import Task
 
@@ -26,7 +27,7 @@ class Document:
         self.spec = spec
         self._verify = verify
         # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
-        self._signature: tuple[int, ...] = ()
+        self._seen: Seen = ()
         self._lines = _Lines(spec.source)
         self._look()
 
@@ -39,10 +40,12 @@ class Document:
         self._index = 0
 
     def read(self) -> Spec:
-        signature = _signature(self.spec.path)
-        if signature != self._signature:
+        seen = look_at(self.spec.path)
+        if seen is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.spec.path))
+        if seen != self._seen:
             self.spec = with_progress(Spec.load(self.spec.path, verify=self._verify))
-            self._signature = signature
+            self._seen = seen
             self._lines = _Lines(self.spec.source)
             self._look()
         return self.spec
@@ -91,38 +94,52 @@ class Document:
 
     def insert(self, target: Task, new_id: str, block: str) -> Task:
         """Put a task in after the last fix of `target`, and count it where the front matter counts."""
-        spec = self.read()
-        source = edit.insert_task(spec, self._named(target.name) or target, block)
-        total = spec.front_matter.get("total_tasks")
-        if str(total).isdigit():
-            source = edit.set_total(source, int(str(total)) + 1)
-        write_whole(spec.path, source)
+        while not self._replace(self._with(self.read(), target, block)):
+            # Somebody saved it at the same moment: what they wrote is what we write into.
+            continue
         return self.read()[new_id]
 
-    def tick(self, tasks: Sequence[Task]) -> None:
-        """Check off tasks of the document as it was last read."""
-        for task in tasks:
-            self._tick(task)
-        if tasks:
-            self._signature = _signature(self.spec.path)
+    def _with(self, spec: Spec, target: Task, block: str) -> str:
+        source = edit.insert_task(spec, self._named(target.name) or target, block)
+        total = spec.front_matter.get("total_tasks")
+        return edit.set_total(source, int(str(total)) + 1) if str(total).isdigit() else source
 
-    def _tick(self, task: Task) -> None:
-        at = self._place[task.name]
-        tasks = (*self.spec.tasks[:at], replace(self.spec.tasks[at], checked=True), *self.spec.tasks[at + 1 :])
+    def _replace(self, source: str) -> bool:
+        return replace_seen(self.spec.path, source, self._seen)
+
+    def tick(self, tasks: Sequence[Task]) -> None:
+        """Check them off; one that somebody took out meanwhile has no box."""
+        for task in tasks:
+            while (now := self.find(task)) is not None and not now.checked and not self._tick(now):
+                continue
+
+    def _tick(self, task: Task) -> bool:
+        """False where somebody saved the document at the same moment."""
         line = self._lines.line(self.spec.source, task.line)
         box = edit.empty_box(line)
-        # A heading may have none: that it is done stands in the progress log.
-        source = self.spec.source if box is None else self._write_tick(task.line, line, box)
+        if box is None:
+            # A heading may have none: that it is done stands in the progress log.
+            source = self.spec.source
+        elif (source := self._with_tick(task.line, box)) and not self._write_tick(task.line, line, box, source):
+            return False
+        at = self._place[task.name]
+        tasks = (*self.spec.tasks[:at], replace(self.spec.tasks[at], checked=True), *self.spec.tasks[at + 1 :])
         self.spec = replace(self.spec, source=source, tasks=tasks)
+        self._seen = look_at(self.spec.path)
+        return True
 
-    def _write_tick(self, number: int, line: str, box: slice) -> str:
+    def _with_tick(self, number: int, box: slice) -> str:
         start = self._lines.start(number)
-        source = f"{self.spec.source[: start + box.start]}x{self.spec.source[start + box.stop :]}"
-        place = self._lines.byte(number) + len(line[: box.start].encode())
-        if len(line[box]) != 1 or not write_at(self.spec.path, place, line[box].encode(), b"x"):
-            write_whole(self.spec.path, source)
-            self._lines = _Lines(source)
-        return source
+        return f"{self.spec.source[: start + box.start]}x{self.spec.source[start + box.stop :]}"
+
+    def _write_tick(self, number: int, line: str, box: slice, source: str) -> bool:
+        """One byte where that is all it takes."""
+        if len(line[box]) == 1:
+            ticked = f"{line[: box.start]}x{line[box.stop :]}"
+            return write_at(self.spec.path, self._lines.byte(number), line.encode(), ticked.encode())
+        written = self._replace(source)
+        self._lines = _Lines(source)
+        return written
 
 
 class _Lines:
@@ -141,8 +158,3 @@ class _Lines:
 
     def line(self, source: str, number: int) -> str:
         return source[self._starts[number - 1] : self._starts[number] - 1]
-
-
-def _signature(path: Path) -> tuple[int, ...]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino

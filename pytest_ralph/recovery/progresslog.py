@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.disk import write_whole
+from pytest_ralph.disk import Seen, look_at, replace_seen
 from pytest_ralph.spec import progress
 from pytest_ralph.spec.completion import read_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from pytest_ralph.spec.task import Task
@@ -21,23 +21,28 @@ class ProgressLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._text = ""
-        self._signature: tuple[int, ...] | None = None
+        self._seen: Seen = None
         # Where the last entry of the completed tasks ends, as long as the text is the one we wrote.
         self._end = 0
 
     def completed(self, tasks: Iterable[Task], commit: str = "") -> None:
-        before = text = self._read()
-        for task in tasks:
-            text = self._with(text, task, commit)
+        def change(text: str) -> str:
+            for task in tasks:
+                text = self._with(text, task, commit)
+            return text
+
         # That it was passed can be seen again; that it was committed cannot.
-        self._write(before, text, durable=bool(commit))
+        self._change(change, durable=bool(commit))
 
     def fixes(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
         """How the fixes of a task ended; a task that needed none has no entry."""
-        if fix_ids:
-            before = self._read()
+
+        def change(text: str) -> str:
             self._end = 0
-            self._write(before, progress.fixes(before, task.name, fix_ids, final), durable=True)
+            return progress.fixes(text, task.name, fix_ids, final)
+
+        if fix_ids:
+            self._change(change, durable=True)
 
     def learnings(self) -> list[str]:
         return progress.learnings(self._read())
@@ -55,20 +60,14 @@ class ProgressLog:
         return text
 
     def _read(self) -> str:
-        signature = _signature(self.path)
-        if signature is None or signature != self._signature:
-            self._text, self._signature, self._end = read_progress(self.path), signature, 0
+        seen = look_at(self.path)
+        if seen is None or seen != self._seen:
+            self._text, self._seen, self._end = read_progress(self.path), seen, 0
         return self._text
 
-    def _write(self, before: str, text: str, *, durable: bool) -> None:
-        if text != before:
-            write_whole(self.path, text, durable=durable)
-            self._text, self._signature = text, _signature(self.path)
-
-
-def _signature(path: Path) -> tuple[int, ...] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    def _change(self, change: Callable[[str], str], *, durable: bool) -> None:
+        """Once more where somebody saved the file at the same moment, with what they wrote."""
+        while (text := change(before := self._read())) != before:
+            if replace_seen(self.path, text, self._seen, durable=durable):
+                self._text, self._seen = text, look_at(self.path)
+                return

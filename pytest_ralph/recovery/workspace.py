@@ -19,7 +19,7 @@ from pytest_ralph.recovery.errors import WorkspaceError
 from pytest_ralph.recovery.progresslog import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.document import SpecError
-from pytest_ralph.spec.state import STATE_NAME, State
+from pytest_ralph.spec.state import STATE_NAME, State, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -209,7 +209,7 @@ class Workspace:
         with self.lock:
             try:
                 yield
-            except SpecError as error:
+            except (SpecError, StateError) as error:
                 raise WorkspaceError(f"{error} (it was readable when the run began)") from error
             except OSError as error:
                 raise WorkspaceError(_why(error, self.spec.directory)) from error

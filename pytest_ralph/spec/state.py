@@ -9,7 +9,7 @@ from copy import deepcopy
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.disk import write_whole
+from pytest_ralph.disk import Seen, look_at, replace_seen
 from pytest_ralph.spec.edit import owners
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ class StateError(Exception):
 class State:
     """The fields of one state file, changed in memory and written whole by `save`."""
 
-    def __init__(self, path: Path, data: dict[str, Any] | None = None) -> None:
+    def __init__(self, path: Path, data: dict[str, Any] | None = None, seen: Seen = None) -> None:
         self.path = path
+        self._seen = seen
         self.data: dict[str, Any] = {} if data is None else data
         self._saved = None if data is None else deepcopy(data)
 
@@ -58,12 +59,13 @@ class State:
     def load(cls, path: Path) -> State:
         """What the file says; where there is none, a state with every default that `exists` not."""
         try:
+            seen = look_at(path)
             text = path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
             return cls(path)
         except (OSError, UnicodeDecodeError) as error:
             raise StateError(path, _one_line(error)) from error
-        return cls(path, _read(path, text))
+        return cls(path, _read(path, text), seen)
 
     @property
     def exists(self) -> bool:
@@ -91,10 +93,20 @@ class State:
 
     def save(self, *, durable: bool = True) -> None:
         """Write the file if anything changed; an untouched one keeps its bytes."""
-        if self.data == self._saved:
-            return
-        write_whole(self.path, _written(self.data), durable=durable)
-        self._saved = deepcopy(self.data)
+        while self.data != self._saved:
+            if replace_seen(self.path, _written(self.data), self._seen, durable=durable):
+                self._saved = deepcopy(self.data)
+                self._seen = look_at(self.path)
+            else:
+                self._take_over()
+
+    def _take_over(self) -> None:
+        """Somebody else wrote the file: what they changed stays, except where we changed the same."""
+        seen = look_at(self.path)
+        theirs = State.load(self.path)
+        if theirs.exists:
+            self.data = _merged(self._saved or {}, self.data, theirs.data)
+        self._saved, self._seen = theirs.data if theirs.exists else None, seen
 
     # The fields every spec has
 
@@ -314,6 +326,20 @@ def set_aside(path: Path, now: datetime | None = None) -> Path | None:
         return path.rename(target)
     except FileNotFoundError:
         return None
+
+
+def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """Theirs, with what we changed since both began from `base`; objects are merged field by field."""
+    merged = dict(theirs)
+    for key in {**base, **ours}:
+        before, mine, other = base.get(key), ours.get(key), theirs.get(key)
+        if isinstance(mine, dict) and isinstance(other, dict):
+            merged[key] = _merged(before if isinstance(before, dict) else {}, mine, other)
+        elif key not in ours:
+            merged.pop(key, None)
+        elif key not in base or mine != before:
+            merged[key] = mine
+    return merged
 
 
 def _errors(entry: dict[str, Any]) -> dict[str, Any]:

@@ -102,3 +102,38 @@ def test_what_a_killed_run_left_beside_the_file_is_swept_away(tmp_path: Path) ->
         path.write_text("half")
     disk.write_whole(tmp_path / "file", "new")
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", *others])
+
+
+def test_a_file_that_somebody_wrote_meanwhile_stays_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    seen = disk.look_at(path)
+
+    def they_save(name: str) -> None:
+        if name == "before replace file":
+            path.write_text("theirs, longer")
+
+    monkeypatch.setattr(disk, "on_step", they_save)
+    assert not disk.replace_seen(path, "ours", seen)
+    assert path.read_text() == "theirs, longer"
+    monkeypatch.setattr(disk, "on_step", None)
+    assert disk.replace_seen(path, "ours", disk.look_at(path))
+    assert path.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_was_not_there_is_made_unless_somebody_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert disk.look_at(path) is None
+    assert disk.replace_seen(path, "ours", None)
+    assert not disk.replace_seen(path, "again", None)
+    assert path.read_text() == "ours"
+
+
+def test_a_byte_is_written_only_where_the_whole_line_still_stands(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"ab\n- [ ] 1.1\n- [ ] 1.2\n")
+    assert disk.write_at(path, 3, b"- [ ] 1.1", b"- [x] 1.1")
+    assert not disk.write_at(path, 3, b"- [ ] 1.1", b"- [x] 1.1")
+    assert not disk.write_at(path, 2, b"- [ ] 1.2", b"- [x] 1.2")
+    assert path.read_bytes() == b"ab\n- [x] 1.1\n- [ ] 1.2\n"

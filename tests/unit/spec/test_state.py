@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.spec import state as state_module
-from pytest_ralph.spec.state import State, StateError, current_index, set_aside
+from pytest_ralph.spec.state import STATE_NAME, State, StateError, current_index, set_aside
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
@@ -399,3 +399,46 @@ def test_whatever_others_write_is_kept(tmp_path_factory: pytest.TempPathFactory,
     state.recovery_mode = True
     state.save()
     assert State.load(state.path).data == {**theirs, "recoveryMode": True}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "kept"),
+    [
+        ({"a": 1, "mine": 0, "map": {"x": 1}, "new": 5}, {"a": 1, "mine": 2, "map": {"x": 1, "y": 2}, "new": 5}),
+        ({"a": 9, "mine": 7, "map": {"x": 8}}, {"a": 9, "mine": 2, "map": {"x": 8, "y": 2}}),
+        ({"mine": 0, "map": {"y": 9}}, {"mine": 2, "map": {"y": 2}}),
+    ],
+)
+def test_what_somebody_else_writes_during_a_run_stays(
+    tmp_path: Path, theirs: dict[str, object], kept: dict[str, object]
+) -> None:
+    path = tmp_path / STATE_NAME
+    path.write_text(json.dumps({"a": 1, "mine": 0, "map": {"x": 1}, "gone": True}))
+    state = State.load(path)
+    state.data |= {"mine": 2, "map": {"x": 1, "y": 2}}
+    del state.data["gone"]
+    path.write_text(json.dumps({**theirs, "gone": True, "pad": "to another size"}))
+    state.save()
+    assert json.loads(path.read_text()) == {**kept, "pad": "to another size"}
+    assert state.data == {**kept, "pad": "to another size"}
+
+
+def test_a_state_that_vanished_is_written_again_whole(tmp_path: Path) -> None:
+    path = tmp_path / STATE_NAME
+    path.write_text('{"a": 1}')
+    state = State.load(path)
+    state.data["b"] = 2
+    path.unlink()
+    state.save()
+    assert json.loads(path.read_text()) == {"a": 1, "b": 2}
+
+
+def test_a_state_that_was_ruined_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / STATE_NAME
+    path.write_text('{"a": 1}')
+    state = State.load(path)
+    state.data["b"] = 2
+    path.write_text('{"a": 1, "c"')
+    with pytest.raises(StateError):
+        state.save()
+    assert path.read_text() == '{"a": 1, "c"'
