@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.failure.scene import Scene
 
+# `Type: test_failure` in the details of a retry, `Error: test_failure` in those of a halt.
+DETAILED_KIND = re.compile(r"^[\s║|]*(?:Type|Error|Failure type):\s*(?P<kind>[a-z]+(?:_[a-z]+)+|timeout)[\s║|]*$")
+DETAIL = re.compile(r"^[\s║|]*(?:Message|Details|Reason):\s*(?P<text>\S.*?)[\s║|]*$", re.MULTILINE)
 NAMED_KIND = re.compile(r"^\s*(?:ERROR:\s*)?(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$")
 ATTEMPT = re.compile(r"^[\s>*-]*Attempt \d+:\s*[\"'“]?(.+?)[\"'”]?\s*$", re.IGNORECASE)
 CIRCULAR = re.compile(
@@ -93,6 +96,10 @@ def _named_block(scene: Scene, _claims: Claims, kinds: Kinds) -> Failure | None:
         underlined = number + 1 < len(lines) and re.match(r"^[=-]{5,}$", lines[number + 1])
         if match and match["kind"] in kinds and (underlined or line.lstrip().startswith("ERROR")):
             return _of_kind(match["kind"], lines[number + 2 if underlined else number + 1 :], kinds, line.strip())
+        detailed = DETAILED_KIND.match(line)
+        if detailed and detailed["kind"] in kinds:
+            told = DETAIL.search("\n".join(lines[number : number + 6]))
+            return _of_kind(detailed["kind"], lines[number + 1 :], kinds, told["text"] if told else line.strip())
     return None
 
 

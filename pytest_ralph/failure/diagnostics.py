@@ -20,10 +20,16 @@ PLACED = re.compile(
     re.IGNORECASE,
 )
 DIGIT = re.compile(r"\d")
-ROW = re.compile(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)\s+(?P<message>\S.*)$")
-HEADED = re.compile(r"^(?:error|fatal error)\[\w+\]: .+$", re.IGNORECASE)
-RULED = re.compile(r"[━─]{5,}$|^CMake Error at ")
-TABLED = re.compile(r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$")
+ROW = re.compile(
+    r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)|[✖⚠×]\s+\d+:\d+)\s+(?P<message>\S.*)$"
+)
+# The message above the place, as miette draws it.
+MARKED = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
+DRAWN = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
+HEADED = re.compile(r"^(?:error|fatal error)\[[\w-]+\]: .+$", re.IGNORECASE)
+# Tools that give the place on one line say what is wrong on the next.
+RULED = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
+TABLED = re.compile(r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$")
 CODED = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
 LEVEL = re.compile(
     r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b", re.IGNORECASE
@@ -52,12 +58,19 @@ class Diagnostic:
 
 def read_diagnostics(transcript: Transcript, quiet: frozenset[int]) -> Iterator[Diagnostic]:
     for number, line in enumerate(transcript.lines):
-        if number not in quiet and (found := _read_line(number, line)):
+        if number not in quiet and (found := _read_line(number, line) or _read_marked(transcript, number)):
             yield _with_message_below(found, transcript) if RULED.search(line) else found
 
 
+def _read_marked(transcript: Transcript, number: int) -> Diagnostic | None:
+    """A message that stands above a drawing of its place."""
+    below = transcript.lines[number + 1] if number + 1 < len(transcript.lines) else ""
+    if MARKED.match(transcript.lines[number]) and DRAWN.match(below):
+        return Diagnostic(number, transcript.lines[number].strip(), "", "lint", "error")
+    return None
+
+
 def _with_message_below(diagnostic: Diagnostic, transcript: Transcript) -> Diagnostic:
-    """Tools that draw a rule after the place say what is wrong on the next line."""
     below = (line.strip(" ×✖!i⚠") for line in transcript.lines[diagnostic.line + 1 : diagnostic.line + 4])
     return replace(diagnostic, text=next((line for line in below if line), diagnostic.text))
 
@@ -66,7 +79,7 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
     if not DIGIT.search(line):
         return None
     if match := ROW.match(line):
-        return Diagnostic(number, line.strip(), "", "lint", match["level"].lower())
+        return Diagnostic(number, line.strip(), "", "lint", (match["level"] or "error").lower())
     if TABLED.match(line):
         return Diagnostic(number, line.strip(), "", "lint", "error")
     if HEADED.match(line):

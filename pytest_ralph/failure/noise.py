@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 NOISE = re.compile(
     r"""
-    \s*(?:>\s*)?(?:\d+\s*)?[|│┃]                          # source shown below a diagnostic
+    \s*(?:>\s*)?(?:\d+\s*)?[|│┃](?!\s(?:ERROR|WARNING)\b)                      # source shown below a diagnostic
     | \s*[\^~]+$
     | \s*(?:-+>|╭|╰|┌|└|→|❯)\s
+    | ⎯{3}
     | \s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*\(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
     | \s*\.{3}\s\d+\s(?:more|common)
     | \+{1,3}\s\w                                          # a shell's trace
@@ -32,6 +33,8 @@ NOISE = re.compile(
 )
 NONE_WRONG = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE)
 PASSED = re.compile(r"\bPASSED\s*(?:\[|$)")
+# Below a line of source, the mark that points into it.
+CARET = re.compile(r"^\s+\^+\s*$")
 FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
 
 
@@ -43,7 +46,8 @@ def quiet_lines(transcript: Transcript) -> frozenset[int]:
 
 def _noise(transcript: Transcript) -> Iterator[int]:
     depth: int | None = None
-    for number, line in enumerate(transcript.lines):
+    lines = transcript.lines
+    for number, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
         if FRAME.match(line):
             depth = indent
@@ -52,7 +56,8 @@ def _noise(transcript: Transcript) -> Iterator[int]:
             yield number
         else:
             depth = None
-            if NOISE.match(line) or _says_all_is_well(line):
+            pointed_at = number + 1 < len(lines) and CARET.match(lines[number + 1])
+            if pointed_at or NOISE.match(line) or _says_all_is_well(line):
                 yield number
 
 

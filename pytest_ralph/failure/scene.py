@@ -54,7 +54,11 @@ class Scene:
 
     @cached_property
     def diagnostics(self) -> Sequence[Diagnostic]:
-        return tuple(read_diagnostics(self.transcript, self.quiet))
+        found = tuple(read_diagnostics(self.transcript, self.quiet))
+        # To a linter even a remark is a finding.
+        return found or (
+            tuple(read_diagnostics(self.transcript, frozenset(self.echoes))) if "lint" in self.roles else ()
+        )
 
     @cached_property
     def findings(self) -> Sequence[Finding]:
@@ -111,7 +115,10 @@ class Scene:
         """Does the command line itself name this file, module or target?"""
         wanted = thing.removeprefix("./").rstrip("/")
         words = [word.removeprefix("./") for step in self.steps for word in step.words if word]
-        return any(word == wanted or wanted.endswith("/" + word) or word.startswith(wanted + ".") for word in words)
+        return any(
+            word == wanted or wanted.endswith("/" + word) or word.startswith((wanted + ".", wanted + ":"))
+            for word in words
+        )
 
 
 def _shown_step(text: str) -> Step | None:

@@ -29,7 +29,10 @@ ASSERTION = re.compile(
 )
 # Causes outside the code keep their own name even inside a test.
 OUTSIDE = frozenset({"disk full", "resource", "service", "permission", "package", "command", "value"})
-WORKER_DEATH = re.compile(r"worker '.*' crashed|segmentation fault|SIGSEGV|core dumped|SIGABRT", re.IGNORECASE)
+WORKER_DEATH = re.compile(
+    r"worker '.*' crashed|segmentation fault|SIGSEGV|core dumped|SIGABRT|\(SEGFAULT\)|(?:Child|Subprocess) aborted",
+    re.IGNORECASE,
+)
 CAUSES_BELOW = 40
 # Of many failing tests, so many are asked for their cause.
 MOST_FAILING = 60
@@ -43,11 +46,18 @@ SUMMARY = re.compile(
     r"|\d+ (?:errors?|warnings?|problems?)\b|linker command failed|failed to compile",
     re.IGNORECASE,
 )
+HEADING = re.compile(
+    r"^\W*(?:\S+ )?(?:\S*(?:error|exception)|(?:error during build|build failed)\b.*|.* panicked at \S+):$|━{5,}$",
+    re.IGNORECASE,
+)
+PYTEST_MARK = re.compile(r"^E {2,}")
 ALARM = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 TRACED = re.compile(r"^\+{1,3} \w")
 CHANGED = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
-MESSAGE = re.compile(r"^\s*(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S", re.IGNORECASE)
+MESSAGE = re.compile(
+    r"^\s*(?:[✖✗✘]\s+\S|(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S)", re.IGNORECASE
+)
 
 
 def decide(scene: Scene) -> Finding:
@@ -57,8 +67,18 @@ def decide(scene: Scene) -> Finding:
     )  # fmt: skip
     for read in readers:
         if finding := read(scene):
-            return finding
+            return _fleshed_out(scene, finding)
     return Finding("unknown", _quote(scene) or NO_ERROR)
+
+
+def _fleshed_out(scene: Scene, finding: Finding) -> Finding:
+    """A heading is no error to quote; the line below it is."""
+    if HEADING.search(finding.error) and finding.line >= 0:
+        below = (line.strip(" ×✖") for line in scene.transcript.lines[finding.line + 1 : finding.line + 6])
+        return replace(
+            finding, error=next((line for line in below if line and not HEADING.search(line)), finding.error)
+        )
+    return replace(finding, error=PYTEST_MARK.sub("", finding.error))
 
 
 def _tests(scene: Scene) -> Finding | None:
@@ -69,7 +89,7 @@ def _tests(scene: Scene) -> Finding | None:
     readings = [_read_failing(scene, one) for one in first]
     unloaded = [finding for finding, one in zip(readings, first, strict=True) if not one.named]
     best = min(unloaded or readings, key=lambda finding: (_WEIGHT.get(finding.verdict, 3), not finding.error))
-    error = best.error or _stated(scene) or scene.transcript.lines[best.line].strip()
+    error = best.error or _stated(scene) or (scene.transcript.lines[best.line].strip() if best.line >= 0 else NO_ERROR)
     return replace(best, error=error, tests=tuple(one.name for one in scene.failing if one.named))
 
 
@@ -89,15 +109,15 @@ def _marked(scene: Scene) -> Finding | None:
     if not scene.marked:
         return None
     first = scene.marked[0]
-    return Finding("test", first.error, first.line, tests=tuple(one.name for one in scene.marked))
+    error = first.error or _stated(scene) or scene.transcript.lines[first.line].strip()
+    return Finding("test", error, first.line, tests=tuple(one.name for one in scene.marked))
 
 
 def _read_failing(scene: Scene, one: Failing) -> Finding:
     if ASSERTION.match(one.error):
         return Finding("test" if one.named else "build", one.error, one.line)
-    found = sorted(
-        (settle(scene, finding) for finding in causes_in(one.error, one.line)), key=lambda finding: finding.rank
-    )
+    said = one.error or (scene.transcript.lines[one.line] if one.line >= 0 else "")
+    found = sorted((settle(scene, finding) for finding in causes_in(said, one.line)), key=lambda finding: finding.rank)
     if not one.named or scene.project.find(one.name):
         if found and found[0].rank < CAUSES_BELOW:
             return found[0]
@@ -107,7 +127,7 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)
-    if WORKER_DEATH.search(one.error):
+    if WORKER_DEATH.search(said):
         return Finding("crash", one.error, one.line, type=VERIFICATION_FAILED)
     return Finding("test", one.error, one.line)
 
@@ -165,6 +185,8 @@ def _symptom(scene: Scene) -> Finding | None:
     if best.verdict in DEATHS:
         return _death(scene, [finding for finding in found if finding.verdict in DEATHS])
     role = _own_role(scene, best)
+    if best.verdict == "build" and not role:
+        return _first_told([best, *_messages(scene)])
     if role in SOFT and best.verdict in (SOFT if role == "test" else {*SOFT, "comparison"}):
         own = [finding for finding in found if finding.verdict == role]
         return replace(_first_told([*own, *_messages(scene)]) or best, verdict=role)

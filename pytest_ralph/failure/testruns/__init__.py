@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.testruns import mocha_run, pytest_run, unittest_run
+from pytest_ralph.failure.testruns import mocha_run, pytest_run, tap_run, unittest_run
 from pytest_ralph.failure.testruns.failing import Failing
 from pytest_ralph.failure.testruns.grammars import LAST_RESORTS, grammars, read
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.transcript import Transcript
 
+# Runners whose output is more than a title and a block; they are asked first.
+READERS = (pytest_run.read, unittest_run.read, unittest_run.read_trial, mocha_run.read, tap_run.read)
 __all__ = ["Failing", "read_failing", "read_marked"]
 
 
 def read_failing(transcript: Transcript) -> Sequence[Failing]:
     """The failing tests, by the first runner whose way of printing is met."""
-    for reader in (pytest_run.read, unittest_run.read, mocha_run.read):
+    for reader in READERS:
         if found := _unique(reader(transcript)):
             return found
     for runner, grammar in grammars().items():

@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.transcript import Transcript
 
 SUMMARY = re.compile(r"^(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^]]*\])?) ((?:[^\s:]|:(?!:))+(?:::.+?)?)(?: - (.*))?$")
-TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) )?(.+?) _{2,}$")
+TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$")
 SECTION = re.compile(r"^(?:=+|-+|_+) .*(?:=+|-+|_+)$|^_ _ _")
 ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
+# Lines of a block that say where, or how it came about, but not what.
+FRAME = re.compile(
+    r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:|^Traceback:|^\d{3}(?: |$)"
+)
 CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 CHAINED = re.compile(r"The above exception was the direct cause|During handling of the above exception")
 LOCATION = re.compile(r"^\S+:\d+: (\w*(?:Error|Exception|Failed|Warning|Exit)\w*|\w+)$")
@@ -86,9 +90,4 @@ def _of_block(title: str, block: Sequence[tuple[int, str]]) -> Iterator[tuple[st
 
 
 def _is_frame(line: str) -> bool:
-    return bool(
-        re.match(
-            r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:|^Traceback:",
-            line,
-        )
-    )
+    return bool(FRAME.match(line))

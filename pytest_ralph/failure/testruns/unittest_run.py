@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.transcript import Transcript
 
 TITLE = re.compile(r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (?:(\w+) \(([\w.]+)\)|([\w.]+\.\w+)|(\w+) \(<.*)")
+TEST_NAME = re.compile(r"^[\w.]+\.test\w*$")
 RULE = re.compile(r"^(?:={20,}|-{20,})$")
 LOADER = re.compile(
     r"(?:unittest\.loader\.)?_FailedTest|unittest\.loader\.ModuleImportFailure|setUpModule|nose2\.loader"
@@ -26,6 +27,19 @@ def read(transcript: Transcript) -> Iterator[Failing]:
         if match and number and RULE.match(lines[number - 1]):
             at, error = _error(lines, number + 1)
             yield Failing(_name(match), error or line.strip(), at, not LOADER.search(line))
+
+
+def read_trial(transcript: Transcript) -> Iterator[Failing]:
+    """Twisted's trial names the tests below the traceback they share."""
+    lines = transcript.lines
+    for number, line in enumerate(lines):
+        if line in {"[FAIL]", "[ERROR]"} and number and RULE.match(lines[number - 1]):
+            at, error = _error(lines, number + 1)
+            for below in range(at + 1, min(len(lines), at + 40)):
+                if RULE.match(lines[below]):
+                    break
+                if TEST_NAME.match(lines[below]):
+                    yield Failing(lines[below].strip(), error, at)
 
 
 def _name(match: re.Match[str]) -> str:

@@ -106,7 +106,7 @@ CONTEXT = [
     "I have run out of context and will stop here.",
 ]  # fmt: skip
 RATE = [
-    'API Error: 429 {"error":{"type":"rate_limit_error","message":"would exceed your limit of 40,000 tokens per minute"}}',
+    'API Error: 429 {"error":{"type":"rate_limit_error","message":"would exceed 40,000 tokens per minute"}}',
     "Claude AI usage limit reached|1760000000",
     "5-hour limit reached ∙ resets 3pm",
     "API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
@@ -230,3 +230,17 @@ def test_a_tool_that_prints_what_agents_print_is_still_a_tool() -> None:
     )
     failure = classify(f"{output}FAILED test_a.py::test_a - assert 1 == 2\n", 1, "pytest -s")
     assert (failure.kind, failure.failed_tests) == ("test_failure", ("test_a.py::test_a",))
+
+
+def test_the_details_of_a_retry_and_of_a_halt_name_the_kind() -> None:
+    retry = said(
+        "PHASE FAILURE - Initiating Retry\n================================\n\nPhase: 2A\n\nFailure details:\n"
+        "  Type: test_failure\n  Message: 3 tests failing in auth.test.ts\n  Tests: validateToken, refreshToken\n"
+    )
+    assert (retry.kind, retry.error) == ("test_failure", "3 tests failing in auth.test.ts")
+    assert retry.failed_tests == ("validateToken", "refreshToken")
+    halt = said(
+        "║  Phase 2A: Backend ....... FAILED        ║\n║    Attempts: 2/2                         ║\n"
+        "║    Error: lint_error                     ║\n║    Details: 3 rules violated             ║\n"
+    )
+    assert (halt.kind, halt.error) == ("lint_error", "3 rules violated")
