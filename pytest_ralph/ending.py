@@ -112,13 +112,8 @@ class Ending:
         )
 
     def _history(self) -> HistoryStory:
-        from pytest_ralph.history.record import HistoryError
-        from pytest_ralph.history.statistics import measure
-
-        try:
-            found = measure(self.run.history)
-        except HistoryError as error:
-            self.run.note(str(error))
+        found = self.run.wisdom.statistics()
+        if found is None:
             return HistoryStory()
         runs = (PastRun(one.started, one.duration, one.passed, one.recovered, one.failed) for one in found.runs)
         kinds = (PastKind(one.kind, one.failures, one.recovered) for one in found.kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import threading
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -344,6 +345,7 @@ class Run:
             mask=self.masker.mask,
             junit_globs=tuple(self.ini("ralph_junit")),
             announce=self._announce,
+            tell=self._tell,
             live=self.screen.doing,
             advice=lambda kind: self.kinds[kind].guidance,
             ask=self.interactive.ask if settings.interactive and self.interactive else None,
@@ -359,6 +361,12 @@ class Run:
     def _announce(self, line: str) -> None:
         if not self.screen.write([f"ralph: {line}"]):
             self.note(line)
+
+    def _tell(self, line: str) -> None:
+        """With -v. Between pytest's lines only the main thread can write; what is done in others has its live row."""
+        told = self.config.getoption("verbose", 0) > 0 and threading.current_thread() is threading.main_thread()
+        if told and not self.screen.write([line]):
+            self.shown.append(line)
 
     def show(self, lines: Sequence[str]) -> None:
         """With -v: what goes on in a group, as it happens."""
@@ -380,8 +388,10 @@ class Run:
     # Small things
 
     def note(self, line: str) -> None:
-        if line not in self.notes:
-            self.notes.append(line)
+        """For the end of the run, once."""
+        shown = line.replace(f"{self.root}/", "")
+        if shown not in self.notes:
+            self.notes.append(shown)
 
     def relative(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)

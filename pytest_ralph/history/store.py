@@ -139,7 +139,8 @@ class History:
     def query(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Rows of a SELECT; none where nothing was ever recorded."""
         with self._lock:
-            self.flush()
+            if time.monotonic() >= self._not_before:
+                self.flush()
             if self._connection is None and not self.path.exists():
                 return []
             return self._do(lambda connection: connection.execute(sql, parameters).fetchall(), write=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_ralph.history import learning
+from pytest_ralph.history import learning, statistics
 from pytest_ralph.history.record import HistoryError
 
 if TYPE_CHECKING:
@@ -12,16 +12,19 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.history.learning import Chance, Risk, TimeLimit
+    from pytest_ralph.history.statistics import Statistics
     from pytest_ralph.history.store import History
 
 T = TypeVar("T")
 
 
 class Wisdom:
-    """Questions to a history, each with an answer for when there is none."""
+    """Questions to a history, each with an answer for when there is none. After one that failed, none is asked."""
 
     def __init__(self, history: Callable[[], History], warn: Callable[[str], None]) -> None:
         self._history, self._warn = history, warn
+        # Each further question might wait as long for its error as the first.
+        self._silent = False
 
     def hints(self, failure: Failure) -> tuple[str, ...]:
         """What to tell somebody who is about to fix this failure."""
@@ -38,13 +41,33 @@ class Wisdom:
     def time_limit(self, spec: str, task: str) -> TimeLimit | None:
         return self._ask(lambda history: learning.time_limit(history, spec, task), None)
 
+    def lasting(self, spec: str, task: str, limit: float) -> tuple[str, ...]:
+        """What to tell about a task that took longer than `limit`."""
+        known = self.time_limit(spec, task)
+        if known is None:
+            return ()
+        usual = f"It usually takes {_seconds(known.p95)} at most (of {known.cases} passes)"
+        so = "more time will hardly help" if limit >= known.seconds else f"a limit of {known.seconds:g} s would do"
+        return (f"{usual}: {so}",)
+
     def risks(self, spec: str) -> Sequence[Risk]:
         """Tasks more likely to fail than to pass."""
         return self._ask(lambda history: learning.likely_to_fail(history, spec), ())
 
+    def statistics(self) -> Statistics | None:
+        return self._ask(statistics.measure, None)
+
     def _ask(self, question: Callable[[History], T], otherwise: T) -> T:
+        if self._silent:
+            return otherwise
         try:
             return question(self._history())
         except HistoryError as error:
-            self._warn(str(error))
+            self._silent = True
+            # In the words of the history itself, which finds out when it is written: one note is enough.
+            self._warn(f"history is not kept: {error}")
             return otherwise
+
+
+def _seconds(duration: float) -> str:
+    return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"

@@ -128,7 +128,14 @@ class Attempts:
             # A silent check: what was expected of it says more than nothing.
             wanted = "; ".join(map(str, verified.failing.unmet))
             failure = replace(failure, error=f"{one_line(evidence.command, 120)}: expected {wanted}")
-        return self.desk.about(self.task, as_reported(failure, evidence.output))
+        return self._with_experience(self.desk.about(self.task, as_reported(failure, evidence.output)))
+
+    def _with_experience(self, failure: Failure) -> Failure:
+        """How long it usually takes is worth knowing when it took too long."""
+        if not failure.timed_out:
+            return failure
+        known = self.desk.wisdom.lasting(self.workspace.spec.name, self.task.id, self.timeout)
+        return replace(failure, suggested_actions=(*known, *failure.suggested_actions))
 
     def evidence(self, checked: Checked) -> Evidence:
         ended = checked.ended

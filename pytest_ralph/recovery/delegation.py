@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_ralph.fixing.prompts import Form
-    from pytest_ralph.history.learning import Chance
     from pytest_ralph.recovery.decide import Decision, Past
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal
@@ -46,9 +45,7 @@ class Delegation:
         """One run. Whatever it says of itself, only the original's Verify decides."""
         past = replace(past, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, past)
-        chance = self.desk.wisdom.chance(failure.kind, self.desk.executor_name) if failure else None
-        if chance:
-            self.journal.say(f"{task.id}: chance that this fix helps: {chance}")
+        chance = foretell(self.desk, self.journal, task, failure, self.desk.executor_name)
         started, clock = time.time(), time.monotonic()
         step("before an executor runs")
         job = self._job(task, failure, prompt, decision, timeout)
@@ -60,7 +57,7 @@ class Delegation:
         self._session = outcome.session_id
         self.journal.carried_out(
             task, failure, outcome, approach_of(outcome), started=started, duration=time.monotonic() - clock,
-            executor=self.desk.executor_name, prediction=chance.probability if chance else None,
+            executor=self.desk.executor_name, prediction=chance,
         )  # fmt: skip
         step("after an executor ran")
         return outcome
@@ -96,10 +93,10 @@ class Delegation:
         claimed = self.desk.advice("verification_mismatch") if self.journal.claimed else ""
         return f"{claimed} {failure.guidance if failure else ''}".strip()
 
-    def _shown(self, task: Task, past: Past, chance: Chance | None) -> str:
+    def _shown(self, task: Task, past: Past, chance: float | None) -> str:
         """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
         doing = f"fix {max(1, len(past.fixes))} of {past.max_fixes}" if task.fix_for else past.action
-        foretold = f", chance {chance.probability:.0%}" if chance else ""
+        foretold = "" if chance is None else f", chance {chance:.0%}"
         return f"{task.id} {doing} by {called(self.desk.executor_name)}{foretold}"
 
     def _ask(self, job: Job, on_output: Callable[[str], None] | None) -> Outcome:
@@ -126,6 +123,17 @@ class Delegation:
         error = outcome.note or NOT_COMPLETE
         incomplete = Failure(kind="task_incomplete", type=VERIFICATION_FAILED, error=error)
         return self.desk.about(task, outcome.failure or incomplete)
+
+
+def foretell(desk: Desk, journal: Journal, task: Task, failure: Failure | None, who: str) -> float | None:
+    """The chance that it helps to have `task` carried out, told before it is; what comes of it is scored by it."""
+    chance = desk.wisdom.chance(failure.kind, who) if failure else None
+    if chance is None:
+        return None
+    line = f"{task.id}: chance that this helps: {chance}"
+    journal.say(line)
+    desk.tell(line)
+    return chance.probability
 
 
 def approach_of(outcome: Outcome) -> str:

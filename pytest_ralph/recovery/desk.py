@@ -97,6 +97,8 @@ class Desk:
     junit_globs: tuple[str, ...] = ()
     # Said on the terminal at once, for what a person must know even if the run ends here.
     announce: Callable[[str], None] = lambda _: None
+    # Said on the terminal at once, to those who want to know more.
+    tell: Callable[[str], None] = lambda _: None
     live: Live = _quietly
     # What the next attempt is told after a failure of this kind.
     advice: Callable[[str], str] = lambda _: ""

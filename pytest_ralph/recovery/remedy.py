@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.disk import step
 from pytest_ralph.fixing.repair import find_repair
 from pytest_ralph.recovery.decide import AGAIN, Decision, Past, spent
-from pytest_ralph.recovery.delegation import Delegation
+from pytest_ralph.recovery.delegation import Delegation, foretell
 from pytest_ralph.recovery.errors import FixTaskError
 from pytest_ralph.recovery.fixtask import is_fix_task, make_fix_task, make_split_tasks, steps
 from pytest_ralph.recovery.setback import Setback
@@ -198,10 +198,10 @@ class Remedies:
     def _repair(self, fix: Task, failure: Failure, repair: Repair) -> None:
         """A repair that was made counts as the fix; one that could not be made leaves its fix task open."""
         self._repaired.add(repair.command)
-        chance = self.desk.wisdom.chance(failure.kind, f"repair:{repair.name}")
+        chance = foretell(self.desk, self.journal, fix, failure, f"repair:{repair.name}")
         backup = self.desk.backups / f"{self.workspace.spec.name}-{fix.id}"
         result = repair.apply(self.desk.runner, self.desk.root, backup)
-        self.journal.repaired(fix, failure, repair, result, prediction=chance.probability if chance else None)
+        self.journal.repaired(fix, failure, repair, result, prediction=chance)
         if result.made:
             self.workspace.executed(fix)
 
