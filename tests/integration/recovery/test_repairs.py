@@ -90,8 +90,9 @@ def test_what_a_repair_leaves_is_fixed_by_an_agent_who_is_told(project: Project)
     assert "- 1.1.1: " in project.prompt(1)
 
 
-def test_what_the_project_declares_is_installed(project: Project) -> None:
-    """With a `pip` of the project's own environment that only notes what it is asked for."""
+def test_what_the_project_declares_is_installed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a `pip` of the project's own environment that only notes what it is asked for, and no other installer."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     project.spec("- [ ] 1.1 Import\n  - **Verify**: `.venv/bin/python -c 'import rightpad_demo'`\n")
     project.write("requirements.txt", "rightpad_demo\n")
     project.write(
@@ -107,6 +108,7 @@ def test_what_the_project_declares_is_installed(project: Project) -> None:
         """,
     ).chmod(0o755)
     project.write(".venv/pyvenv.cfg", "home = /usr\n")
+    project.write(".venv/lib/python3/site-packages/pip/__init__.py", "")
     result = project.run()
 
     assert result.ret == 0, result.stdout.str()
