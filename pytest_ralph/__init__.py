@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.classify import classify
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.failure.report import parse_report
+    from pytest_ralph.fixing.executors.base import Outcome
+    from pytest_ralph.recovery.decide import Decision
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Check, Expect, Task, Verify
 
 __version__ = "0.1.0"
-__all__ = ["Check", "Expect", "Failure", "Spec", "Task", "Verify", "classify", "parse_report"]
+__all__ = [
+    "Check", "Decision", "Expect", "Failure", "Outcome", "Spec", "Task", "Verify", "classify", "parse_report",
+]  # fmt: skip
 
 _HOMES = {
     "Spec": "pytest_ralph.spec.document",
@@ -25,6 +29,8 @@ _HOMES = {
     "Check": "pytest_ralph.spec.task",
     "Expect": "pytest_ralph.spec.task",
     "Failure": "pytest_ralph.failure.failure",
+    "Decision": "pytest_ralph.recovery.decide",
+    "Outcome": "pytest_ralph.fixing.executors.base",
     "classify": "pytest_ralph.failure.classify",
     "parse_report": "pytest_ralph.failure.report",
 }

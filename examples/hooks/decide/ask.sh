@@ -1,0 +1,6 @@
+# Not up when it is asked for the first time.
+if [ ! -e asked ]; then
+    touch asked
+    echo "curl: (7) Failed to connect to localhost port 8080: Connection refused"
+    exit 7
+fi

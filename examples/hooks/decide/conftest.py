@@ -1,0 +1,18 @@
+"""Before a service that cannot be reached is fixed, it gets a moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph import Decision
+
+if TYPE_CHECKING:
+    from pytest_ralph import Failure
+    from pytest_ralph.recovery.decide import Past
+
+
+def pytest_ralph_decide(failure: Failure, history: Past) -> Decision | None:
+    first_time = len(history.fingerprints) == 1
+    if failure.kind == "service_unavailable" and first_time:
+        return Decision("retry", "the service may be up by now")
+    return None

@@ -1,0 +1,20 @@
+"""Every fix task names who it is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ralph import Failure, Task
+
+
+def pytest_ralph_fix_task(task: Task, failure: Failure, number: str) -> str:
+    summary = failure.error.replace("`", "'")[:50]
+    return "\n".join(
+        [
+            f"- [ ] {number} [FIX {task.id}] Fix: {summary}",
+            "  - **Owner**: the greeting team",
+            f"  - **Do**: Find out why, and put it right: {summary}",
+            f"  - **Verify**: {task.verify.text}",
+        ]
+    )
