@@ -28,7 +28,8 @@ _NAME = re.compile(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")
 _OPERATOR = re.compile(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
 _OPTION = re.compile(r"\s--?[A-Za-z]")
 _PATHLIKE = re.compile(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
-_CALL = re.compile(r"[\w.$]+\([^()]*\)\.?$")
+# `Get-ChildItem`
+_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _PROMPT = re.compile(r"^[ \t]*[$❯➜][ \t]+")
 
 
@@ -73,7 +74,7 @@ def _looks_like_script(body: str) -> bool:
 
 
 def _can_be_program(first: str, rest: str) -> bool:
-    if first in _PROGRAMS:
+    if first in _PROGRAMS or _CMDLET.match(first):
         return True
     if not _NAME.match(first) or (first.endswith((".", "/")) and first != ".") or first in _METHODS:
         return False
@@ -92,7 +93,7 @@ def _program_likeness(first: str, rest: str) -> Likeness:
     name = first.rsplit("/", 1)[-1]
     if "/" in first or _SCRIPT.search(name):
         return _path_likeness(first, rest, evident)
-    if first in _PROGRAMS and first not in _WORDS:
+    if (first in _PROGRAMS and first not in _WORDS) or _CMDLET.match(first):
         return Likeness.SURE if rest else Likeness.MAYBE
     if first in _WORDS:
         return (

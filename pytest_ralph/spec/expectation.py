@@ -11,7 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.spec.lexicon import in_english
-from pytest_ralph.spec.printing import Prints, ends_with_echo, is_http, lists_names, prints, shows_http_status
+from pytest_ralph.spec.printing import (
+    Prints,
+    always_prints,
+    ends_with_echo,
+    is_http,
+    lists_names,
+    prints,
+    prints_in_turn,
+    shows_contents,
+    shows_http_status,
+)
 from pytest_ralph.spec.saying import Kind, Saying, sayings
 from pytest_ralph.spec.task import Expect, OneOf
 from pytest_ralph.spec.words import any_of
@@ -30,6 +40,9 @@ _TOLD = any_of("told", r"\W*")
 _FAR = 4
 # Verbs that may be about anything: a bare number behind them is not the output of a tool.
 _LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have", "is", "are"))
+# Behind these a text says where something is, and before them and a noun what it is called.
+_PLACES = frozenset(("in", "from", "under", "inside", "within", "across", "against"))
+_ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -84,9 +97,21 @@ class _Reader:
         self.each = any(saying.kind is Kind.EACH for saying in said)
         self.each_line = any(saying.kind is Kind.EACH and " " in saying.text for saying in said)
         at = 0
-        while at < len(said) and said[at].kind is not Kind.CONDITION:
+        while at < len(said) and not self._turns_away(said, at):
             at += max(self._step(said, at), 1)
         return tuple(self.found)
+
+    def _turns_away(self, said: Sequence[Saying], at: int) -> bool:
+        """Whether the clause goes on about something else: a condition, another subject, a person's judgement."""
+        kind = said[at].kind
+        if kind not in (Kind.AND, Kind.OR):
+            return kind is Kind.CONDITION
+        following = next((one for one in said[at + 1 :] if one.kind not in (Kind.SMALL, Kind.EACH)), None)
+        if following is None or self._is_literal(following):
+            return False
+        if kind is Kind.OR:
+            return following.kind not in (Kind.NUMBER, Kind.VALUE, Kind.COMPARES)
+        return following.kind is Kind.OTHER
 
     def _step(self, said: Sequence[Saying], at: int) -> int:
         """Take in the saying at `at`; how many sayings that used up."""
@@ -103,13 +128,13 @@ class _Reader:
             return self._exit(said, at)
         if kind is Kind.NOT:
             return self._not(said, at)
-        if kind is Kind.OTHER and self._is_literal(said[at]):
+        if kind is Kind.OTHER and self.far == 0 and self._is_literal(said[at]):
             return self._value(said, at)
         return self._state(said[at])
 
     def _is_literal(self, saying: Saying) -> bool:
         """A word the command itself prints (`echo GONE`), or a file name where file names are listed."""
-        if self.verb is None or self.far or not isinstance(saying.value, str):
+        if self.verb is None or saying.kind is not Kind.OTHER or not isinstance(saying.value, str):
             return False
         shouted = saying.value.isupper() and len(saying.value) > 2 and saying.value in self.command
         return shouted or ("." in saying.value[1:] and lists_names(self.command))
@@ -145,14 +170,14 @@ class _Reader:
         return 1
 
     def _number(self, said: Sequence[Saying], at: int) -> int:
-        following = said[at + 1].kind if at + 1 < len(said) else None
+        following = _kind(said, at + 1)
         if following is Kind.COMPARES_LAST and self.far == 0:
             op = "<=" if said[at + 1].text in ("or fewer", "or less", "or lower") else ">="
             self._amount(op, said, at, 2)
             return 2
         counted = self.shown in (Prints.COUNT, Prints.COUNTS)
         leads = counted and all(saying.kind in (Kind.EACH, Kind.SMALL) for saying in said[:at])
-        if (self.verb is None and not leads) or self.far > (1 if counted else 0):
+        if (self.verb is None and not leads) or self.far > (1 if counted else 0) or (counted and self.found):
             return 1
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
             self._add("stdout", "in", OneOf((_plain(said[at]), _plain(said[at + 2]))))
@@ -212,6 +237,7 @@ class _Reader:
         return 1
 
     def _value(self, said: Sequence[Saying], at: int) -> int:
+        before = said[at - 1].text if at else ""
         values = [at]
         joined: Kind | None = None
         while (following := values[-1] + 1) + 1 < len(said) and said[following].kind in (Kind.AND, Kind.OR):
@@ -222,19 +248,23 @@ class _Reader:
                 break
             joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
             values.append(after)
-        texts = [str(said[index].value).strip() for index in values]
-        self._texts([text for text in texts if text], joined)
+        if before not in _PLACES:
+            texts = [str(said[index].value).strip() for index in values]
+            names = before in _ARTICLES and _kind(said, values[-1] + 1) in (Kind.OTHER, Kind.THING)
+            self._texts([text for text in texts if text], joined, names)
         return values[-1] - at + 1
 
-    def _texts(self, texts: list[str], joined: Kind | None) -> None:
+    def _texts(self, texts: list[str], joined: Kind | None, names: bool) -> None:
+        """`names`: the texts only say what a thing that is printed is called, as in "the `x` rule"."""
+        whole = self.verb is Kind.IS and self.far == 0 and not names
         if self.negated:
             for text in texts if self.far == 0 else ():
                 self._add("stdout", "not_contains", text)
-        elif self.verb is Kind.IS and self.far == 0 and joined is Kind.OR:
+        elif whole and joined is Kind.OR:
             self._add("stdout", "in", OneOf(texts))
-        elif self.verb is Kind.IS and self.far == 0 and len(texts) == 1 and not self.said.startswith("expect"):
+        elif whole and len(texts) == 1 and not self.said.startswith("expect"):
             # `Expected: OK` names what to look out for; `returns OK` says all that is printed.
-            self._add("stdout", "==", texts[0])
+            self._add("stdout", "each_line==" if self._by_turns() else "==", texts[0])
         elif self.verb is not None and joined is not Kind.OR:
             for text in texts:
                 self._add("stdout", "contains", text)
@@ -244,14 +274,26 @@ class _Reader:
         number, unit = _plain(said[at]), _unit(said, at, used)
         if unit is Kind.MEASURE:
             return
-        if self.each_line and op == "==":
+        if op == "==" and (self.each_line or self._by_turns()):
             self._add("stdout", "each_line==", number)
         elif self.shown is Prints.COUNTS:
             self._counts(op, number)
         elif self.shown is Prints.COUNT:
             self._add("stdout", op, number)
-        elif unit not in (Kind.VERDICT, Kind.PASSES):
+        elif unit not in (Kind.VERDICT, Kind.PASSES) and not self._counts_contents(said, at, used, unit):
             self._uncounted(op, number, unit)
+
+    def _by_turns(self) -> bool:
+        """`cat a && cat b` of which "both return 1"."""
+        return self.each and prints_in_turn(self.command)
+
+    def _counts_contents(self, said: Sequence[Saying], at: int, used: int, unit: Kind | None) -> bool:
+        """Whether a number counts something in a text that is shown (`the three sections`), not its lines."""
+        if self.shown is not Prints.LINES or unit is Kind.THING:
+            return False
+        return (at > 0 and said[at - 1].text in _ARTICLES) or (
+            shows_contents(self.command) and _kind(said, at + used) is Kind.OTHER
+        )
 
     def _uncounted(self, op: str, number: float, unit: Kind | None) -> None:
         if is_http(self.command):
@@ -299,8 +341,8 @@ class _Reader:
         shown = self.shown
         if thing in ("diff", "changes", "differences") and shown is not Prints.LINES:
             return
-        # A command that echoes its own verdict is never silent, whatever the prose says.
-        if ends_with_echo(self.command):
+        # A command that echoes its own verdict, or heads its list, is never silent, whatever the prose says.
+        if ends_with_echo(self.command) or always_prints(self.command):
             return
         if shown in (Prints.COUNT, Prints.COUNTS):
             self._add("stdout", "==" if shown is Prints.COUNT else "sum==", 0)
@@ -310,6 +352,10 @@ class _Reader:
     def _add(self, stream: Stream, op: str, value: Any = None) -> None:
         self.found.append(Expect(stream, op, value))
         self.far = 0
+
+
+def _kind(said: Sequence[Saying], at: int) -> Kind | None:
+    return said[at].kind if at < len(said) else None
 
 
 def _plain(saying: Saying) -> int | float:

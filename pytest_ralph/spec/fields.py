@@ -25,7 +25,7 @@ _KNOWN = {
 }
 # The word for "verify" as specs in several languages write it, alone or with a word that narrows it.
 _VERIFY = re.compile(
-    r"(?:how to |automated? |auto-?|quick |final )?"
+    r"(?:how to |automated? |auto-?|ralph-|quick |final )?"
     r"(?:verify|verification|verifizieren|verifizierung|verifikation|verificar|verificaci[oó]n|verifica[cç][aã]o|verifica"
     r"|v[ée]rifier|v[ée]rification|prüfen|prüfung|überprüfen|überprüfung|nachweis|проверка|проверить"
     r"|验证|驗證|検証|確認方法)(?:方法|命令|步骤|步驟|コマンド|手順)?"
@@ -44,6 +44,8 @@ _PLAIN = re.compile(
     + r"(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*[:：][ \t]*"
 )
 _HEADED = re.compile(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*[:：]?[ \t]*#*$")
+# `**Verify** (in `web`):` says where; any other note behind a name is a remark.
+_WHERE = re.compile(r"[ \t]*\((?:in|from|inside|within|under)[ \t]", re.IGNORECASE)
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _INLINE_VERIFY = re.compile(
@@ -165,6 +167,8 @@ def _make(match: re.Match[str], line: str) -> _Opening:
     label = match["name"].strip()
     canonical = _canonical(label)
     rest = line[match.end() :]
+    if canonical == "Verify" and match["note"] and _WHERE.match(match["note"]):
+        rest = f"{match['note'].strip()}: {rest}"
     if match["mark"] in ("_", "*"):
         rest = rest.rstrip().removesuffix(match["mark"])
     indent = len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))

@@ -17,10 +17,19 @@ _OPTION_WITH_VALUE = frozenset(
 _GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep", "ag", "ack", "git grep"))
 _LISTS = words("programs", "lists")
 _TEXTS = words("programs", "prints")
+_HEADED = words("programs", "headed")
+_BODY_ONLY = re.compile(
+    r"\s(?:-[A-Za-z]*[qs][A-Za-z]*|--porcelain|--short|--quiet|--no-headers?|--format\S*)(?:\s|=|$)"
+)
+_CONTENTS = words("programs", "contents")
+_TURNS = re.compile(r"&&|;|\n")
 _PASS_ON = frozenset(("head", "tail", "tr", "xargs", "sort", "sed", "awk", "cut", "bc", "tee", "cat"))
 _COUNTING = re.compile(
     r"\blength\b|\blen\(|\.length\b|\bcount\(|-(?:-count)\b|%\{http_code\}|\$\?|\bNR\b|\$#|count", re.IGNORECASE
 )
+
+
+_POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 
 
 class Prints(Enum):
@@ -68,6 +77,23 @@ def shows_http_status(command: str) -> bool:
     return bool(re.search(r"\s-[A-Za-z]*[iIv]\b|--include|--head|--verbose", command))
 
 
+def always_prints(command: str) -> bool:
+    """Whether it prints a heading or a summary even where there is nothing to list."""
+    last = split_stages(command)[-1]
+    return _program(last) in _HEADED and not _BODY_ONLY.search(_unquoted(last))
+
+
+def prints_in_turn(command: str) -> bool:
+    """`cat a && cat b`: several commands that each print something of their own."""
+    turns = [turn for turn in _TURNS.split(_unquoted(command)) if turn.strip()]
+    return len(turns) > 1 and all(prints(turn) is not Prints.STATUS for turn in turns)
+
+
+def shows_contents(command: str) -> bool:
+    """Whether what it prints is a text whose lines nobody counts, unless they say so."""
+    return _program(split_stages(command)[-1]) in _CONTENTS
+
+
 def lists_names(command: str) -> bool:
     """Whether what it prints are names of files."""
     return _program(split_stages(command)[-1]) in ("ls", "find", "fd", "tree", "git-ls-files")
@@ -93,7 +119,7 @@ def _of_stage(stage: str) -> Prints:
     program = _program(stage).replace("git-grep", "grep")
     if program in _GREPS:
         return _of_grep(stage)
-    if program == "wc":
+    if program == "wc" or _POWERSHELL_COUNT.search(stage):
         return Prints.COUNT
     if program in _TEXTS:
         return Prints.COUNT if _COUNTING.search(stage) else Prints.TEXT

@@ -37,6 +37,12 @@ _DIRECTORY = re.compile(
     re.IGNORECASE,
 )
 _INSIDE = re.compile(r"\s*\(in\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)\)", re.IGNORECASE)
+# In front of a list or a script: `In `web`:`, `(in web/app):`
+_AHEAD = re.compile(
+    r"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)"
+    r"(?:\s+(?:directory|folder|dir|package|workspace))?\)?\s*[:,]",
+    re.IGNORECASE,
+)
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 
@@ -45,20 +51,33 @@ class _Reading:
     """What has been understood so far while going through the pieces of a field."""
 
     checks: list[Check] = field(default_factory=list)
+    # Whether each is an alternative to the one before it, and in which piece of the field it stands.
     alternatives: list[bool] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    place: int = 0
     # Said before a list, about all of its items.
     common: str = ""
+    # The directory it names for what follows.
+    directory: str | None = None
     # The prose just before, which tells a fence of output from a script.
     said: str = ""
 
     def add(self, check: Check, alternative: bool = False) -> None:
         self.checks.append(check)
         self.alternatives.append(alternative)
+        self.places.append(self.place)
 
     @property
     def any_is_enough(self) -> bool:
+        """`A or B`, `A, B or C`, in one sentence."""
         joints = self.alternatives[1:]
-        return bool(joints) and joints[-1] and (all(joints) or len(joints) == 2)
+        return bool(joints) and joints[-1] and (all(joints) or len(joints) == 2) and len(set(self.places)) == 1
+
+    @property
+    def required(self) -> list[Check]:
+        """The checks without those that may stand in for the one before, where not just any one is enough."""
+        chosen = zip(self.checks, self.alternatives, strict=True)
+        return [check for at, (check, alternative) in enumerate(chosen) if at == 0 or not alternative]
 
 
 @lru_cache(maxsize=1024)
@@ -75,9 +94,9 @@ def read_verify(text: str) -> Verify:
     if isinstance(first, Passage) and _MANUAL.match(in_english(_lead(first))):
         return _verify(text, [])
     reading = _Reading()
-    for piece in pieces:
+    for reading.place, piece in enumerate(pieces):
         _take(piece, reading)
-    checks = reading.checks
+    checks = reading.checks if reading.any_is_enough else reading.required
     if not checks and all(isinstance(piece, Passage) and not piece.has_code for piece in pieces):
         checks = list(read_bare_lines(text))
     return _verify(text, checks, any_is_enough=reading.any_is_enough)
@@ -92,7 +111,7 @@ def _verify(text: str, checks: Sequence[Check], any_is_enough: bool = False) -> 
 def _take(piece: Passage | Script, reading: _Reading) -> None:
     if isinstance(piece, Script):
         if command := runnable(piece, reading.said):
-            reading.add(Check(command))
+            reading.add(Check(command, directory=reading.directory))
         return
     lead = in_english(_lead(piece))
     if _MANUAL.match(lead) and piece.listed:
@@ -106,6 +125,7 @@ def _take(piece: Passage | Script, reading: _Reading) -> None:
         _take_result(piece.prose, reading)
     if not piece.listed:
         reading.common = piece.prose if piece.prose.endswith(":") else ""
+        reading.directory = _name_of(_AHEAD.match(piece.prose))
     reading.said = piece.prose
 
 
@@ -118,7 +138,7 @@ def _take_result(words: str, reading: _Reading) -> None:
 
 def _take_commands(piece: Passage, found: Sequence[Mention], reading: _Reading) -> None:
     shared = found[-1].after if _EVERY.search(found[-1].after) else ""
-    directory = _directory(found)
+    directory = _directory(found) or (reading.directory if piece.listed else None)
     for one in found:
         expect = read_expectations(one.command, one.after)
         if not expect and shared:
@@ -133,7 +153,13 @@ def _take_commands(piece: Passage, found: Sequence[Mention], reading: _Reading) 
 def _directory(found: Sequence[Mention]) -> str | None:
     """The directory the words right before or right behind the commands say to run them in."""
     before, after = found[0].before, found[-1].after
-    match = _DIRECTORY.search(before) or _DIRECTORY.match(after.lstrip(" (,;—–-")) or _INSIDE.match(after)
+    if ahead := _AHEAD.match(before):
+        return _name_of(ahead)
+    return _name_of(_DIRECTORY.search(before) or _DIRECTORY.match(after.lstrip(" (,;—–-")) or _INSIDE.match(after))
+
+
+def _name_of(match: re.Match[str] | None) -> str | None:
+    """The directory that was matched, unless its name says no directory at all."""
     if match is None:
         return None
     name = next(filter(None, match.groups())).strip("`\"'").rstrip("/")

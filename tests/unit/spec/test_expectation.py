@@ -64,6 +64,9 @@ def expected(command: str, words: str) -> Wanted:
         ("reports fewer than 200", "<", 200),
         ("!= 0", "!=", 0),
         ("returns 0 or 1", "in", (0, 1)),
+        ("returns 0 or only matches the `old_name` alias", "==", 0),
+        ("(6 lines: a heading + 5 names)", "==", 6),
+        ("returns 2, and the other page lists `x`", "==", 2),
     ],
 )
 def test_a_command_that_counts_is_compared_with_a_number(words: str, op: str, number: object) -> None:
@@ -96,6 +99,15 @@ def test_a_command_that_counts_is_compared_with_a_number(words: str, op: str, nu
         (STATUS, "returns 7", [("stdout", "==", 7)]),
         (STATUS, "shows 0", [("stdout", "==", 0)]),
         (TEXT, "returns 0", [("stdout", "==", 0)]),
+        ("jq .v a && jq .v b", "both return 2", [("stdout", "each_line==", 2)]),
+        ("jq .v a && jq .v b", 'both return "1.2.0"', [("stdout", "each_line==", "1.2.0")]),
+        ("cd x && jq .v a", 'both return "1.2.0"', [("stdout", "==", "1.2.0")]),
+        ("cat f", "shows 3 lines", [("stdout", "lines==", 3)]),
+        ("cat f", "shows 3 sections", []),
+        ("git diff", "shows the three sentences that moved", []),
+        ("ls d", "shows 3 scripts", [("stdout", "lines==", 3)]),
+        ("(Get-ChildItem d | Measure-Object).Count", "returns 3", [("stdout", "==", 3)]),
+        ("Select-String x f | Select-Object -ExpandProperty Count", "> 0", [("stdout", ">", 0)]),
     ],
 )
 def test_the_command_decides_what_a_number_means(command: str, words: str, wanted: Wanted) -> None:
@@ -136,6 +148,7 @@ def test_an_exit_status_is_read(words: str) -> None:
         "FAILS (red phase)",
         "is expected to fail",
         "shows the tests fail",
+        "(all must fail)",
     ],
 )
 def test_a_command_may_have_to_fail(words: str) -> None:
@@ -185,6 +198,11 @@ def test_any_output_is_read(words: str) -> None:
         ("output contains `a` and `b`", [("stdout", "contains", "a"), ("stdout", "contains", "b")]),
         ("shows: one/, two/", [("stdout", "contains", "one"), ("stdout", "contains", "two")]),
         ("returns JSON with `id`", [("stdout", "contains", "id")]),
+        ("returns the `id` column", [("stdout", "contains", "id")]),
+        ("and confirm that it prints `id`", [("stdout", "contains", "id")]),
+        ("shows every entry in `list.md`", []),
+        ("shows the note, or the report says `none needed`", []),
+        ("runs and looking at the table shows `id`", []),
         ("shows usage including `--json`", [("stdout", "contains", "--json")]),
         ("Expected: `ready (3)`, then it waits", [("stdout", "contains", "ready (3)")]),
         ('returns "Done! It works."', [("stdout", "==", "Done! It works.")]),
@@ -209,6 +227,9 @@ def test_texts_are_read(words: str, wanted: Wanted) -> None:
         ("ls out", "contains a.js and b.js", [("stdout", "contains", "a.js"), ("stdout", "contains", "b.js")]),
         ("git status --porcelain", "is clean", [("stdout", "empty")]),
         ("git diff", "shows no changes", [("stdout", "empty")]),
+        ("git status", "shows no ignored files", []),
+        ("git status -s", "shows no files", [("stdout", "empty")]),
+        ("docker ps", "shows no results", []),
         ("curl localhost", "returns 201", []),
         ("curl -I localhost", "returns 200", [("stdout", "contains", "200")]),
     ],
@@ -265,6 +286,7 @@ def test_what_no_machine_can_check_asks_for_nothing(words: str) -> None:
         (COUNT, "devuelve 0", [("stdout", "==", 0)]),
         (COUNT, "debe devolver al menos 2", [("stdout", ">=", 2)]),
         (LINES, "sin coincidencias", [("stdout", "empty")]),
+        (LINES, "(vacío)", [("stdout", "empty")]),
         (STATUS, "termina con código 0", [("exit", "==", 0)]),
         (TEXT, "muestra `x`", [("stdout", "contains", "x")]),
         (COUNT, "renvoie au moins 2", [("stdout", ">=", 2)]),

@@ -28,6 +28,7 @@ def fields_of(text: str) -> dict[str, str]:
         "  - **Verify** (after 1.5): `x`",
         "  - **Verification**: `x`",
         "  - **Verify command**: `x`",
+        "  - **RALPH-VERIFY**: `x`",
         "  - **How to verify**: `x`",
         "  - ✅ **Verify**: `x`",
         "  → **verify:** `x`",

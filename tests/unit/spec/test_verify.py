@@ -51,6 +51,7 @@ def expects(verify: Verify) -> list[list[str]]:
         ('`grep -c "`code`" notes.md` returns 1', ['grep -c "`code`" notes.md']),
         ("`echo \\`date\\`` works", ["echo \\`date\\`"]),
         ("`make one && \\\n    make two` passes", ["make one && \\\nmake two"]),
+        ("`Test-Path a.txt` returns True", ["Test-Path a.txt"]),
         ("- RED: `pytest -k x` fails\n- GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
         ("RED: `pytest -k x` fails. GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
     ],
@@ -117,6 +118,7 @@ def test_each_fenced_block_is_one_script(text: str, wanted: list[str]) -> None:
         "`notes.md`",
         "Call `list_screens` and confirm 3 screens exist",
         "Start the server (`npm run dev`), open the page and click the button",
+        "`npm run dev` and toggle the theme",
         "Search for `foo` in `src/`: nothing there",
         "All commands above exit 0",
         "All tests pass, 0 warnings",
@@ -153,11 +155,16 @@ def test_nothing_written_is_nothing(text: str) -> None:
         ("`make a` o `make b`", "any"),
         ("`make a` и `make b`", "all"),
         ("`make a` or something like it", "all"),
+        ("- Lint: `make a`\n- Test: `make b` (or `make c`)", "all"),
         ("`make a` and `make b`", "all"),
     ],
 )
 def test_or_means_that_one_is_enough(text: str, mode: str) -> None:
     assert read_verify(text).mode == mode
+
+
+def test_what_may_stand_in_for_a_command_among_others_is_not_required() -> None:
+    assert commands("- Lint: `make a`\n- Test: `make b` (or `make c`)") == ["make a", "make b"]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +200,22 @@ def test_an_expectation_finds_its_command(text: str, wanted: list[list[str]]) ->
 def test_prose_may_name_the_working_directory(text: str, directory: str | None) -> None:
     (check,) = read_verify(text).checks
     assert check.directory == directory
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(in `web`):\n- `npm ci`\n- `npm test`",
+        "In `web`:\n- `npm ci`\n- `npm test`",
+        "From the web/ directory:\n\n```bash\nnpm ci\n```\n\n```bash\nnpm test\n```",
+        "Run from `web/`: `npm ci`, `npm test`",
+    ],
+)
+def test_a_working_directory_ahead_of_a_list_is_that_of_all_of_it(text: str) -> None:
+    assert [(check.command, check.directory) for check in read_verify(text).checks] == [
+        ("npm ci", "web"),
+        ("npm test", "web"),
+    ]
 
 
 def test_a_span_over_blank_lines_is_one_command_with_its_expectation() -> None:
