@@ -79,7 +79,7 @@ def test_nothing_to_lint_is_nothing_collected(pytester: pytest.Pytester) -> None
     [
         (
             "---\nralph: [\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n",
-            "*: error: malformed front matter*[[]unreadable[]]",
+            "*: error: malformed front matter*[[]front-matter[]]",
         ),
         ("---\nralph:\n  tmeout: 3\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n", "*:3: error: *did you mean `timeout`*"),
         ("---\nralph:\n  timeout: soon\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n", "*:3: error: *'soon' [[]setting[]]"),
