@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.taskblock import TaskBlock
 
 TASKS_FILE = "tasks.md"
-FRONT_MATTER = "front-matter"
 MAX_BYTES = 50 * 1000 * 1000
 
 
@@ -90,7 +89,7 @@ class Spec:
     def require_settings(self) -> None:
         """SpecError where the front matter cannot be used: the tasks can be read, but not run as their author wants."""
         for problem in self.problems:
-            if problem.code == FRONT_MATTER:
+            if problem.code == "front-matter":
                 raise SpecError(self.path, problem.line, problem.message)
 
     @property
@@ -124,7 +123,7 @@ def _front_matter(source: str) -> tuple[FrontMatter, tuple[Problem, ...]]:
     try:
         return read_front_matter(source), ()
     except FrontMatterError as error:
-        return unusable(source), (Problem(error.line, error.message, FRONT_MATTER),)
+        return unusable(source), (Problem(error.line, error.message, "front-matter"),)
 
 
 def _read(file: Path) -> str:
