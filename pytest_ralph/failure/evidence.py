@@ -27,3 +27,5 @@ class Evidence:
     source: Source = "verify"
     # Expectations of the Verify field that were not met: "stdout >= 1, got '0'".
     unmet: tuple[str, ...] = ()
+    # Files that the task is about: the project's own, even before they are there.
+    planned: tuple[str, ...] = ()

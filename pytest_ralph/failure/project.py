@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MOST_FILES = 20_000
 DEPTH = 8
@@ -29,18 +29,26 @@ SUFFIXES = ("", ".py", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".rb", ".pm
 
 
 class Project:
-    """The tree below a root directory; without a root every question is answered from names alone."""
+    """The tree below a root directory; without a root every question is answered from names alone.
 
-    def __init__(self, root: Path | None) -> None:
+    `planned` are files that may not be there yet, but will be the project's own.
+    """
+
+    def __init__(self, root: Path | None, planned: Iterable[str] = ()) -> None:
         self.root = root
+        self._planned = frozenset(planned)
 
     @cached_property
     def files(self) -> frozenset[str]:
         return frozenset(_walk(self.root)) if self.root is not None else frozenset()
 
     @cached_property
+    def _own(self) -> frozenset[str]:
+        return self.files | self._planned
+
+    @cached_property
     def _directories(self) -> frozenset[str]:
-        return frozenset(str(parent) for name in self.files for parent in PurePosixPath(name).parents)
+        return frozenset(str(parent) for name in self._own for parent in PurePosixPath(name).parents)
 
     def find(self, path: str) -> str | None:
         """The project's file that a printed path means, relative to the root."""
@@ -69,7 +77,7 @@ class Project:
         return any(self._exists(root + start) for root in ROOTS for start in {path, top} if start)
 
     def _exists(self, path: str) -> bool:
-        return path in self._directories or any(path + suffix in self.files for suffix in SUFFIXES)
+        return path in self._directories or any(path + suffix in self._own for suffix in SUFFIXES)
 
 
 def _walk(root: Path) -> Iterator[str]:

@@ -45,7 +45,7 @@ class Scene:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.transcript = Transcript(evidence.output)
-        self.project = Project(evidence.root)
+        self.project = Project(evidence.root, evidence.planned)
         self.steps = read_steps(evidence.command)
 
     @cached_property

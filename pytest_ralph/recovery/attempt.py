@@ -145,6 +145,7 @@ class Attempts:
             command=ended.command,
             junit=self.desk.junit_files(ended),
             root=self.desk.root,
+            planned=self.task.files,
             timed_out=ended.timed_out,
             signal=ended.signal,
             timeout=self.timeout,
