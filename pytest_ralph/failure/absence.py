@@ -21,7 +21,7 @@ GONE = re.compile(
 )
 # What a build starts from; without it nothing was made yet.
 MANIFESTS = re.compile(
-    r"(?<![\w/.-])(?:\S*/)?(package\.json|package-lock\.json|pyproject\.toml|setup\.py|requirements\.txt|noxfile\.py|SConstruct|CMakeLists\.txt|"
+    r"(?<![\w/.-])(?:\S*/)?(cabal\.project|package\.json|package-lock\.json|pyproject\.toml|setup\.py|requirements\.txt|noxfile\.py|SConstruct|CMakeLists\.txt|"
     r"meson\.build|[Mm]akefile|build\.ninja|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?|build\.xml|Gemfile|Rakefile|composer\.json|mix\.exs|"
     r"Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|Chart\.yaml|[Jj]ustfile|Taskfile\.ya?ml|Package\.swift|pubspec\.yaml|shard\.yml|stack\.yaml|"
     r"dune-project|rebar\.config|project\.clj|build\.sbt|build\.zig|WORKSPACE|MODULE\.bazel)(?![\w.-])"
@@ -51,9 +51,9 @@ def _missing(thing: str | None, manifest: re.Match[str] | None) -> str | None:
 def _operands(scene: Scene) -> Iterator[str]:
     """Files, targets and the like; what stands for a value or a whole directory is none."""
     for step in scene.steps:
-        if step.role not in {"install", "net", "database", "versions"}:
+        if step.role not in {"install", "database", "versions"}:
             yield from (word for word in step.operands if not re.fullmatch(r"[.*/\s\d]+|.*[\s;=$<>(){}].*", word))
 
 
 def _contains(line: str, word: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(word.removeprefix('./'))}(?![\w/-])", line) is not None
+    return re.search(rf"(?<![\w.-]){re.escape(word.removeprefix('./').rstrip('/'))}(?![\w/-])", line) is not None

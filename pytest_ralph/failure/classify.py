@@ -12,6 +12,7 @@ from pytest_ralph.failure.agents import as_failure, read_agent
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.files import named_files
 from pytest_ralph.failure.fingerprint import fingerprint
+from pytest_ralph.failure.indicators import read_last_words, read_project_words
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.failure.scene import Scene
 from pytest_ralph.failure.verdict import decide
@@ -40,8 +41,14 @@ def classify(
 
 def classify_evidence(evidence: Evidence, kinds: Kinds) -> Failure:
     scene = Scene(evidence)
-    failure = read_agent(scene, kinds) or as_failure(decide(scene), kinds)
+    failure = read_project_words(scene, kinds) or read_agent(scene, kinds) or _read(scene, kinds)
     return _completed(failure, scene, kinds)
+
+
+def _read(scene: Scene, kinds: Kinds) -> Failure:
+    finding = decide(scene)
+    words = read_last_words(scene, kinds) if finding.verdict == "unknown" else None
+    return words or as_failure(finding, kinds)
 
 
 def _completed(failure: Failure, scene: Scene, kinds: Kinds) -> Failure:

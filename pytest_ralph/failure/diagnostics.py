@@ -92,7 +92,8 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
     if line.startswith("CMake Error"):
         return Diagnostic(number, line.strip(), match["file"], "build", "error")
     level = LEVEL.match(match["message"])
-    return Diagnostic(number, line.strip(), match["file"], _shape(match["message"]), level[1].lower() if level else "")
+    shape = "types" if match["sep"] == " -" and level and level[1] == "error" else _shape(match["message"])
+    return Diagnostic(number, line.strip(), match["file"], shape, level[1].lower() if level else "")
 
 
 def _is_file(name: str) -> bool:

@@ -106,10 +106,11 @@ def read_unmet(scene: Scene) -> Finding | None:
 def read_silence(scene: Scene) -> Finding | None:
     """Nothing was printed that says why: what the command is for decides."""
     evidence = scene.evidence
-    words = [word for step in scene.steps for word in (step.tool,)]
-    step = scene.step_at(-1)
-    if not words or words == ["false"]:
+    if not scene.steps or [step.tool for step in scene.steps] == ["false"]:
         return None
+    last = scene.steps[-1]
+    silent_check = last.role in {"check", "data"} and not scene.transcript.text.strip()
+    step = last if silent_check else scene.step_at(-1)
     error = f"`{_shortened(evidence.command)}` exited with status {evidence.exit_code}"
     verdict = BY_ROLE.get(step.role if step else "") or ("absent" if _is_check(scene, step) else None)
     return Finding(verdict, error) if verdict else None

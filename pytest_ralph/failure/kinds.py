@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.failure.failure import CATEGORIES, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 ACTIONS = ("rollback", "retry", "retry_once", "continue", "escalate")
 OWN_TABLE = Path(__file__).with_name("kinds.yaml")
@@ -53,12 +53,17 @@ ALLOWED: Mapping[str, tuple[object, ...]] = {
 class Kinds:
     """All rows by name. A kind nobody described behaves as `unknown`."""
 
-    def __init__(self, rows: Mapping[str, KindRow]) -> None:
+    def __init__(self, rows: Mapping[str, KindRow], added: Sequence[KindRow] = ()) -> None:
         self._rows = dict(rows)
+        # Rows of the project, each with only the indicators that it declares itself.
+        self.added = tuple(added)
 
     @classmethod
     def load(cls, extra: Path | None = None) -> Kinds:
-        return cls(_own_rows()) if extra is None else cls(_extended(_own_rows(), extra))
+        if extra is None:
+            return cls(_own_rows())
+        rows, declared = _extended(_own_rows(), extra)
+        return cls(rows, [dataclasses.replace(rows[name], indicators=words) for name, words in declared.items()])
 
     def __getitem__(self, name: str) -> KindRow:
         return self._rows.get(name) or dataclasses.replace(self._rows["unknown"], name=name)
@@ -78,9 +83,12 @@ def _own_rows() -> Mapping[str, KindRow]:
     return {name: KindRow(name, **_as_columns(row)) for name, row in table.items()}
 
 
-def _extended(rows: Mapping[str, KindRow], path: Path) -> Mapping[str, KindRow]:
-    """A project's rows on top of ours: known kinds are changed column by column, new ones start from `unknown`."""
-    result = dict(rows)
+def _extended(rows: Mapping[str, KindRow], path: Path) -> tuple[Mapping[str, KindRow], Mapping[str, tuple[str, ...]]]:
+    """A project's rows on top of ours, and the indicators it declares.
+
+    Known kinds are changed column by column, new ones start from `unknown`.
+    """
+    result, declared = dict(rows), dict[str, tuple[str, ...]]()
     for name, row in _read_table(path).items():
         line = row.lc.line if hasattr(row, "lc") else 0
         if not isinstance(name, str) or not hasattr(row, "items"):
@@ -88,7 +96,8 @@ def _extended(rows: Mapping[str, KindRow], path: Path) -> Mapping[str, KindRow]:
         _check_row(path, name, row)
         base = result.get(name, dataclasses.replace(rows["unknown"], name=name))
         result[name] = dataclasses.replace(base, **_as_columns(row))
-    return result
+        declared[name] = tuple(map(str, row.get("indicators", ())))
+    return result, declared
 
 
 def _read_table(path: Path) -> Any:

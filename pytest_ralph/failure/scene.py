@@ -95,6 +95,11 @@ class Scene:
     def roles(self) -> frozenset[str]:
         return frozenset(step.role for step in (*self.steps, *self.echoes.values()))
 
+    @cached_property
+    def told_roles(self) -> frozenset[str]:
+        """What the steps of the command line itself are for, as far as their output tells."""
+        return frozenset(step.role for step in self.steps if step.role in TELLING and step.tool not in ORCHESTRATORS)
+
     def step_at(self, line: int) -> Step | None:
         """The command that printed a line, as far as can be told: the last one shown above it, else the main one."""
         shown = [step for number, step in self.echoes.items() if number <= line or line < 0]

@@ -164,6 +164,8 @@ def _diagnosed(scene: Scene, diagnostic: Diagnostic) -> str:
     """Whose words they are decides: a linter's remark and a compiler's error look the same."""
     step = scene.step_at(diagnostic.line)
     role = step.role if step and step.tool not in ORCHESTRATORS else ""
+    if diagnostic.shape in scene.told_roles and len(scene.told_roles) > 1 and not scene.echoes:
+        return diagnostic.shape
     if role == "format":
         # A formatter that speaks of a place in a file could not read it.
         ours = not scene.project.files or scene.project.find(diagnostic.file)

@@ -18,7 +18,8 @@ SECTION = re.compile(r"^(?:=+|-+|_+) .*(?:=+|-+|_+)$|^_ _ _")
 ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
-    r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:|^Traceback:|^\d{3}(?: |$)"
+    r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:"
+    r"|^Traceback:|^\d{3}(?: |$)"
 )
 CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 CHAINED = re.compile(r"The above exception was the direct cause|During handling of the above exception")

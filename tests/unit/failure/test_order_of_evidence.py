@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import classify
+from pytest_ralph.failure.classify import classify_evidence
 from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.kinds import Kinds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,6 +171,29 @@ def test_a_module_is_the_projects_own_if_it_is_in_the_tree(
 )
 def test_the_examples_and_indicators_of_the_types(example: str, type_: str) -> None:
     assert classify(example, 1).type == type_
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("the import error again", "build_error"),
+        ("what we expected", "test_failure"),
+        ("bad status code", "test_failure"),
+        ("lost in context", "unknown"),
+        ("unexpectedly fine", "unknown"),
+    ],
+)
+def test_indicators_of_the_table_are_the_last_resort(line: str, kind: str) -> None:
+    assert classify(f"{line}\n", 1, "./frobnicate").kind == kind
+
+
+def test_an_indicator_of_the_project_comes_before_our_own_reading(tmp_path: Path) -> None:
+    table = tmp_path / "kinds.yaml"
+    table.write_text("flaky_device:\n  type: UNKNOWN\n  category: tool_error\n  indicators: [device lost]\n")
+    evidence = Evidence("FAILED a.py::test_a - OSError: device lost\n", 1, "pytest")
+    failure = classify_evidence(evidence, Kinds.load(table))
+    assert (failure.kind, failure.category) == ("flaky_device", "tool_error")
+    assert classify_evidence(evidence, Kinds.load()).kind == "test_failure"
 
 
 def test_evidence_needs_nothing_but_its_defaults() -> None:
