@@ -38,11 +38,18 @@ class Screen:
 
     def write(self, lines: Sequence[str]) -> bool:
         """False where there is no terminal reporter to write them."""
-        with self.between_lines() as reporter:
-            if reporter is not None:
-                for line in lines:
-                    reporter.write_line(line)
-        return reporter is not None
+        reporter = self._reporter
+        if reporter is None:
+            return False
+        with self._uncaptured():
+            for line in lines if self.item else ():
+                # What pytest writes of the test it waits for begins with a new line of its own.
+                reporter.write_ensure_prefix(line, "")
+            for line in () if self.item else lines:
+                reporter.ensure_newline()
+                reporter.write_line(line)
+            self._begin_line(reporter)
+        return True
 
     @contextmanager
     def between_lines(self) -> Iterator[pytest.TerminalReporter | None]:
@@ -51,12 +58,21 @@ class Screen:
         if reporter is None:
             yield None
             return
-        capture = self._config.pluginmanager.getplugin("capturemanager")
-        with self.aside(), capture.global_and_fixture_disabled() if capture else nullcontext():
+        with self._uncaptured():
             reporter.ensure_newline()
             yield reporter
-            if self.item is not None:
-                reporter.pytest_runtest_logstart(self.item.nodeid, self.item.location)
+            self._begin_line(reporter)
+
+    def _begin_line(self, reporter: pytest.TerminalReporter) -> None:
+        """A letter has to follow its path; a word brings it along."""
+        if self.item is not None and self._config.option.verbose <= 0:
+            reporter.pytest_runtest_logstart(self.item.nodeid, self.item.location)
+
+    @contextmanager
+    def _uncaptured(self) -> Iterator[None]:
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        with self.aside(), capture.global_and_fixture_disabled() if capture else nullcontext():
+            yield
 
     def heading(self, text: str) -> str:
         """As the heading of a failure looks."""

@@ -290,7 +290,8 @@ def _by_executor(history: History) -> tuple[ExecutorScore, ...]:
     rows = history.query(
         """SELECT executor, COUNT(*), IFNULL(SUM(worked), 0), IFNULL(AVG(worked), 0.0), AVG(duration)
            FROM (SELECT executor, duration, worked FROM remedy UNION ALL
-                 SELECT executor, duration, NOT bad FROM observation WHERE what = 'execute')
+                 -- Where it failed at a fix, that is the remedy above; here is only what it failed with.
+                 SELECT executor, duration, NOT bad FROM observation WHERE what = 'execute' AND fix = '')
            WHERE executor <> '' GROUP BY executor ORDER BY COUNT(*) DESC, executor"""
     )
     return tuple(ExecutorScore(*row) for row in rows)

@@ -130,6 +130,14 @@ def test_executors_and_kinds_have_success_rates(diary: Diary) -> None:
     )
 
 
+def test_a_run_that_failed_at_a_fix_is_one_run(diary: Diary) -> None:
+    diary.fails("1.1")
+    diary.note("1.1", "failed", what="execute", kind="timeout", executor="claude", fix="1.1.1")
+    diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix="1.1.1")
+    found = measure(diary.history, now=0.0)
+    assert found.by_executor == (ExecutorScore("claude", runs=1, succeeded=0, rate=0.0, mean_duration=0.0),)
+
+
 def test_a_fix_that_was_never_verified_is_no_case(diary: Diary) -> None:
     diary.fails("1.1")
     diary.note("1.1", what="fix", kind="test_failure", executor="claude")
