@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_ralph.failure.failure import Failure
-from pytest_ralph.fixing.executors.base import Outcome
+from pytest_ralph import Failure, Outcome
 
 KNOWN = {
     "is not a valid port": ("port", "8080"),
