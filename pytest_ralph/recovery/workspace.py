@@ -139,10 +139,20 @@ class Workspace:
         return new
 
     def executed(self, fix: Task) -> None:
-        """A fix was carried out: it is not used again, whether it helped or not."""
+        """A fix was carried out: it is not used again, whether it helped or not. Nor is the fix it was a fix of."""
         with self._files():
-            self.state.set_status(fix.name, EXECUTED)
+            for one in self._up_from(fix):
+                self.state.set_status(one.name, EXECUTED)
             self.state.save()
+
+    def _up_from(self, fix: Task) -> Iterator[Task]:
+        """The fix, the fix it was made for, and so on; a part that is done does not make what it is a part of done."""
+        seen: set[str] = set()
+        one: Task | None = fix
+        while one is not None and one.fix_for and one.name not in seen:
+            yield one
+            seen.add(one.name)
+            one = None if one.has_marker("SPLIT") else self.owner_of(one)
 
     def did_not_help(self, fix_id: str, failure: Failure) -> None:
         """A fix whose executor claimed success, and after which its original still fails."""
