@@ -21,7 +21,7 @@ _ROOTS = re.compile(
 )
 _SCRIPT = re.compile(r"\.(?:sh|bash|zsh|bats|fish|command)$")
 _PREFIX = re.compile(
-    r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=\S)"
+    r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
 _NAME = re.compile(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")

@@ -14,8 +14,10 @@ from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.printing import (
     Prints,
     always_prints,
+    echoes_words,
     ends_with_echo,
     is_http,
+    lists_changes,
     lists_names,
     prints,
     prints_in_turn,
@@ -42,7 +44,9 @@ _FAR = 4
 _LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have", "is", "are"))
 # Behind these a text says where something is, and before them and a noun what it is called.
 _PLACES = frozenset(("in", "from", "under", "inside", "within", "across", "against"))
+_SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
+_GLOB = re.compile(r"/.*(?:\*|\{.*,.*\})")
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -116,7 +120,7 @@ class _Reader:
     def _step(self, said: Sequence[Saying], at: int) -> int:
         """Take in the saying at `at`; how many sayings that used up."""
         kind = said[at].kind
-        if kind in (Kind.IS, Kind.HAS):
+        if kind in (Kind.IS, Kind.HAS) or (said[at].text == "matches" and _kind(said, at + 1) is Kind.VALUE):
             return self._verb(said[at])
         if kind is Kind.NUMBER:
             return self._number(said, at)
@@ -164,13 +168,17 @@ class _Reader:
 
     def _verb(self, saying: Saying) -> int:
         if not (saying.text == ":" and self.verb and self.far == 0):
-            self.verb, self.said = saying.kind, saying.text
+            self.verb, self.said = Kind.IS if saying.kind is Kind.IS else Kind.HAS, saying.text
             self.negated = self.negated and self.far == 0
         self.far = 0
         return 1
 
     def _number(self, said: Sequence[Saying], at: int) -> int:
         following = _kind(said, at + 1)
+        if following is Kind.VALUE:
+            # `0 FAIL`, `20 FAILED`: how many of them, which is nothing to look for, unless there must be none.
+            self.negated, self.far = said[at].value == 0, 0
+            return 1 if self.negated else 2
         if following is Kind.COMPARES_LAST and self.far == 0:
             op = "<=" if said[at + 1].text in ("or fewer", "or less", "or lower") else ">="
             self._amount(op, said, at, 2)
@@ -227,14 +235,22 @@ class _Reader:
                 self._nonzero()
                 return index - at + 1
             if saying.kind is Kind.THING:
-                self._empty(saying.text)
-                return index - at + 1
+                return self._none_of(said, index) - at + 1
             if saying.kind is Kind.OTHER and _is_name(saying.text) and self.shown is Prints.LINES:
                 self._add("stdout", "not_contains", saying.text)
                 return index - at + 1
             if saying.kind not in (Kind.OTHER, Kind.SMALL, Kind.HAS):
                 break
         return 1
+
+    def _none_of(self, said: Sequence[Saying], at: int) -> int:
+        """`no matches`; or, where changes are listed, `no change to x`. The index of the last saying used."""
+        value = _next(said, at + 1, Kind.VALUE) or _next(said, at + 2, Kind.VALUE)
+        if value is None or not lists_changes(self.command):
+            self._empty(said[at].text)
+            return at
+        self._texts([str(said[value].value)], None, names=True)
+        return value
 
     def _value(self, said: Sequence[Saying], at: int) -> int:
         before = said[at - 1].text if at else ""
@@ -250,13 +266,18 @@ class _Reader:
             values.append(after)
         if before not in _PLACES:
             texts = [str(said[index].value).strip() for index in values]
-            names = before in _ARTICLES and _kind(said, values[-1] + 1) in (Kind.OTHER, Kind.THING)
-            self._texts([text for text in texts if text], joined, names)
+            named = before in _ARTICLES and _kind(said, values[-1] + 1) in (Kind.OTHER, Kind.THING)
+            among = before == "only" and self.shown is Prints.LINES
+            self._texts([text for text in texts if text and not _GLOB.search(text)], joined, named or among)
         return values[-1] - at + 1
 
     def _texts(self, texts: list[str], joined: Kind | None, names: bool) -> None:
         """`names`: the texts only say what a thing that is printed is called, as in "the `x` rule"."""
         whole = self.verb is Kind.IS and self.far == 0 and not names
+        # Of a tool that prints what it likes, `→ x` says what to look out for.
+        whole = whole and not (self.said in _SYMBOLS and self.shown is Prints.STATUS)
+        if any(one.op == "empty" for one in self.found):
+            return
         if self.negated:
             for text in texts if self.far == 0 else ():
                 self._add("stdout", "not_contains", text)
@@ -272,7 +293,7 @@ class _Reader:
     def _amount(self, op: str, said: Sequence[Saying], at: int, used: int) -> None:
         """A number and what it counts; what it is compared with depends on what the command prints."""
         number, unit = _plain(said[at]), _unit(said, at, used)
-        if unit is Kind.MEASURE:
+        if unit is Kind.MEASURE or echoes_words(self.command):
             return
         if op == "==" and (self.each_line or self._by_turns()):
             self._add("stdout", "each_line==", number)
@@ -289,11 +310,10 @@ class _Reader:
 
     def _counts_contents(self, said: Sequence[Saying], at: int, used: int, unit: Kind | None) -> bool:
         """Whether a number counts something in a text that is shown (`the three sections`), not its lines."""
-        if self.shown is not Prints.LINES or unit is Kind.THING:
+        if self.shown not in (Prints.LINES, Prints.STATUS) or unit is Kind.THING:
             return False
-        return (at > 0 and said[at - 1].text in _ARTICLES) or (
-            shows_contents(self.command) and _kind(said, at + used) is Kind.OTHER
-        )
+        described = self.shown is Prints.STATUS or shows_contents(self.command)
+        return (at > 0 and said[at - 1].text in _ARTICLES) or (described and _kind(said, at + used) is Kind.OTHER)
 
     def _uncounted(self, op: str, number: float, unit: Kind | None) -> None:
         if is_http(self.command):
@@ -339,7 +359,7 @@ class _Reader:
 
     def _empty(self, thing: str = "") -> None:
         shown = self.shown
-        if thing in ("diff", "changes", "differences") and shown is not Prints.LINES:
+        if thing in ("diff", "change", "changes", "differences") and shown is not Prints.LINES:
             return
         # A command that echoes its own verdict, or heads its list, is never silent, whatever the prose says.
         if ends_with_echo(self.command) or always_prints(self.command):

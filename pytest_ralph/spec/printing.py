@@ -29,6 +29,8 @@ _COUNTING = re.compile(
 )
 
 
+# `python -m pytest`, `node --test`: a tool run by an interpreter prints what it likes.
+_TOOL = re.compile(r"\s(?:-m\s+(?!json)\S|--test\b|--check\b|-l\s)|^deno\s+(?:test|check|lint|fmt)\b")
 _POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 
 
@@ -66,6 +68,16 @@ def ends_with_echo(command: str) -> bool:
     """`… && echo PASS` prints its own verdict."""
     stages = split_stages(command)
     return len(stages) > 1 and _program(stages[-1]) in ("echo", "printf")
+
+
+def echoes_words(command: str) -> bool:
+    """`… || echo CLEAN`: words that hold no number, whatever is counted before."""
+    return ends_with_echo(command) and "$" not in split_stages(command)[-1]
+
+
+def lists_changes(command: str) -> bool:
+    """Whether what it prints are the files that differ."""
+    return _program(split_stages(command)[-1]) in ("git-status", "git-diff")
 
 
 def is_http(command: str) -> bool:
@@ -121,7 +133,7 @@ def _of_stage(stage: str) -> Prints:
         return _of_grep(stage)
     if program == "wc" or _POWERSHELL_COUNT.search(stage):
         return Prints.COUNT
-    if program in _TEXTS:
+    if program in _TEXTS and not _TOOL.search(stage):
         return Prints.COUNT if _COUNTING.search(stage) else Prints.TEXT
     if program in _LISTS:
         return Prints.LINES

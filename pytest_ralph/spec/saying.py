@@ -61,6 +61,7 @@ _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _LEX = re.compile(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”|(?<!\w)'(?P<single>[^']*)'(?!\w)"
     r"|(?P<symbol>>=|<=|!=|={1,3}>?|->|[≥⩾≤≠→⇒<>:,&/+–—]|-(?=\s))"
+    r"|(?P<ratio>\b\d+/\d+\b(?: [A-Z]{2,}\b)?)|(?P<shout>\b[A-Z]{3,}(?: [A-Z]{3,})+\b)"
     r"|(?P<version>\bv?\d+\.\d+\.\d[\w.+-]*|\bv\d[\w.]*)"
     r"|(?P<number>\d[\d,_]*(?:\.\d+)?)(?P<unit>%|[A-Za-z]+)?"
     r"|(?P<word>[^\W\d][\w'’./-]*)"
@@ -92,6 +93,11 @@ def _word(match: re.Match[str]) -> Saying:
         return Saying(Kind.VALUE, text, match[kind])
     if kind == "version":
         return Saying(Kind.VALUE, "", text.rstrip(".,"))
+    if kind == "shout":
+        return Saying(Kind.OTHER if _VALUE_WORDS.isdisjoint(text.split()) else Kind.VALUE, text.lower(), text)
+    if kind == "ratio":
+        # `15/15`, `15/15 PASS` of something only the tool itself counts.
+        return Saying(Kind.VERDICT, text)
     if match["number"]:
         return Saying(Kind.NUMBER, (match["unit"] or "").lower(), _number(match["number"]))
     if kind == "word":

@@ -28,6 +28,8 @@ mytool --version
 $PYTHON -m pytest
 echo "done"
 find . -name '*.pyc'
+env | grep PATH
+Get-ChildItem -Recurse
 """
 MAYBE = """
 pytest
