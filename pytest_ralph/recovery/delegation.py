@@ -130,7 +130,7 @@ def foretell(desk: Desk, journal: Journal, task: Task, failure: Failure | None, 
     chance = desk.wisdom.chance(failure.kind, who) if failure else None
     if chance is None:
         return None
-    line = f"{task.id}: chance that this helps: {chance}"
+    line = f"{task.id}: chance that this helps: {str(chance).replace(who, called(who))}"
     journal.say(line)
     desk.tell(line)
     return chance.probability
