@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.report.story import (
+from pytest_ralph.story import (
     AttemptStory,
     FixStory,
     HistoryStory,
