@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph import __version__
-from pytest_ralph.report.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
+from pytest_ralph.history.directory import KEEP_RUNS, prune_logs
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ class Ending:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.told: dict[str, dict[str, Any]] = {}
+        self._keep_logs = _kept_logs(run.ini("ralph_keep_logs"))
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
@@ -93,10 +95,11 @@ class Ending:
         for halt in self._halts:
             halt.tell_plugins()
         if self.run.settings.report:
-            self._write_html(self.run.config.invocation_params.dir / self.run.settings.report, self.story())
+            self._write_html(self.run.config.invocation_params.dir / self.run.settings.report)
         if os.environ.get("GITHUB_ACTIONS"):
-            self._tell_github(self.story())
+            self._tell_github()
 
+    @cached_property
     def story(self) -> RunStory:
         from pytest_ralph.halting import command_line
 
@@ -119,26 +122,29 @@ class Ending:
         kinds = (PastKind(one.kind, one.failures, one.recovered) for one in found.kinds)
         return HistoryStory(tuple(runs), tuple(kinds))
 
-    def _write_html(self, path: Path, story: RunStory) -> None:
+    def _write_html(self, path: Path) -> None:
         from pytest_ralph.report.html import write_report
 
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_report(path, story)
-        except OSError as error:
+            write_report(path, self.story)
+        except (OSError, ValueError) as error:
             self.run.note(f"the report could not be written: {error}")
         else:
-            self.run.note(f"report: {self.run.relative(path)}")
+            here = self.run.config.invocation_params.dir
+            self.run.note(f"report: {path.relative_to(here) if path.is_relative_to(here) else path}")
 
-    def _tell_github(self, story: RunStory) -> None:
+    def _tell_github(self) -> None:
         from pytest_ralph.report import github
 
         reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
-        github.tell(story, os.environ, reporter.write_line if reporter else print)
+        github.tell(self.story, os.environ, reporter.write_line if reporter else print)
 
     def pytest_unconfigure(self) -> None:
-        if not self.told:
-            return
-        from pytest_ralph.history.directory import prune_logs
+        if self.told:
+            prune_logs(self.run.directory / "logs", keep_runs=self._keep_logs)
 
-        prune_logs(self.run.directory / "logs", keep_runs=int(self.run.ini("ralph_keep_logs") or 20))
+
+def _kept_logs(given: str) -> int:
+    if given and not given.strip().isdecimal():
+        raise pytest.UsageError(f"ralph_keep_logs: expected a whole number, 0 or more, got {given!r}")
+    return int(given or KEEP_RUNS)

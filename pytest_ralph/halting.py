@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.report.halt import Done, Halt
-    from pytest_ralph.report.story import TaskStory
     from pytest_ralph.session import Run
+    from pytest_ralph.story import TaskStory
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 

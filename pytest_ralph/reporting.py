@@ -12,8 +12,8 @@ from pytest_ralph.report import junit
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pytest_ralph.report.story import TaskStory
     from pytest_ralph.session import Run
+    from pytest_ralph.story import TaskStory
 
 WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "recovered": ("recovered", "R", ("RECOVERED", {"green": True})),

@@ -7,6 +7,7 @@ the specs that were collected. What workers have to say comes back on their repo
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,9 +15,9 @@ import pytest
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.recovery.journal import Journal
 from pytest_ralph.report import junit
-from pytest_ralph.report.story import TaskStory
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.scheduling import SpecScheduling
+from pytest_ralph.story import TaskStory
 from pytest_ralph.worker import PARCEL
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Controller:
         self.run.shared.open()
         node.workerinput["ralph"] = {
             "run": self.run.id,
+            "python": sys.implementation.cache_tag,
             "specs": self.run.snapshots,
             # A worker is not told the mode by xdist.
             "alone": self.run.config.getvalue("dist") == "each",

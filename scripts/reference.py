@@ -17,10 +17,10 @@ from pytest_ralph import hookspecs
 from pytest_ralph.failure.kinds import KindRow, Kinds
 from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS, Option
 from pytest_ralph.report import junit
-from pytest_ralph.report.story import AttemptStory, TaskStory
 from pytest_ralph.reporting import WORDS
 from pytest_ralph.spec import hazards
 from pytest_ralph.spec.frontmatter import SETTING_KEYS
+from pytest_ralph.story import AttemptStory, TaskStory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

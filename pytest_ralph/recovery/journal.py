@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, Failure
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.history.record import AttemptRecord
-from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory, fix_tree
+from pytest_ralph.story import AttemptStory, FixStory, TaskStory, fix_tree
 from pytest_ralph.text.bounded import bounded
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class Journal:
         if shown:
             facts |= {"command": shown.check.command, "exit_code": shown.ended.exit_code}
             spools = [spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size]
-            facts |= {"log": str(spools[0].path) if spools else "", "printed": sum(spool.size for spool in spools)}
+            stored = (str(spool.path) for spool in spools if not spool.unstored)
+            facts |= {"log": next(stored, ""), "printed": sum(spool.size for spool in spools)}
         if failure is None:
             self._attempts.append(AttemptStory(**facts))
         else:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.recovery.journal import TaskResult
-from pytest_ralph.report.story import TaskStory
+from pytest_ralph.story import TaskStory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

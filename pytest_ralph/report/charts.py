@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ralph.report.story import PastKind, PastRun
+    from pytest_ralph.story import PastKind, PastRun
 
 WIDTH = 560.0
 HEIGHT = 150.0

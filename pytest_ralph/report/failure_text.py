@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ralph.report.story import AttemptStory, TaskStory
+    from pytest_ralph.story import AttemptStory, TaskStory
 
 SHOWN_LINES = 40
 AROUND = 8

@@ -13,7 +13,7 @@ from pytest_ralph.text.inert import one_line, terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ralph.report.story import RunStory, TaskStory
+    from pytest_ralph.story import RunStory, TaskStory
 
 # GitHub shows ten annotations of a level and step, and takes a summary of at most a mebibyte.
 ANNOTATIONS_SHOWN = 10

@@ -11,8 +11,8 @@ from pytest_ralph.text.inert import one_line, terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pytest_ralph.report.story import TaskStory
     from pytest_ralph.spec.order import PlanProblem
+    from pytest_ralph.story import TaskStory
 
 TITLE = "RALPH HALTED"
 CANNOT_PROCEED = "RALPH CANNOT PROCEED"

@@ -15,15 +15,15 @@ from markupsafe import Markup
 
 from pytest_ralph.disk import write_whole
 from pytest_ralph.report import charts
-from pytest_ralph.report.story import OUTCOMES
 from pytest_ralph.report.words import duration, headline, lede
+from pytest_ralph.story import OUTCOMES
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.report.story import AttemptStory, PastRun, RunStory, TaskStory
+    from pytest_ralph.story import AttemptStory, PastRun, RunStory, TaskStory
 
 TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")

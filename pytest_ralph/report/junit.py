@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
-from pytest_ralph.report.story import TaskStory
+from pytest_ralph.story import TaskStory
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import one_line, xml
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.report.story import AttemptStory
+    from pytest_ralph.story import AttemptStory
 
 MESSAGE_LIMIT = 500
 # Surefire's schema is a sequence; captured output closes it.

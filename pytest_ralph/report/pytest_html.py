@@ -6,7 +6,7 @@ from html import escape
 
 import pytest
 
-from pytest_ralph.report.story import story_of
+from pytest_ralph.story import story_of
 
 # After Result and Test, before Duration and Links.
 PLACE = 2

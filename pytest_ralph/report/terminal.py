@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
+    from pytest_ralph.story import AttemptStory, FixStory, TaskStory
 
 LONGEST = 400
 SHORTEST_TITLE = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ralph.report.story import RunStory
+    from pytest_ralph.story import RunStory
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.report.story import AttemptStory, FixStory, RunStory, TaskStory
+from pytest_ralph.story import AttemptStory, FixStory, RunStory, TaskStory
 
 SAMPLES: list[str] = json.loads((Path(__file__).parents[1] / "samples" / "hostile.json").read_text("utf-8"))
 LARGE = ["x" * 1_000_000, "- [ ] 9.9 x\n" * 50_000, "`" * 1_000_000, "\x1b[31m" * 100_000]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.report.html import write_report
-from pytest_ralph.report.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
+from pytest_ralph.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

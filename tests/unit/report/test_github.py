@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, summary, tell, workflow_commands
-from pytest_ralph.report.story import AttemptStory, FixStory, RunStory, TaskStory
+from pytest_ralph.story import AttemptStory, FixStory, RunStory, TaskStory
 
 if TYPE_CHECKING:
     from pathlib import Path

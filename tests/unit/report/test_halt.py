@@ -22,9 +22,9 @@ from pytest_ralph.report.halt import (
     missing_lines,
     refusal_lines,
 )
-from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
+from pytest_ralph.story import AttemptStory, FixStory, TaskStory
 
 HALT = Halt(
     reason="Task 2.1 failed after retry",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.report.html import Past, embedded, render, stats, write_report
-from pytest_ralph.report.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
 from pytest_ralph.report.words import duration, headline, lede
+from pytest_ralph.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from junitparser import xunit2
 
 from pytest_ralph.report.junit import attempt_element, properties
-from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
+from pytest_ralph.story import AttemptStory, FixStory, TaskStory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ CONFTEST = """
     import json
     import pytest
     from pytest_ralph.report import junit
-    from pytest_ralph.report.story import TaskStory
+    from pytest_ralph.story import TaskStory
 
     def pytest_collect_file(file_path, parent):
         if file_path.suffix == ".story":

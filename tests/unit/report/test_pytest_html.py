@@ -13,7 +13,7 @@ pytest.importorskip("pytest_html", minversion="4.0")
 CONFTEST = """
     import pytest
     from pytest_ralph.report.pytest_html import HtmlColumns
-    from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
+    from pytest_ralph.story import AttemptStory, FixStory, TaskStory
 
     STORY = TaskStory(
         "1.3", outcome="recovered", fixes=(FixStory("1.3.1"),),

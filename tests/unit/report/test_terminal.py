@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_ralph.report.story import AttemptStory, FixStory, TaskStory
 from pytest_ralph.report.terminal import Summary, history_line
+from pytest_ralph.story import AttemptStory, FixStory, TaskStory
 
 RECOVERED = TaskStory(
     "1.3",
