@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
@@ -169,9 +170,19 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if is_wanted(config) and not is_nested():
+        _import_from_here(getattr(config, "workerinput", {}).get("ralph", {}))
         from pytest_ralph.session import start
 
         start(config)
+
+
+def _import_from_here(handed: Mapping[str, Any]) -> None:
+    """A worker is given the controller's sys.path, even where it is another Python, which cannot load all of that."""
+    if handed and handed["python"] != sys.implementation.cache_tag:
+        import site
+
+        library = os.path.dirname(os.__file__)  # noqa: PTH120 - pathlib may be in the wrong place
+        sys.path[:0] = [library, f"{library}/lib-dynload", *site.getsitepackages()]
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import site
 import socket
 import sqlite3
@@ -31,9 +32,14 @@ def attempts(project: Path) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.fixture
-def other_python(tmp_path: Path) -> Path:
+@pytest.fixture(params=["same", "other"])
+def other_python(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """The interpreter of another environment, in which the same packages can be found."""
+    if request.param == "other":
+        given = os.environ.get("RALPH_OTHER_PYTHON")
+        return (
+            Path(given) if given else pytest.skip("RALPH_OTHER_PYTHON: a Python of another version, with us installed")
+        )
     directory = tmp_path / "other"
     venv.create(directory, with_pip=False, symlinks=True)
     packages = next(directory.glob("lib/python*/site-packages"))
