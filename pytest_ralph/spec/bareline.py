@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.commandline import Likeness, likeness, without_prompt
+from pytest_ralph.spec.commandline import Likeness, is_only_words, likeness, without_prompt
 from pytest_ralph.spec.expectation import read_expectations
 from pytest_ralph.spec.fields import dedent
 from pytest_ralph.spec.lexicon import in_english
@@ -52,7 +52,9 @@ def _read(line: str) -> Check | None:
     command, words = (line[: verdict.start()], line[verdict.start() :]) if verdict else (line, "")
     command = command.strip().rstrip(".,;") if verdict else command.strip()
     like = likeness(command)
-    if like is Likeness.SURE and not _PROSE & set(_unquoted(command).lower().split()):
+    if is_only_words(command) or _PROSE & set(_unquoted(command).lower().split()):
+        return None
+    if like is Likeness.SURE:
         return Check(command, read_expectations(command, in_english(words)))
     if like is Likeness.MAYBE and not words and " " not in command:
         return Check(command)

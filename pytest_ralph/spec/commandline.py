@@ -9,6 +9,7 @@ from pytest_ralph.spec.words import words
 
 # Programs whose names are everyday words: without an option, a path or an operator they are read as prose.
 _WORDS = words("programs", "everyday")
+_VERBS = words("programs", "verb")
 _PROGRAMS = words("programs", "program") | _WORDS
 _SHELL_WORDS = frozenset(
     ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
@@ -67,6 +68,13 @@ def runs_alone(text: str) -> bool:
     body = text.strip()
     known_otherwise = body.startswith(("/", "{", "<")) or body.split(" ", 1)[0] in _METHODS | _NOT_SHELL
     return not known_otherwise and bool(_OPERATOR.search(body) or _OPTION.search(body))
+
+
+def is_only_words(text: str) -> bool:
+    """`build the app`: an everyday verb with words behind it, where no backticks say that it is typed."""
+    first, _, rest = text.strip().partition(" ")
+    rest = f" {rest}"
+    return first in _VERBS and not (_OPERATOR.search(rest) or _OPTION.search(rest) or _PATHLIKE.search(rest))
 
 
 def _looks_like_script(body: str) -> bool:

@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 _BOX = re.compile(r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*\[([ xX~-]?)\](\*?)[ \t]*(.*)$")
 _HEADING_BOXES = ("[ ]", "[x]", "[X]")
-# 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1 · 1.3-fix
-_PARTS = r"(?:\.(?:\d{1,6}[A-Za-z]?|[A-Za-z]{1,5}\d{0,4}))"
-_NUMBER = rf"\d{{1,6}}[A-Za-z]?(?:{_PARTS}+-[A-Za-z]\w{{0,11}}|{_PARTS}*)"
+# A heading without a box is ticked off with one of these, in front or at the end.
+_DONE = ("✅", "✔", "☑")
+# 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1 · 1.3-fix; `1.5x` says how many times.
+_LETTER = r"(?:(?![xX])[A-Za-z])?"
+_PARTS = rf"(?:\.(?:\d{{1,6}}{_LETTER}|[A-Za-z]{{1,5}}\d{{0,4}}))"
+_NUMBER = rf"\d{{1,6}}{_LETTER}(?:{_PARTS}+-[A-Za-z]\w{{0,11}}|{_PARTS}*)"
 # T001 · T001A · V4 · V-P1 · VE1 · Q1.1 · TASK-08 · M31-T03
 _LETTERED = rf"(?=[A-Z-]{{1,12}}\d)[A-Z][A-Z0-9]{{0,11}}(?:-[A-Z0-9]{{1,11}}){{0,3}}[a-z]?{_PARTS}*"
 # A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
@@ -73,12 +76,14 @@ def read_heading(line: str) -> TaskLine | None:
         return None
     text = text.lstrip("#").strip().rstrip("#").rstrip()
     box = next((box for box in _HEADING_BOXES if text.startswith(box) or text.endswith(box)), "")
-    name = _read_name(text.removeprefix(box).removesuffix(box).strip())
+    text = text.removeprefix(box).removesuffix(box).strip()
+    done = not box and (text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE))
+    name = _read_name(text)
     if not name.id and not box:
         return None
     marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
     certain = bool(name.id) and (bool(box) or name.word.endswith("task") or marked)
-    return TaskLine(name.id, _title(name.rest), box in ("[x]", "[X]"), name.markers, certain)
+    return TaskLine(name.id, _title(name.rest), done or box in ("[x]", "[X]"), name.markers, certain)
 
 
 def slug(title: str) -> str:
@@ -141,7 +146,7 @@ def _without_markers(title: str) -> tuple[str, list[str]]:
 
 
 def _title(rest: str) -> str:
-    return rest.replace("**", "").replace("~~", "").strip(" \t|")
+    return rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑\ufe0f")
 
 
 def _prefix(name: str) -> str:

@@ -59,6 +59,7 @@ def test_a_numbered_checkbox_is_a_task(line: str, id: str, markers: tuple[str, .
         "- [ ] All tests pass",
         "- [ ] 100% coverage",
         "- [ ] 3 retries at most",
+        "- [ ] 1.5x faster than before",
         "- [ ] E2E tests pass",
         "- [ ] AC-1.1 is met",
         "- [ ] CI is green",
@@ -101,6 +102,8 @@ def test_only_a_cross_in_the_box_means_done(mark: str, checked: bool) -> None:
         ("### T-101 [M] Table ###", TaskLine("T-101", "Table", markers=("M",))),
         ("### Step 1 — Do", TaskLine("1", "Do")),
         ("### [ ] Wire it up", TaskLine("", "Wire it up")),
+        ("### 1.3 [P] Qux ✅", TaskLine("1.3", "Qux", checked=True, markers=("P",), certain=True)),
+        ("### ✅ Task 1.4: Quux", TaskLine("1.4", "Quux", checked=True, certain=True)),
     ],
 )
 def test_a_heading_may_name_a_task(line: str, expected: TaskLine) -> None:

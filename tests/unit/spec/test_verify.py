@@ -125,6 +125,8 @@ def test_each_fenced_block_is_one_script(text: str, wanted: list[str]) -> None:
         "make sure the page loads",
         "test that the login works",
         "go to the settings page",
+        "build again",
+        "install prerequisites",
         "shellcheck passes",
         "node starts without errors",
         "\n```bash\n# look at it\n```",
