@@ -112,6 +112,13 @@ def test_secrets_of_the_environment_are_masked(
     assert "using " in text
 
 
+def test_a_log_that_could_not_be_written_is_not_named(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    (pytester.path / ".ralph").write_text("in the way")
+    text = failure(pytester, make_spec, "`echo all is lost; false`")
+    assert "  | all is lost\n" in text
+    assert "full output" not in text
+
+
 def test_nothing_printed_still_says_what_was_expected(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     text = failure(pytester, make_spec, "`false`")
     assert "full output" not in text
