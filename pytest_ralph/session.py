@@ -151,10 +151,12 @@ class Run:
         """What would only come to light in the middle of a run is said before it."""
         try:
             # Ours are right, and reading them takes longer than a run without a failure should wait.
-            _ = self.ini("ralph_kinds") and self.kinds, self.ini("ralph_templates") and self.prompts
-            _ = self.ini("ralph_secrets") and self.masker
+            _ = self.ini("ralph_kinds") and self.kinds, self.ini("ralph_secrets") and self.masker
+            if self.ini("ralph_templates"):
+                for unused in self.prompts.templates.check(self.kinds):
+                    self.note(unused)
         except (KindsError, MaskError, TemplatesError) as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(str(error).replace(f"{self.root}/", "")) from None
         refuse_to_write(own_paths(self.directory), self.root)
         self.check_means(self.settings)
 

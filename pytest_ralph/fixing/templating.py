@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 from pytest_ralph.text import inert
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from jinja2 import Environment
 
 OWN = Path(__file__).with_name("templates")
 SUFFIX = ".md.j2"
+FORMS = ("fix", "execute", "retry", "continue", "enrich", "split", "fixtask")
 _KIND = re.compile(r"[\w-]+")
 
 
@@ -49,6 +52,21 @@ class Templates:
         """The text of the project's own template for this kind, else for all kinds; None where it has neither."""
         files = [self.project / file for file in _names(name, kind)] if self.project else []
         return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
+
+    def check(self, kinds: Container[str]) -> tuple[str, ...]:
+        """Each template of the project is one; and which of them are for a kind that there is not."""
+        from jinja2 import TemplateSyntaxError
+
+        unused = []
+        for file in sorted(self.project.glob(f"*{SUFFIX}")) if self.project else ():
+            try:
+                self._environment.parse(file.read_text(encoding="utf-8"), filename=str(file))
+            except (TemplateSyntaxError, UnicodeDecodeError) as error:
+                raise TemplatesError(f"{file}:{getattr(error, 'lineno', 1)}: {inert.one_line(str(error))}") from error
+            name, _, kind = file.name.removesuffix(SUFFIX).partition(".")
+            if name in FORMS and kind and kind not in kinds:
+                unused.append(f"{file}: never used, as there is no kind of failure named {inert.one_line(kind)}")
+        return tuple(unused)
 
     @cached_property
     def _environment(self) -> Environment:

@@ -72,3 +72,29 @@ def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: i
 def test_a_directory_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(TemplatesError, match="no such directory"):
         Templates(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("fix.md.j2", b"fine\n{% if %}", ":2: Expected an expression, got 'end of statement block'"),
+        ("fixtask.lint_error.md.j2", b"{{ id", ":1: unexpected end of template, expected 'end of print statement'."),
+        ("any.md.j2", b"\xff\xfe", ":1: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    ],
+)
+def test_a_template_that_is_none_is_told_with_its_line(
+    directory: Path, name: str, content: bytes, message: str
+) -> None:
+    (directory / name).write_bytes(content)
+    with pytest.raises(TemplatesError) as caught:
+        Templates(directory).check(("lint_error",))
+    assert str(caught.value) == f"{directory / name}{message}"
+
+
+def test_a_template_for_a_kind_that_there_is_not_is_told(directory: Path) -> None:
+    for name in ("fix.lint_eror.md.j2", "fix.lint_error.md.j2", "part.of.mine.md.j2"):
+        (directory / name).write_text("text")
+    assert Templates(directory).check(("lint_error",)) == (
+        f"{directory / 'fix.lint_eror.md.j2'}: never used, as there is no kind of failure named lint_eror",
+    )
+    assert Templates().check(()) == ()
