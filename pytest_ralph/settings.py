@@ -23,6 +23,8 @@ LIMITS = {
     "budget": "maxGlobalIterations",
 }
 FALSE = {"0", "false", "no", "off"}
+# What one spec cannot have for itself.
+OF_THE_RUN = {"budget", "report"}
 
 
 class SettingError(ValueError):
@@ -78,7 +80,9 @@ def in_ini_file(config: pytest.Config) -> Layer:
 
 def in_state(state: State) -> Layer:
     """The limits a state file names: they hold where nobody says otherwise."""
-    return Layer({option: state.data.get(field) for option, field in LIMITS.items()}, lambda option: LIMITS[option.name])
+    return Layer(
+        {option: state.data.get(field) for option, field in LIMITS.items()}, lambda option: LIMITS[option.name]
+    )
 
 
 def _from_ini(config: pytest.Config, option: Option) -> object:

@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def tell(name: str, figure: str) -> None:
-    print(f"{name:<58} {figure}")  # noqa: T201
+    print(f"{name:<58} {figure}")
 
 
 def seconds(work: Callable[[], object]) -> float:
