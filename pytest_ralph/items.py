@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.settings import SettingError
-from pytest_ralph.spec.document import SpecError
+from pytest_ralph.settings import OF_THE_RUN, SettingError
+from pytest_ralph.spec.document import Problem, SpecError
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.session import Run
-    from pytest_ralph.spec.document import Problem, Spec
+    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.order import PlanProblem
     from pytest_ralph.spec.task import Task
 
@@ -63,6 +63,8 @@ class SpecFile(pytest.File):
                 self._warn(problem)
         for conflict in self.run.holding.tolerated(self.spec):
             self._warn(conflict)
+        for name in OF_THE_RUN & self.spec.settings.keys():
+            self._warn(Problem(self.spec.setting_lines[name], f"`{name}` is for the whole run: not heeded here", name))
         for task in self.spec.tasks:
             yield TaskItem.from_parent(self, name=task.name, task=task)
 

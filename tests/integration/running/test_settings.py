@@ -66,6 +66,14 @@ def test_a_spec_may_ask_for_an_executor_of_its_own(pytester: pytest.Pytester, ma
     result.stdout.fnmatch_lines(["specs/a/tasks.md::1.1 RECOVERED*"])
 
 
+def test_what_only_a_whole_run_can_have_is_warned_about(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec("---\nralph:\n  timeout: 5\n  report: out.html\n---\n- [ ] 1.1 It\n  - **Verify**: `true`\n")
+    result = pytester.runpytest("--ralph", "specs", "-W", "always")
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*specs/demo/tasks.md:4: RalphWarning: `report` is for the whole run: *"])
+    assert not (pytester.path / "out.html").exists()
+
+
 def test_values_of_any_scalar_type_are_taken_from_toml(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(SLOW)
     table = "[tool.pytest]" if pytest.version_tuple >= (9, 2) else "[tool.pytest.ini_options]"
