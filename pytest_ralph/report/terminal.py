@@ -110,10 +110,10 @@ class Summary:
         for branch in branches(story.fixes):
             self._fix(branch)
             for line in said.get(branch.fix.id, ()) if not story.bad else ():
-                self._line(self._cut(line, f"  {branch.on}  "), "light")
+                self._said(line, f"  {branch.on}  ")
         if not story.bad:
             for line in self._besides(story, said[""]):
-                self._line(self._cut(line, "  "), "light")
+                self._said(line, "  ")
         if story.fixes and (story.final or not story.bad):
             self._line(f"  {history_line(story)}")
         if self.verbosity >= 2:
@@ -155,6 +155,11 @@ class Summary:
         if attempt.failed and with_output:
             for line in relevant(terminal(attempt.output), attempt.error):
                 self._line(f"     | {line[:LONGEST]}")
+
+    def _said(self, line: str, indent: str) -> None:
+        # A command is there to be copied.
+        whole = line.startswith("to undo it: ")
+        self._line(f"{indent}{one_line(line, LONGEST)}" if whole else self._cut(line, indent), "light")
 
     def _cut(self, text: str, indent: str, taken: int = 0) -> str:
         line = indent + one_line(text, LONGEST)
