@@ -23,6 +23,7 @@ ESCAPES = re.compile(
 # Control characters, zero-width and bidirectional marks, lone surrogates: nothing a person would quote.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 SURROGATES = re.compile(r"[\ud800-\udfff]+")
+BLANKS = re.compile(r"\n{5,}")
 # The left side of a box drawn around a whole message.
 BOX = re.compile(r"^(?:│ ?|[╷╵]$)")
 WORD = re.compile(r"\w+")
@@ -39,7 +40,7 @@ class Transcript:
     """The lines of an output. `index[word]` gives the numbers of the lines that contain a (lower-case) word."""
 
     def __init__(self, output: str) -> None:
-        self.lines: Sequence[str] = tuple(_clean_lines(_digest(output)))
+        self.lines: Sequence[str] = tuple(_clean_lines(BLANKS.sub("\n\n", _digest(output))))
 
     @cached_property
     def index(self) -> Mapping[str, Sequence[int]]:

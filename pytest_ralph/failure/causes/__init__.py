@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 # A word that occurs on more lines than this is looked at only on the first and the last of them.
-FIRST, LAST = 60, 20
+FIRST, LAST = 40, 15
 
 
 def _by_key(*names: str) -> Mapping[str, Sequence[Rule]]:
