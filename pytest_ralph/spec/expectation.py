@@ -24,7 +24,7 @@ from pytest_ralph.spec.printing import (
     shows_contents,
     shows_http_status,
 )
-from pytest_ralph.spec.saying import Kind, Saying, sayings
+from pytest_ralph.spec.saying import FAILING, PASSING, Kind, Saying, sayings
 from pytest_ralph.spec.task import Expect, OneOf
 from pytest_ralph.spec.words import any_of
 
@@ -243,6 +243,13 @@ class _Reader:
                 break
         return 1
 
+    def _tells_how_it_went(self, saying: Saying) -> bool:
+        """`Expected: PASS` of a test run, which prints no such word that anybody knows of."""
+        word = str(saying.value)
+        if self.verb is not Kind.IS or self.shown is not Prints.STATUS or word in self.command:
+            return False
+        return saying.text == word.lower() and word in PASSING | FAILING
+
     def _none_of(self, said: Sequence[Saying], at: int) -> int:
         """`no matches`; or, where changes are listed, `no change to x`. The index of the last saying used."""
         value = _next(said, at + 1, Kind.VALUE) or _next(said, at + 2, Kind.VALUE)
@@ -253,6 +260,10 @@ class _Reader:
         return value
 
     def _value(self, said: Sequence[Saying], at: int) -> int:
+        if self._tells_how_it_went(said[at]):
+            if str(said[at].value) in FAILING and not self.negated:
+                self._add("exit", "nonzero")
+            return 1
         before = said[at - 1].text if at else ""
         values = [at]
         joined: Kind | None = None

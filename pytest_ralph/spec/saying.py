@@ -55,6 +55,8 @@ _TABLE = phrases("sayings")
 _MEANINGS = {saying: Kind[name] for name, row in _TABLE.items() if name in Kind.__members__ for saying in row}
 _COMPARISONS = {saying: op for op in (">=", ">", "<=", "<", "!=", "between") for saying in _TABLE[op]}
 _VALUE_WORDS = words("sayings", "VALUE")
+PASSING = words("sayings", "passing")
+FAILING = words("sayings", "failing")
 _LITERALS = words("sayings", "literal")
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import field_name, read_fields
-from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading
+from pytest_ralph.spec.taskline import TaskLine, heading_level, read_checkbox, read_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,8 +58,7 @@ def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
 
 def _candidates(outline: Outline) -> Iterator[_Candidate]:
     """Checkboxes and headings that may be tasks, each with the phase it stands in."""
-    headings = [block for block in outline.blocks if block.kind == "heading"]
-    ends = dict(zip((block.line for block in headings), _section_ends(headings, len(outline.lines)), strict=True))
+    ends = _section_ends(outline)
     above: list[tuple[int, str]] = []
     phase = ""
     item_end = 0
@@ -68,7 +67,8 @@ def _candidates(outline: Outline) -> Iterator[_Candidate]:
         if block.kind == "item":
             item_end = max(item_end, block.end)
             if named := read_checkbox(line):
-                yield _Candidate(named, phase, block.line, block.end, heading=False)
+                end = ends.get(block.line, block.end)
+                yield _Candidate(named, phase, block.line, end, heading=block.line in ends)
         elif block.kind == "heading" and block.line >= item_end:
             named = read_heading(line)
             if named:
@@ -86,15 +86,27 @@ def _phase(headings: Sequence[tuple[int, str]]) -> str:
     return (called or below_title or [""])[-1]
 
 
-def _section_ends(headings: Sequence[Block], last: int) -> list[int]:
-    """Where each heading's section ends: at the next heading of its level or above."""
-    ends = [last] * len(headings)
-    open_sections: list[int] = []
-    for index, heading in enumerate(headings):
-        while open_sections and headings[open_sections[-1]].level >= heading.level:
-            ends[open_sections.pop()] = heading.line
-        open_sections.append(index)
-    return ends
+def _section_ends(outline: Outline) -> dict[int, int]:
+    """For each line that heads a section, where the section ends: at the next heading of its level or above."""
+    ends: dict[int, int] = {}
+    open_sections: list[tuple[int, int]] = []
+    for block in outline.blocks:
+        level = block.level if block.kind == "heading" else _boxed_level(block, outline)
+        if not level:
+            continue
+        while open_sections and open_sections[-1][0] >= level:
+            ends[open_sections.pop()[1]] = block.line
+        open_sections.append((level, block.line))
+    return ends | {line: len(outline.lines) for _, line in open_sections}
+
+
+def _boxed_level(block: Block, outline: Outline) -> int:
+    """The level of a numbered list item that is written as a heading."""
+    line = outline.lines[block.line]
+    if block.kind != "item" or "#" not in line or not (level := heading_level(line)):
+        return 0
+    named = read_checkbox(line)
+    return level if named and named.certain else 0
 
 
 def _block(candidate: _Candidate, outline: Outline, starts: Sequence[int]) -> TaskBlock:
@@ -125,11 +137,11 @@ def _settled(block: TaskBlock, outline: Outline, limit: int) -> TaskBlock:
     end = max(block.end, own_end)
     while end > block.line + 1 and not outline.lines[end - 1].strip():
         end -= 1
-    checked = block.checked or (_is_heading(block, outline) and _all_ticked(block.line + 1, own_end, outline))
+    checked = block.checked or (_is_bare_heading(block, outline) and _all_ticked(block.line + 1, own_end, outline))
     return TaskBlock(block.named, block.phase, block.line, end, own_end, fields, checked)
 
 
-def _is_heading(block: TaskBlock, outline: Outline) -> bool:
+def _is_bare_heading(block: TaskBlock, outline: Outline) -> bool:
     return outline.lines[block.line].lstrip().startswith("#")
 
 
@@ -141,7 +153,7 @@ def _all_ticked(first: int, last: int, outline: Outline) -> bool:
 def _with_siblings(block: TaskBlock, outline: Outline, limit: int) -> int:
     """Where a checkbox ends that is followed by its fields as siblings, or by the fence of its last field."""
     end = block.own_end
-    if end < block.end or _is_heading(block, outline):
+    if end < block.end or heading_level(outline.lines[block.line]):
         return end
     # A fence written at the margin belongs to the field above it that says nothing yet.
     waiting = bool(block.fields) and not block.fields[-1].text.strip()

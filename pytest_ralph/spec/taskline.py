@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_BOX = re.compile(r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*\[([ xX~-]?)\](\*?)[ \t]*(.*)$")
+_BOX = re.compile(
+    r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*(?:#{1,6}[ \t]+)?(.*)$"
+)
+# `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that heads a section.
+_BOXED_HEADING = re.compile(r"[ \t]*[-*+][ \t]*(?:\[[ xX~-]?\][ \t]*(#{1,6})|(#{1,6})[ \t]+\[[ xX~-]?\])[ \t]")
 _HEADING_BOXES = ("[ ]", "[x]", "[X]")
 # A heading without a box is ticked off with one of these, in front or at the end.
-_DONE = ("✅", "✔", "☑")
+_DONE = ("✅", "✔", "☑", "✓")
 # 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1 · 1.3-fix; `1.5x` says how many times.
 _LETTER = r"(?:(?![xX])[A-Za-z])?"
 _PARTS = rf"(?:\.(?:\d{{1,6}}{_LETTER}|[A-Za-z]{{1,5}}\d{{0,4}}))"
@@ -67,6 +71,15 @@ def read_checkbox(line: str) -> TaskLine | None:
     certain = bool(name.id) and name.word != "step" and _is_certain(name)
     own_id = name.id or (number or "").rstrip(")")
     return TaskLine(own_id, _title(name.rest), mark in ("x", "X"), name.markers, certain)
+
+
+def heading_level(line: str) -> int:
+    """The level of a heading, also of one that is written in a list item with a box; 0 if it is none."""
+    text = line.lstrip()
+    if text.startswith("#"):
+        return len(text) - len(text.lstrip("#"))
+    boxed = _BOXED_HEADING.match(line) if "#" in text else None
+    return len(boxed[1] or boxed[2]) if boxed else 0
 
 
 def read_heading(line: str) -> TaskLine | None:
@@ -146,7 +159,7 @@ def _without_markers(title: str) -> tuple[str, list[str]]:
 
 
 def _title(rest: str) -> str:
-    return rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑\ufe0f")
+    return rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑✓\ufe0f")
 
 
 def _prefix(name: str) -> str:

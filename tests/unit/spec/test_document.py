@@ -208,3 +208,15 @@ def test_a_parent_keeps_its_own_fields_and_spans_its_children() -> None:
     spec = Spec.parse("- [ ] 1. a\n  - **Verify**: `p`\n  - [ ] 1.1 b\n    - **Verify**: `c`\n\n- [ ] 2. c\n")
     assert [check.command for task in spec.tasks for check in task.verify.checks] == ["p", "c"]
     assert [(task.line, task.end_line) for task in spec.tasks] == [(1, 4), (3, 4), (6, 6)]
+
+
+@pytest.mark.parametrize("head", ["- [x] ### Task {}: a", "- ### [x] {} a", "### [x] {} a", "### Task {}: a ✓"])
+def test_a_section_is_a_task_however_its_heading_is_boxed(head: str) -> None:
+    body = "\n\n**Steps to do**:\n1. one\n\n**Verify**: all pass:\n- `make {}`\n- `make check`\n\n---\n\n"
+    source = "## Phase 1\n\n" + "".join(f"{head}{body}".format(number, number) for number in ("1.1", "1.2"))
+    tasks = Spec.parse(source).tasks
+    assert [(task.id, task.title, task.checked) for task in tasks] == [("1.1", "a", True), ("1.2", "a", True)]
+    assert [[check.command for check in task.verify.checks] for task in tasks] == [
+        ["make 1.1", "make check"],
+        ["make 1.2", "make check"],
+    ]

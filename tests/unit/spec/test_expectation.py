@@ -149,6 +149,7 @@ def test_an_exit_status_is_read(words: str) -> None:
         "is expected to fail",
         "shows the tests fail",
         "(all must fail)",
+        "Expected: FAIL (nothing there yet)",
     ],
 )
 def test_a_command_may_have_to_fail(words: str) -> None:
@@ -230,6 +231,7 @@ def test_texts_are_read(words: str, wanted: Wanted) -> None:
     ("command", "words", "wanted"),
     [
         ("make && echo READY", "prints READY", [("stdout", "contains", "READY")]),
+        ("make && echo PASS", "→ PASS", [("stdout", "==", "PASS")]),
         ("make && echo $?", "exits 0 with empty output", [("exit", "==", 0)]),
         ("ls out", "contains a.js and b.js", [("stdout", "contains", "a.js"), ("stdout", "contains", "b.js")]),
         ("git status --porcelain", "is clean", [("stdout", "empty")]),
@@ -274,6 +276,7 @@ def test_what_the_command_is_matters(command: str, words: str, wanted: Wanted) -
         "shows 8 passed",
         "(expect 15/15 PASS)",
         "(expect 17 tools)",
+        "Expected: PASS",
         "finishes in under 5 seconds",
         "with > 80% coverage",
         "should show Python 3.10+",
