@@ -55,20 +55,23 @@ class Screen:
     """As much of a terminal as test runners use: colours, carriage return, erasing, moving the cursor."""
 
     TOKEN = re.compile(
-        r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|([\r\n\b\t])|([^\x00-\x1f\x7f])"
+        r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b(.)|([\r\n\b\t])|([^\x00-\x1f\x7f])"
     )
 
     def __init__(self) -> None:
         self.lines: list[list[tuple[str, Style]]] = [[]]
         self.wrapped: set[int] = set()
         self.row = self.column = 0
+        self.saved = (0, 0)
         self.style = Style()
 
     def feed(self, text: str) -> None:
         for match in self.TOKEN.finditer(text):
-            numbers, command, control, character = match.groups()
+            numbers, command, motion, control, character = match.groups()
             if command:
                 self._command(command, [int(number or 0) for number in numbers.lstrip("?").split(";")])
+            elif motion:
+                self._motion(motion)
             elif control:
                 self._control(control)
             elif character:
@@ -86,6 +89,14 @@ class Screen:
             cells.append(("", self.style))
         line[self.column : self.column + len(cells)] = cells
         self.column += len(cells)
+
+    def _motion(self, motion: str) -> None:
+        if motion == "7":
+            self.saved = (self.row, self.column)
+        elif motion == "8":
+            self.row, self.column = self.saved
+        elif motion == "D":
+            self._move_to(self.row + 1)
 
     def _control(self, control: str) -> None:
         if control == "\n":

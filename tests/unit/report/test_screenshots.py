@@ -44,6 +44,8 @@ def screen(script: Any, text: str) -> Any:
         ("abc\b\bX", ["aXc"]),
         ("\x1b[5Gx", ["    x"]),
         ("\x1b]0;title\x07x\x1b]8;;http://a\x1b\\y", ["xy"]),
+        (".\x1bD\x1b[1A\x1b7\r\n  a live row\x1b[J\x1b8F", [".F", "  a live row"]),
+        (".\x1bD\x1b[1A\x1b7\r\n  gone again\x1b[J\x1b8\x1b7\r\n\x1b[J\x1b8F", [".F", ""]),
         ("漢x", ["漢x"]),
         ("x" * 101, ["x" * 100, "x"]),
     ],
