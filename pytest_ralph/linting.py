@@ -9,7 +9,7 @@ import pytest
 from pytest_ralph.discovery import find_specs
 from pytest_ralph.items import WARNED, TaskItem
 from pytest_ralph.recovery.attempt import task_timeout
-from pytest_ralph.settings import SettingError, in_front_matter, read_settings, verify_commands
+from pytest_ralph.settings import OF_THE_RUN, SettingError, in_front_matter, read_settings, verify_commands
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.lint import Finding, format_github, format_text, lint
 
@@ -61,6 +61,8 @@ def findings(config: pytest.Config, path: Path) -> list[Finding]:
 
 
 def _of_settings(spec: Spec) -> Iterator[Finding]:
+    for name in OF_THE_RUN & spec.settings.keys():
+        yield Finding(spec.setting_lines[name], "setting", f"`{name}` is for the whole run: not heeded here")
     try:
         read_settings(in_front_matter(spec, ""))
     except SettingError as error:

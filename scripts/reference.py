@@ -18,6 +18,7 @@ from pytest_ralph.failure.kinds import KindRow, Kinds
 from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS, Option
 from pytest_ralph.report import junit
 from pytest_ralph.reporting import WORDS
+from pytest_ralph.settings import OF_THE_RUN
 from pytest_ralph.spec import hazards
 from pytest_ralph.spec.frontmatter import SETTING_KEYS
 from pytest_ralph.story import AttemptStory, TaskStory
@@ -51,7 +52,7 @@ def table(*rows: tuple[object, ...]) -> Iterator[str]:
 def option_row(option: Option) -> tuple[str, str, str, str, str]:
     off = f" / `--no-ralph-{option.name}`" if option.kind == "switch" else ""
     flag = f"`{option.flag}{VALUES.get(option.kind, '')}`{off}"
-    front = f"`{option.name}`" if option.name in SETTING_KEYS else "–"
+    front = f"`{option.name}`" if option.name in set(SETTING_KEYS) - OF_THE_RUN else "–"
     default = "off" if option.kind == "flag" else f"`{option.default}`" if option.default else "–"
     return flag, f"`{option.key}`", front, default, option.help
 

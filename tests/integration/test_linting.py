@@ -82,6 +82,7 @@ def test_nothing_to_lint_is_nothing_collected(pytester: pytest.Pytester) -> None
             "*: error: malformed front matter*[[]front-matter[]]",
         ),
         ("---\nralph:\n  tmeout: 3\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n", "*:3: error: *did you mean `timeout`*"),
+        ("---\nralph:\n  budget: 3\n  timeout: x\n---\n- [ ] 1.1 A\n", "*:3: warning: `budget` is for the whole run*"),
         ("---\nralph:\n  timeout: soon\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n", "*:3: error: *'soon' [[]setting[]]"),
     ],
 )
