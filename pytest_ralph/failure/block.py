@@ -24,7 +24,7 @@ NEXT_TASK = re.compile(r"^[\s>*#_-]*Task\s+\S+:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """What S0 reads from an executor's words; every field has its fallback."""
+    """What can be read from an executor's words; every field has its fallback."""
 
     task_id: str = ""
     error: str = NOT_COMPLETE

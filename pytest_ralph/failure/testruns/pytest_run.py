@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 SUMMARY = re.compile(r"^(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^]]*\])?) ((?:[^\s:]|:(?!:))+(?:::.+?)?)(?: - (.*))?$")
 TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$")
-SECTION = re.compile(r"^(?:=+|-+|_+) .*(?:=+|-+|_+)$|^_ _ _")
 ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
@@ -23,7 +22,6 @@ FRAME = re.compile(
 )
 CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 CHAINED = re.compile(r"The above exception was the direct cause|During handling of the above exception")
-LOCATION = re.compile(r"^\S+:\d+: (\w*(?:Error|Exception|Failed|Warning|Exit)\w*|\w+)$")
 
 
 def read(transcript: Transcript) -> Iterator[Failing]:
