@@ -1,34 +1,20 @@
-"""Each example of a hook does what its README says."""
+"""Each example of a hook does what its README says, on a copy of it."""
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph import hookspecs
+from tests.docs.literal import ROOT, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "hooks"
+EXAMPLES = ROOT / "examples" / "hooks"
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/conftest.py"))
-
-
-def sessions(readme: str) -> Iterator[tuple[str, list[str]]]:
-    """Each command of a console block, and the lines it is said to print."""
-    for block in re.findall(r"```console\n(.*?)```", readme, re.DOTALL):
-        for part in re.split(r"(?m)^\$ ", block)[1:]:
-            command, *lines = part.rstrip("\n").split("\n")
-            yield command, lines
-
-
-def pattern(line: str) -> str:
-    return line.replace("[", "[[]")
 
 
 def test_every_hook_has_an_example() -> None:
@@ -37,11 +23,7 @@ def test_every_hook_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_does_what_its_readme_says(pytester: pytest.Pytester, name: str) -> None:
-    shutil.copytree(EXAMPLES / name, pytester.path, dirs_exist_ok=True)
-    told = list(sessions((EXAMPLES / name / "README.md").read_text(encoding="utf-8")))
-    assert told
-    for command, lines in told:
-        program, *args = shlex.split(command)
-        result = pytester.runpytest(*args) if program == "pytest" else pytester.run(program, *args)
-        result.stdout.fnmatch_lines([pattern(line) for line in lines])
+def test_the_example_does_what_its_readme_says(tmp_path: Path, name: str) -> None:
+    shutil.copytree(EXAMPLES / name, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+
+    assert follow(tmp_path / "README.md", tmp_path) > 0
