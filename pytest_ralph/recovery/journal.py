@@ -148,7 +148,7 @@ class Journal:
         """A built-in repair was made, or could not be."""
         self.say(f"{fix.id}: repair {repair.name}: {result.note}")
         if result.undo:
-            self.say(f"{fix.id}: to undo it: {result.undo}")
+            self.say(f"{fix.id}: undo: {result.undo}")
         executor, ended = f"repair:{repair.name}", "passed" if result.made else "failed"
         told = AttemptStory(
             number=len(self._attempts) + 1, what="repair", command=repair.command, started=time.time(), fix_id=fix.id,

@@ -158,7 +158,7 @@ class Summary:
 
     def _said(self, line: str, indent: str) -> None:
         # A command is there to be copied.
-        whole = line.startswith("to undo it: ")
+        whole = line.startswith("undo: ")
         self._line(f"{indent}{one_line(line, LONGEST)}" if whole else self._cut(line, indent), "light")
 
     def _cut(self, text: str, indent: str, taken: int = 0) -> str:

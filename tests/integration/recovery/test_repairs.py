@@ -31,7 +31,7 @@ def test_a_script_gets_its_right_to_be_executed(script: Project) -> None:
     result = script.run("-v")
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*repair chmod: *", "*to undo it: *", "*1.1: a built-in repair applies: chmod"])
+    result.stdout.fnmatch_lines(["*repair chmod: *", "*undo: *", "*1.1: a built-in repair applies: chmod"])
     assert script.boxes == {"1.1": True, "1.1.1": True}
     assert script.state["fixTaskMap"]["1.1"]["attempts"] == 1
     assert "- Task 1.1: 1 fix attempted (1.1.1) - Final: PASS" in script.progress
