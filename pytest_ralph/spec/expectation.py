@@ -14,6 +14,7 @@ from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.printing import (
     Prints,
     always_prints,
+    compares,
     echoes_words,
     ends_with_echo,
     is_http,
@@ -23,6 +24,7 @@ from pytest_ralph.spec.printing import (
     prints_in_turn,
     shows_contents,
     shows_http_status,
+    summarises,
 )
 from pytest_ralph.spec.saying import FAILING, PASSING, Kind, Saying, sayings
 from pytest_ralph.spec.task import Expect, OneOf
@@ -110,12 +112,14 @@ class _Reader:
         kind = said[at].kind
         if kind not in (Kind.AND, Kind.OR):
             return kind is Kind.CONDITION
-        following = next((one for one in said[at + 1 :] if one.kind not in (Kind.SMALL, Kind.EACH)), None)
-        if following is None or self._is_literal(following):
+        after = next((i for i in range(at + 1, len(said)) if said[i].kind not in (Kind.SMALL, Kind.EACH)), None)
+        if after is None or self._is_literal(said[after]):
             return False
         if kind is Kind.OR:
-            return following.kind not in (Kind.NUMBER, Kind.VALUE, Kind.COMPARES)
-        return following.kind is Kind.OTHER
+            return said[after].kind not in (Kind.NUMBER, Kind.VALUE, Kind.COMPARES)
+        # `…, and nothing is broken`: nothing of something else.
+        is_subject = said[after].text == "nothing" and _kind(said, after + 1) is Kind.IS
+        return said[after].kind is Kind.OTHER or is_subject
 
     def _step(self, said: Sequence[Saying], at: int) -> int:
         """Take in the saying at `at`; how many sayings that used up."""
@@ -175,7 +179,7 @@ class _Reader:
 
     def _number(self, said: Sequence[Saying], at: int) -> int:
         following = _kind(said, at + 1)
-        if following is Kind.VALUE:
+        if following is Kind.VALUE and not is_http(self.command):
             # `0 FAIL`, `20 FAILED`: how many of them, which is nothing to look for, unless there must be none.
             self.negated, self.far = said[at].value == 0, 0
             return 1 if self.negated else 2
@@ -187,11 +191,21 @@ class _Reader:
         leads = counted and all(saying.kind in (Kind.EACH, Kind.SMALL) for saying in said[:at])
         if (self.verb is None and not leads) or self.far > (1 if counted else 0) or (counted and self.found):
             return 1
+        if self._counts_failures(said, at):
+            self._add("exit", "nonzero")
+            return 2
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
             self._add("stdout", "in", OneOf((_plain(said[at]), _plain(said[at + 2]))))
             return 3
         self._amount("!=" if self.negated else "==", said, at, 1)
-        return 1
+        # `200 OK` is one answer.
+        return 2 if following is Kind.VALUE else 1
+
+    def _counts_failures(self, said: Sequence[Saying], at: int) -> bool:
+        """`expects 5 failures` of a tool that ends with a status of its own."""
+        if self.shown is not Prints.STATUS or not self.said.startswith("expect") or not _plain(said[at]):
+            return False
+        return at + 1 < len(said) and said[at + 1].text in ("failure", "failures", "failed")
 
     def _comparison(self, said: Sequence[Saying], at: int) -> int:
         number = _next(said, at + 1, Kind.NUMBER)
@@ -322,7 +336,7 @@ class _Reader:
     def _counts_contents(self, said: Sequence[Saying], at: int, used: int, unit: Kind | None) -> bool:
         """Whether a number counts something in a text that is shown (`the three sections`), not its lines."""
         if self.shown not in (Prints.LINES, Prints.STATUS) or unit is Kind.THING:
-            return False
+            return summarises(self.command)
         described = self.shown is Prints.STATUS or shows_contents(self.command)
         return (at > 0 and said[at - 1].text in _ARTICLES) or (described and _kind(said, at + used) is Kind.OTHER)
 
@@ -370,7 +384,7 @@ class _Reader:
 
     def _empty(self, thing: str = "") -> None:
         shown = self.shown
-        if thing in ("diff", "change", "changes", "differences") and shown is not Prints.LINES:
+        if thing in ("diff", "change", "changes", "differences") and not compares(self.command):
             return
         # A command that echoes its own verdict, or heads its list, is never silent, whatever the prose says.
         if ends_with_echo(self.command) or always_prints(self.command):

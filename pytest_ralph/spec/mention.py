@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _BETWEEN = "|".join(phrases("prose")["between"])
 _BEFORE_VERDICT = "|".join(phrases("prose")["before verdict"])
 _ASIDE = any_of("aside", r"\W*", r"\b")
+_BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
 _INSTEAD = any_of("instead", r"\b", r"\s*$")
 _OR = any_of("or", r"(?:^|[\s(,;])", r"(?!\w)\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$")
 _SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}\W*$")
@@ -71,7 +72,7 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return like is not Likeness.NONE
     before = _prose(pieces[max(0, index - _NEAR) : index])
     clause = re.split(r"[.;(]\s", before)[-1]
-    if _ASIDE.match(clause) or _INSTEAD.search(before):
+    if _ASIDE.match(clause) or _INSTEAD.search(before) or (has_command and _BY_HAND.search(before)):
         return False
     if _SHOWN.search(before):
         # `… shows npm test` names what is shown; only a pipeline is never just a name.

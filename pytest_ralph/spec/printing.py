@@ -31,6 +31,7 @@ _COUNTING = re.compile(
 
 # `python -m pytest`, `node --test`: a tool run by an interpreter prints what it likes.
 _TOOL = re.compile(r"\s(?:-m\s+(?!json)\S|--test\b|--check\b|-l\s)|^deno\s+(?:test|check|lint|fmt)\b")
+_SUMMARY = re.compile(r"^git\s.*\s--(?:short)?stat\b")
 _POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 
 
@@ -73,6 +74,16 @@ def ends_with_echo(command: str) -> bool:
 def echoes_words(command: str) -> bool:
     """`… || echo CLEAN`: words that hold no number, whatever is counted before."""
     return ends_with_echo(command) and "$" not in split_stages(command)[-1]
+
+
+def compares(command: str) -> bool:
+    """Whether it prints nothing but differences."""
+    return _program(split_stages(command)[-1]) in ("diff", "cmp", "git-diff", "git-status")
+
+
+def summarises(command: str) -> bool:
+    """`git diff --stat`: a list with a line below it that sums it up."""
+    return bool(_SUMMARY.search(split_stages(command)[-1]))
 
 
 def lists_changes(command: str) -> bool:

@@ -149,6 +149,9 @@ def test_an_exit_status_is_read(words: str) -> None:
         "is expected to fail",
         "shows the tests fail",
         "(all must fail)",
+        "(expect failures)",
+        "(RED: should fail, nothing is there yet)",
+        "expects 5 failures",
         "Expected: FAIL (nothing there yet)",
     ],
 )
@@ -236,6 +239,9 @@ def test_texts_are_read(words: str, wanted: Wanted) -> None:
         ("ls out", "contains a.js and b.js", [("stdout", "contains", "a.js"), ("stdout", "contains", "b.js")]),
         ("git status --porcelain", "is clean", [("stdout", "empty")]),
         ("git diff", "shows no changes", [("stdout", "empty")]),
+        ("diff a b", "shows no differences", [("stdout", "empty")]),
+        ("make", "shows no differences", []),
+        ("git diff --stat", "shows only 3 files changed", []),
         ("git status", "shows no ignored files", []),
         ("git status -s", "shows no files", [("stdout", "empty")]),
         ("git status", "shows NO change to `a.py`", [("stdout", "not_contains", "a.py")]),
@@ -249,6 +255,7 @@ def test_texts_are_read(words: str, wanted: Wanted) -> None:
         ("docker ps", "shows no results", []),
         ("curl localhost", "returns 201", []),
         ("curl -I localhost", "returns 200", [("stdout", "contains", "200")]),
+        ("curl -I localhost", "shows 200 OK", [("stdout", "contains", "200")]),
     ],
 )
 def test_what_the_command_is_matters(command: str, words: str, wanted: Wanted) -> None:

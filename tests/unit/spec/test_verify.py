@@ -51,6 +51,8 @@ def expects(verify: Verify) -> list[list[str]]:
         ('`grep -c "`code`" notes.md` returns 1', ['grep -c "`code`" notes.md']),
         ("`echo \\`date\\`` works", ["echo \\`date\\`"]),
         ("`make one && \\\n    make two` passes", ["make one && \\\nmake two"]),
+        ("`make check` + a manual smoke test (`make run`)", ["make check"]),
+        ("`make check`; no manual steps: `make run`", ["make check", "make run"]),
         ("`Test-Path a.txt` returns True", ["Test-Path a.txt"]),
         ("- RED: `pytest -k x` fails\n- GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
         ("RED: `pytest -k x` fails. GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
