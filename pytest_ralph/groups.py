@@ -159,15 +159,17 @@ class Groups:
         return group.result(task) if group else work.perform(task)
 
     def _start(self, work: SpecWork, task: Task, path: Path) -> Group | None:
+        if work.desk.options.jobs < 2 or (path, task.name) not in self._selected:
+            return None
         siblings = [one for one in work.workspace.plan.group_of(task) if (path, one.name) in self._selected]
-        if work.desk.options.jobs < 2 or len(siblings) < 2 or task not in siblings:
+        if len(siblings) < 2:
             return None
         for one in siblings:
             # Asked for a second time (--reruns), a task runs alone.
             del self._selected[path, one.name]
         group = Group(work, siblings, self._around)
         self._groups.append(group)
-        self._open.update({(path, one.name): group for one in siblings if one is not task})
+        self._open.update({(path, one.name): group for one in siblings if one.name != task.name})
         return group
 
     def stop(self) -> None:
