@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/**/README.md"), *ROOT.glob(".github/**/*.md")]
-LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|\bsrc(?:set)?=\"([^\"]+)\"")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 
 
 def links(page: Path) -> Iterator[str]:
     text = CODE.sub("``", FENCE.sub("", page.read_text(encoding="utf-8")))
-    yield from (target for target in LINK.findall(text) if "://" not in target and not target.startswith("mailto:"))
+    found = (link or source for link, source in LINK.findall(text))
+    yield from (target for target in found if "://" not in target and not target.startswith("mailto:"))
 
 
 def anchors(page: Path) -> set[str]:
