@@ -92,17 +92,19 @@ class Document:
 
     # What is done to it
 
-    def insert(self, target: Task, new_id: str, block: str) -> Task:
-        """Put a task in after the last fix of `target`, and count it where the front matter counts."""
-        while not self._replace(self._with(self.read(), target, block)):
+    def insert(self, target: Task, *blocks: str) -> None:
+        """Put tasks in after the last fix of `target`, all at once, and count them where the front matter counts."""
+        while not self._replace(self._with(self.read(), target, blocks)):
             # Somebody saved it at the same moment: what they wrote is what we write into.
             continue
-        return self.read()[new_id]
 
-    def _with(self, spec: Spec, target: Task, block: str) -> str:
-        source = edit.insert_task(spec, self._named(target.name) or target, block)
-        total = spec.front_matter.get("total_tasks")
-        return edit.set_total(source, int(str(total)) + 1) if str(total).isdigit() else source
+    def _with(self, spec: Spec, target: Task, blocks: Sequence[str]) -> str:
+        for block in blocks:
+            source = edit.insert_task(spec, spec.get(target.name) or target, block)
+            total = spec.front_matter.get("total_tasks")
+            source = edit.set_total(source, int(str(total)) + 1) if str(total).isdigit() else source
+            spec = Spec.parse(source, spec.path, verify=self._verify)
+        return spec.source
 
     def _replace(self, source: str) -> bool:
         return replace_seen(self.spec.path, source, self._seen)

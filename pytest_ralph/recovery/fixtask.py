@@ -123,24 +123,25 @@ def steps(task: Task) -> tuple[str, ...]:
     return tuple(_step(lines[start:end]) for start, end in zip(starts, ends, strict=False))
 
 
-def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> list[str]:
-    """One block for each step of a task that was too much for one go, each with its share of the time."""
+def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, str]:
+    """One block, by its id, for each step of a task that was too much for one go, each with its share of the time."""
     parts = steps(task)
     stem, _, number = first_id.rpartition(".")
     share = max(int(timeout // max(len(parts), 1)), 1)
     files = _field(task.fields.get("Files", ""))
-    return [
-        "\n".join(
+    ids = [f"{stem}.{int(number) + at}" for at in range(len(parts))]
+    return {
+        part_id: "\n".join(
             [
-                f"- [ ] {stem}.{int(number) + at} [SPLIT {task.id}] {_part_title(part)}",
+                f"- [ ] {part_id} [SPLIT {task.id}] {_part_title(part)}",
                 f"  - **Do**:{_field(part)}",
                 *([f"  - **Files**:{files}"] if files else []),
-                f"  - **Done when**: Step {at + 1} of {len(parts)} of task {task.id} is done",
+                f"  - **Done when**: Step {at} of {len(parts)} of task {task.id} is done",
                 f"  - **Timeout**: {share}",
             ]
         )
-        for at, part in enumerate(parts)
-    ]
+        for at, (part_id, part) in enumerate(zip(ids, parts, strict=True), 1)
+    }
 
 
 def _fix_task(fields: Derived) -> str:

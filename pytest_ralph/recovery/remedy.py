@@ -142,11 +142,7 @@ class Remedies:
         self.decided(task, undone.setback.failure, undone.decision)
         if undone.decision.action == "escalate":
             return undone.decision
-        given_up = self.fix(task, undone.setback.failure, undone.decision)
-        if given_up is None and task is not self.task:
-            # By way of its own fix.
-            self.workspace.executed(task)
-        return given_up
+        return self.fix(task, undone.setback.failure, undone.decision)
 
     # Fixing
 
@@ -220,7 +216,7 @@ class Remedies:
 
     def _parts(self, timeout: float) -> list[Task]:
         blocks = make_split_tasks(self.task, self.workspace.next_id(self.task), timeout=timeout)
-        parts = [self.workspace.insert_part(self.task, self.workspace.next_id(self.task), block) for block in blocks]
+        parts = self.workspace.insert_parts(self.task, blocks)
         self.journal.say(f"{self.task.id} is split into {', '.join(part.id for part in parts)}")
         return parts
 

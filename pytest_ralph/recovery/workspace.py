@@ -121,22 +121,23 @@ class Workspace:
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original. First the document, then the state."""
         with self._files():
-            fix = self._insert(target, fix_id, block)
+            self._insert(target, block)
             self.state.record_fix(target.name, fix_id, error)
             self.state.save()
-            return fix
+            return self._document.read()[fix_id]
 
-    def insert_part(self, target: Task, part_id: str, block: str) -> Task:
+    def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
+        """Write the parts of a task, by their ids: all of them or none, so that no run goes on with some."""
         with self._files():
-            part = self._insert(target, part_id, block)
-            self.state.record_part(target.name, part_id)
+            self._insert(target, *blocks.values())
+            for part_id in blocks:
+                self.state.record_part(target.name, part_id)
             self.state.save()
-            return part
+            return [self._document.read()[part_id] for part_id in blocks]
 
-    def _insert(self, target: Task, new_id: str, block: str) -> Task:
-        new = self._document.insert(target, new_id, block)
+    def _insert(self, target: Task, *blocks: str) -> None:
+        self._document.insert(target, *blocks)
         step("between document and state")
-        return new
 
     def executed(self, fix: Task) -> None:
         """A fix was carried out: it is not used again, whether it helped or not. Nor is the fix it was a fix of."""

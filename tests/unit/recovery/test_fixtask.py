@@ -263,7 +263,7 @@ def test_the_steps_of_a_task_are_its_numbered_ones(do: str, expected: tuple[str,
 
 
 def test_a_task_is_split_into_its_steps() -> None:
-    first, second, third = make_split_tasks(Spec.parse(MANY)["1.3"], "1.3.4", timeout=100)
+    first, second, third = make_split_tasks(Spec.parse(MANY)["1.3"], "1.3.4", timeout=100).values()
     assert first == dedent("""\
         - [ ] 1.3.4 [SPLIT 1.3] Open 'a.py'
           - **Do**: Open `a.py`
@@ -277,7 +277,8 @@ def test_a_task_is_split_into_its_steps() -> None:
 
 def test_the_parts_are_put_below_each_other_and_belong_to_the_original() -> None:
     source = MANY + "\n- [ ] 1.4 B\n"
-    for block in make_split_tasks(Spec.parse(source)["1.3"], next_fix_id(Spec.parse(source), "1.3"), timeout=9):
+    first = next_fix_id(Spec.parse(source), "1.3")
+    for block in make_split_tasks(Spec.parse(source)["1.3"], first, timeout=9).values():
         spec = Spec.parse(source)
         source = insert_task(spec, spec["1.3"], block)
     spec = Spec.parse(source)

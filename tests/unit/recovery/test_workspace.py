@@ -150,7 +150,7 @@ def test_an_open_fix_of_an_earlier_run_counts_once_it_is_used(path: Path) -> Non
 def test_parts_are_no_fixes(path: Path) -> None:
     work = workspace(path)
     task = work.spec["1.2"]
-    part = work.insert_part(task, work.next_id(task), "- [ ] 1.2.1 [SPLIT 1.2] One\n  - **Do**: one")
+    (part,) = work.insert_parts(task, {"1.2.1": "- [ ] 1.2.1 [SPLIT 1.2] One\n  - **Do**: one"})
     assert work.use_open_fix(task) is None
     assert work.open_parts(task) == (part,)
     work.executed(part)
