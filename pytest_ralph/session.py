@@ -345,6 +345,7 @@ class Run:
             wisdom=self.wisdom,
             run_id=self.id,
             mask=self.masker.mask,
+            remembered=self.wisdom.left_off,
             junit_globs=tuple(self.ini("ralph_junit")),
             announce=self._announce,
             tell=self._tell,

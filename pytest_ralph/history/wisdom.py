@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ralph.history import learning, statistics
-from pytest_ralph.history.record import HistoryError
+from pytest_ralph.history.record import GOOD, HistoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.history.learning import Chance, Risk, TimeLimit
+    from pytest_ralph.history.record import AttemptRecord
     from pytest_ralph.history.statistics import Statistics
     from pytest_ralph.history.store import History
 
 T = TypeVar("T")
+MOST_OF_A_TASK = 500
 
 
 class Wisdom:
@@ -50,6 +52,13 @@ class Wisdom:
         so = "more time will hardly help" if limit >= known.seconds else f"a limit of {known.seconds:g} s would do"
         return (f"{usual}: {so}",)
 
+    def left_off(self, spec: str, task: str) -> Sequence[AttemptRecord]:
+        """Everything tried on a task since it last came to an end, good or bad."""
+        nothing: list[AttemptRecord] = []
+        records = self._ask(lambda history: history.attempts(spec=spec, task=task, limit=MOST_OF_A_TASK), nothing)
+        ends = [at for at, one in enumerate(records) if one.outcome == "escalated" or _is_good(one)]
+        return records[ends[-1] + 1 :] if ends else records
+
     def risks(self, spec: str) -> Sequence[Risk]:
         """Tasks more likely to fail than to pass."""
         return self._ask(lambda history: learning.likely_to_fail(history, spec), ())
@@ -71,3 +80,7 @@ class Wisdom:
 
 def _seconds(duration: float) -> str:
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
+
+
+def _is_good(record: AttemptRecord) -> bool:
+    return record.what == "verify" and record.outcome in GOOD

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_ralph.fixing.checkpoint import GitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from pytest_ralph.failure.failure import Failure
@@ -94,6 +94,8 @@ class Desk:
     wisdom: Wisdom
     run_id: str
     mask: Callable[[str], str] = str
+    # What runs that were cut off had tried on a task of a spec, oldest first.
+    remembered: Callable[[str, str], Sequence[AttemptRecord]] = lambda _spec, _task: ()
     junit_globs: tuple[str, ...] = ()
     # Said on the terminal at once, for what a person must know even if the run ends here.
     announce: Callable[[str], None] = lambda _: None
@@ -168,7 +170,9 @@ class Desk:
         from pytest_ralph.fixing.moving import SPEC_FILES
 
         files = listing(self.root).items()
-        return any(changed >= moment * 1e9 for path, (_, changed) in files if Path(path).name not in SPEC_FILES)
+        # The clock of a file system is a little behind.
+        since = (moment - 0.02) * 1e9
+        return any(changed >= since for path, (_, changed) in files if Path(path).name not in SPEC_FILES)
 
     def keep_progress(self, workspace: Workspace, task: Task) -> list[str]:
         """Commit what an executor that ran out of context has done, where commits are made; what was done."""

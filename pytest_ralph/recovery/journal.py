@@ -13,7 +13,7 @@ from pytest_ralph.story import AttemptStory, FixStory, TaskStory, fix_tree
 from pytest_ralph.text.bounded import bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
 
     from pytest_ralph.fixing.executors.base import Outcome
     from pytest_ralph.fixing.repair import Repair, RepairResult
@@ -69,6 +69,7 @@ class Journal:
         self.failures: list[Failure] = []
         self.approaches: list[str] = []
         self.tried_before: list[Tried] = []
+        self.repairs: list[str] = []
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
         self.runs = 0
@@ -91,6 +92,19 @@ class Journal:
     @property
     def last(self) -> Failure | None:
         return self.failures[-1] if self.failures else None
+
+    def take_up(self, records: Sequence[AttemptRecord], carried_out: Collection[str]) -> None:
+        """Go on where a run was cut off: what it had tried, up to the last fix it had carried out."""
+        remedies = [record for record in records if record.what in ("fix", "repair") and record.fix in carried_out]
+        done = records[: records.index(remedies[-1]) + 1] if remedies else ()
+        for record in done:
+            if record.what == "repair":
+                self.repairs.append(record.approach)
+            elif record.what == "fix" and record.approach:
+                self.approaches.append(record.approach)
+            elif record.what == "verify" and record.outcome == "failed":
+                self.fingerprints.append(record.fingerprint)
+                self.trees.append(record.tree)
 
     def say(self, *lines: str) -> None:
         self.lines += lines
@@ -157,7 +171,9 @@ class Journal:
         self._attempts.append(told)
         self._done = _Done(fix.id, repair.command, repair=True) if result.made else None
         self._fix_ended(fix.id, "completed" if result.made else "failed", executor)
-        self._remember("repair", 0.0, answered, ended, fix=repair.name, executor=executor, prediction=prediction)
+        self.repairs.append(repair.command)
+        extra = {"fix": fix.id, "executor": executor, "approach": repair.command, "prediction": prediction}
+        self._remember("repair", 0.0, answered, ended, **extra)
 
     def carried_out(
         self, task: Task, answered: Failure | None, outcome: Outcome, approach: str, *,

@@ -38,7 +38,6 @@ class Remedies:
     def __init__(self, desk: Desk, workspace: Workspace, task: Task, journal: Journal) -> None:
         self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
         self.delegation = Delegation(desk, workspace, journal)
-        self._repaired: set[str] = set()
         self._continuations = 0
         self._enriched = False
 
@@ -91,7 +90,7 @@ class Remedies:
         if target is not self.task or self.desk.options.executor == "none":
             return None
         found = find_repair(failure, self.desk.root, self.desk.options.repair)
-        if found is None or found.command in self._repaired:
+        if found is None or found.command in self.journal.repairs:
             return None
         agent = self.desk.executor_name
         if self.desk.has_agent and self.desk.wisdom.prefers(failure.kind, f"repair:{found.name}", agent):
@@ -193,7 +192,6 @@ class Remedies:
 
     def _repair(self, fix: Task, failure: Failure, repair: Repair) -> None:
         """A repair that was made counts as the fix; one that could not be made leaves its fix task open."""
-        self._repaired.add(repair.command)
         chance = foretell(self.desk, self.journal, fix, failure, f"repair:{repair.name}")
         backup = self.desk.backups / f"{self.workspace.spec.name}-{fix.id}"
         result = repair.apply(self.desk.runner, self.desk.root, backup)

@@ -102,6 +102,7 @@ class SpecWork:
     def _first_attempt(self, task: Task, loop: Loop) -> Begun:
         if self._refused is not None:
             raise self._refused
+        self._take_up(task, loop.journal)
         self.commits.begin(task)
         execution = self._execution(loop) if self.desk.options.execute and not self._is_checked(task) else None
         setback = execution.run() if execution else loop.attempts.verify()
@@ -170,6 +171,11 @@ class SpecWork:
         return Journal(
             task, spec=spec.name, spec_path=path.as_posix(), run=desk.run_id, record=desk.record, mask=desk.mask
         )
+
+    def _take_up(self, task: Task, journal: Journal) -> None:
+        if self.recovery and self.workspace.was_cut_off(task):
+            tried = self.desk.remembered(self.workspace.spec.name, task.id)
+            journal.take_up(tried, self.workspace.fixes_of(task))
 
     def _passed(self, loop: Loop) -> TaskResult:
         retried = bool(loop.journal.failures)

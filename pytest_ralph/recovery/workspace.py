@@ -79,6 +79,10 @@ class Workspace:
             now = self._document.find(task)
         return task.checked if now is None else now.checked
 
+    def was_cut_off(self, task: Task) -> bool:
+        """Whether an earlier run was still at work on it when it ended."""
+        return self.state.status(task.name) == "running"
+
     def owner_of(self, fix: Task) -> Task | None:
         """The task that a fix or part was made for."""
         return self._document.owner_of(fix)

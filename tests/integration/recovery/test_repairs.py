@@ -35,7 +35,7 @@ def test_a_script_gets_its_right_to_be_executed(script: Project) -> None:
     assert script.boxes == {"1.1": True, "1.1.1": True}
     assert script.state["fixTaskMap"]["1.1"]["attempts"] == 1
     assert "- Task 1.1: 1 fix attempted (1.1.1) - Final: PASS" in script.progress
-    assert script.history("fix, executor, outcome", "what = 'repair'") == [("chmod", "repair:chmod", "passed")]
+    assert script.history("fix, executor, outcome", "what = 'repair'") == [("1.1.1", "repair:chmod", "passed")]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_lint_is_repaired_once_and_what_remains_is_for_somebody_else(project: Pr
 
     assert result.ret == 1
     assert (project.root / "app.py").read_text() == "print(undefined)\n"
-    assert project.history("fix", "what = 'repair'") == ["lint"]
+    assert project.history("executor", "what = 'repair'") == ["repair:lint"]
     result.stdout.fnmatch_lines(["Next: do task 1.1.2 (*), then run the same command again."])
     assert project.boxes == {"1.1": False, "1.1.1": False, "1.1.2": False}
 
@@ -113,7 +113,7 @@ def test_what_the_project_declares_is_installed(project: Project, monkeypatch: p
 
     assert result.ret == 0, result.stdout.str()
     assert (project.root / "installed.txt").read_text().split()[-2:] == ["-r", "requirements.txt"]
-    assert project.history("fix", "what = 'repair'") == ["install"]
+    assert project.history("executor", "what = 'repair'") == ["repair:install"]
 
 
 def test_what_the_project_does_not_declare_is_not_installed(project: Project) -> None:

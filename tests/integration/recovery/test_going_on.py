@@ -1,0 +1,68 @@
+"""A run that was cut off: the next one knows what it had tried, and comes to the same end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+# Kills its own run when it comes to a step for the nth time.
+PLUGIN = """\
+import os, signal
+from pytest_ralph import disk
+name, number = os.environ["KILL_AT"].rsplit(":", 1)
+seen = []
+def at(step):
+    seen.append(step)
+    if seen.count(name) == int(number):
+        os.kill(os.getpid(), signal.SIGKILL)
+disk.on_step = at
+"""
+
+
+def run_killed(project: Project, step: str, executor: str, *args: str) -> None:
+    project.write("killer.py", PLUGIN)
+    command = [sys.executable, "-m", "pytest", "-p", "killer", "--ralph-recovery", "--ralph-executor", executor, *args]
+    environ = {**os.environ, "KILL_AT": step, "PYTHONPATH": os.pathsep.join([".", os.environ.get("PYTHONPATH", "")])}
+    ended = subprocess.run([*command, "specs/demo"], cwd=project.root, env=environ, capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def test_a_circle_is_seen_across_a_kill(one_task: Project) -> None:
+    for number, approach in enumerate(("for fetch", "with try-catch", "pattern"), 1):
+        one_task.write(f"approach.{number}", f"Approach: Using async await {approach}\n")
+    executor = one_task.shell("cat approach.$call; echo $task > parser.txt")
+    run_killed(one_task, "before verifying again:2", executor, "--ralph-max-fixes", "9")
+    assert one_task.calls == ["1.3.1", "1.3.2"]
+
+    result = one_task.run("--ralph-max-fixes", "9", executor=executor)
+    assert one_task.calls == ["1.3.1", "1.3.2", "1.3.3"]
+    result.stdout.fnmatch_lines(["*given up: the same approach was tried before without success"])
+    assert "3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (circular)" in one_task.progress
+
+
+def test_the_attempt_that_was_cut_off_is_made_again_and_is_no_circle(one_task: Project) -> None:
+    executor = one_task.shell("echo fixed > parser.txt")
+    one_task.repository()
+    run_killed(one_task, "after a fix task is in place:1", executor)
+    assert one_task.calls == []
+
+    assert one_task.run(executor=executor).ret == 0
+    assert one_task.calls == ["1.3.1"]
+
+
+def test_a_repair_that_did_not_help_is_not_made_again_after_a_kill(project: Project) -> None:
+    project.spec("- [ ] 1.1 Run it\n  - **Files**: `run.sh`\n  - **Verify**: `./run.sh`\n")
+    script = project.write("run.sh", "#!/bin/sh\nchmod -x run.sh\nexit 1\n")
+    script.chmod(0o644)
+    run_killed(project, "before verifying again:1", "repair")
+    script.chmod(0o644)
+
+    result = project.run()
+    result.stdout.fnmatch_lines(["*given up: an error of unknown type came back after a fix"])
+    assert project.history("executor", "what = 'repair'") == ["repair:chmod"]
