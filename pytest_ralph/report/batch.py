@@ -14,7 +14,7 @@ MOST = 20
 def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
     """A task failed while siblings of it still run."""
     failed = [name for name, status in statuses.items() if status.lower().startswith("failed")]
-    running = [name for name, status in statuses.items() if status == "running..."]
+    running = [name for name, status in statuses.items() if status in ("running...", "waiting")]
     return [
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),

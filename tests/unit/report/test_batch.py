@@ -1,0 +1,52 @@
+"""What is told of a group when some of its tasks fail, however many there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ralph.report import batch
+
+
+def test_long_batches_show_what_failed_and_count_the_rest() -> None:
+    statuses: dict[str, batch.Status] = {f"1.{n}": "complete" for n in range(60)}
+    statuses["1.50"] = "FAILED (attempt 1)"
+    statuses["1.51"] = "running..."
+
+    lines = batch.partial_failure(statuses)
+
+    assert "  Task 1.50: FAILED (attempt 1)" in lines
+    assert "  … 40 more" in lines
+    assert len(lines) < 40
+    assert lines[-1] == "Waiting for 1.51 to complete..."
+
+
+def test_what_has_not_begun_is_waited_for_too() -> None:
+    lines = batch.partial_failure({"1.1": "FAILED (attempt 1)", "1.2": "waiting"})
+    assert lines[-1] == "Waiting for 1.2 to complete..."
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["1.1"], "1.1"),
+        (["1.1", "1.2"], "1.1 and 1.2"),
+        (["1.1", "1.2", "1.3"], "1.1, 1.2 and 1.3"),
+        ([f"1.{n}" for n in range(1, 8)], "1.1, 1.2 and 5 more"),
+    ],
+)
+def test_names_are_listed_as_in_a_sentence(names: list[str], said: str) -> None:
+    lines = batch.retry_results(dict.fromkeys(names, "retry failed"))
+    assert f"Task{'s' if len(names) > 1 else ''} {said} failed after retry." in lines
+
+
+def test_where_all_retries_succeed_nothing_is_halted() -> None:
+    assert batch.retry_results({"1.1": "", "1.2": ""}) == [
+        "Retry results:",
+        "  Task 1.1: complete (retry succeeded)",
+        "  Task 1.2: complete (retry succeeded)",
+    ]
+
+
+def test_a_lone_task_has_no_siblings_to_preserve() -> None:
+    lines = batch.retry_after_siblings({"1.1": "failed", "1.2": "skipped"}, "1.1")
+    assert lines[-1] == "Initiating retry for Task 1.1..."
