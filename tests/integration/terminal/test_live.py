@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.blocks import numbered
-from tests.integration.terminal.seat import Seat
+from tests.integration.terminal.seat import Picture, Seat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,12 +52,19 @@ def test_each_step_of_a_recovery_is_seen_while_it_runs(project: Path) -> None:
 
 
 def test_a_group_has_a_row_for_each_task(project: Path, make_spec: SpecMaker) -> None:
-    make_spec(numbered(3, A_WHILE, marks="[P]"))
-    seat = Seat(project, "--ralph", "--ralph-jobs=3", "specs", columns=40)
+    make_spec(numbered(3, "sleep 1.{n}9", marks="[P]"))
+    seat = Seat(project, "--ralph", "--ralph-jobs=3", "-v", "specs", columns=40)
     seat.expect(*(f"  1.{n} verify  1 s of 300 s  Task {n}" for n in (1, 2, 3)))
     assert seat.status() == 0
-    assert seat.lines[-3:-1] == ["specs/demo/tasks.md ...          [100%]", ""]
-    assert all(len(line) <= 40 for line in seat.text.split("\r\n") if " s of " in line and "\x1b" not in line)
+    when_the_second_line_begins = Picture(40)
+    when_the_second_line_begins.feed(seat.text.partition("specs/demo/tasks.md::1.2 ")[0])
+    assert not [line for line in when_the_second_line_begins.lines if " s of " in line]
+    assert seat.lines[-5:-1] == [
+        "specs/demo/tasks.md::1.1 PASSED  [ 33%]",
+        "specs/demo/tasks.md::1.2 PASSED  [ 66%]",
+        "specs/demo/tasks.md::1.3 PASSED  [100%]",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
