@@ -51,6 +51,7 @@ def test_a_full_disk_is_one_clear_error_and_the_old_file_is_whole(one_task: Proj
 
 @pytest.mark.skipif(bool(AS_A_USER) and shutil.which("setpriv") is None, reason="root without setpriv")
 def test_a_read_only_spec_is_one_clear_error_and_nothing_is_changed(one_task: Project) -> None:
+    one_task.spec("- [ ] 1.1 Not even begun\n  - **Verify**: `touch begun.txt`\n")
     before = one_task.tasks.read_bytes()
     one_task.directory.chmod(0o555)
     try:
@@ -63,3 +64,4 @@ def test_a_read_only_spec_is_one_clear_error_and_nothing_is_changed(one_task: Pr
     assert "Traceback" not in result.stdout
     assert one_task.tasks.read_bytes() == before
     assert names(one_task.directory) == ["tasks.md"]
+    assert not (one_task.root / "begun.txt").exists()

@@ -130,23 +130,23 @@ def test_a_spec_of_headings_is_fixed_and_completed(project: Project) -> None:
     project.spec("""\
         # Plan
 
-        ### Task 1.1: Parser
+        ### Task 1.1: Other
+
+        - **Verify**: `true`
+
+        ### Task 1.2: Parser
 
         - **Do**: it
         - **Verify**: `grep -q fixed parser.txt`
-
-        ### Task 1.2: Other
-
-        - **Verify**: `true`
     """)
     project.write("parser.txt", "broken\n")
     result = project.run(executor=project.shell(FIX_IT))
 
     assert result.ret == 0
     text = project.tasks.read_text()
-    assert "### [x] 1.1.1 [FIX 1.1] Fix: " in text
-    assert "### Task 1.1: Parser\n" in text
-    assert "- [x] 1.1 Parser\n" in project.progress
+    assert "### [x] 1.2.1 [FIX 1.2] Fix: " in text
+    assert "### Task 1.2: Parser\n" in text
+    assert "- [x] 1.1 Other\n- [x] 1.2 Parser\n" in project.progress
     result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
     assert project.state["taskIndex"] == 3
 
