@@ -18,6 +18,7 @@ from pytest_ralph.spec.printing import (
     echoes_words,
     ends_with_echo,
     is_http,
+    is_noisy,
     lists_changes,
     lists_names,
     prints,
@@ -47,8 +48,11 @@ _LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have"
 # Behind these a text says where something is, and before them and a noun what it is called.
 _PLACES = frozenset(("in", "from", "under", "inside", "within", "across", "against"))
 _SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
+_PRINTING = frozenset(("prints", "print", "printing", "outputs", "output", "shows", "displays", "echoes"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
-_GLOB = re.compile(r"/.*(?:\*|\{.*,.*\})")
+_QUOTED = frozenset("`\"'“")
+# Patterns and placeholders are not printed as they are written.
+_GLOB = re.compile(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|…")
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -110,6 +114,9 @@ class _Reader:
     def _turns_away(self, said: Sequence[Saying], at: int) -> bool:
         """Whether the clause goes on about something else: a condition, another subject, a person's judgement."""
         kind = said[at].kind
+        if kind is Kind.EACH:
+            # `every hit is under x` says something of each of them.
+            return _kind(said, at + 1) is Kind.THING and _kind(said, at + 2) in (Kind.IS, Kind.HAS)
         if kind not in (Kind.AND, Kind.OR):
             return kind is Kind.CONDITION
         after = next((i for i in range(at + 1, len(said)) if said[i].kind not in (Kind.SMALL, Kind.EACH)), None)
@@ -117,9 +124,7 @@ class _Reader:
             return False
         if kind is Kind.OR:
             return said[after].kind not in (Kind.NUMBER, Kind.VALUE, Kind.COMPARES)
-        # `…, and nothing is broken`: nothing of something else.
-        is_subject = said[after].text == "nothing" and _kind(said, after + 1) is Kind.IS
-        return said[after].kind is Kind.OTHER or is_subject
+        return _is_subject(said, after)
 
     def _step(self, said: Sequence[Saying], at: int) -> int:
         """Take in the saying at `at`; how many sayings that used up."""
@@ -202,8 +207,8 @@ class _Reader:
         return 2 if following is Kind.VALUE else 1
 
     def _counts_failures(self, said: Sequence[Saying], at: int) -> bool:
-        """`expects 5 failures` of a tool that ends with a status of its own."""
-        if self.shown is not Prints.STATUS or not self.said.startswith("expect") or not _plain(said[at]):
+        """`shows 5 failures` of a tool that ends with a status of its own."""
+        if self.shown is not Prints.STATUS or not _plain(said[at]):
             return False
         return at + 1 < len(said) and said[at + 1].text in ("failure", "failures", "failed")
 
@@ -262,7 +267,7 @@ class _Reader:
         word = str(saying.value)
         if self.verb is not Kind.IS or self.shown is not Prints.STATUS or word in self.command:
             return False
-        return saying.text == word.lower() and word in PASSING | FAILING
+        return saying.text == word.lower() and word.upper() in PASSING | FAILING
 
     def _none_of(self, said: Sequence[Saying], at: int) -> int:
         """`no matches`; or, where changes are listed, `no change to x`. The index of the last saying used."""
@@ -275,17 +280,20 @@ class _Reader:
 
     def _value(self, said: Sequence[Saying], at: int) -> int:
         if self._tells_how_it_went(said[at]):
-            if str(said[at].value) in FAILING and not self.negated:
+            if str(said[at].value).upper() in FAILING and not self.negated:
                 self._add("exit", "nonzero")
             return 1
         before = said[at - 1].text if at else ""
+        if self.verb is None and self.found and _kind(said, at - 1) is Kind.AND and said[at].text[:1] in _QUOTED:
+            # `exits 0, `3 passed``
+            self.verb = Kind.HAS
         values = [at]
         joined: Kind | None = None
         while (following := values[-1] + 1) + 1 < len(said) and said[following].kind in (Kind.AND, Kind.OR):
             after = _next(said, following + 1, Kind.VALUE)
             if after is None and self._is_literal(said[following + 1]):
                 after = following + 1
-            if after is None:
+            if after is None or _is_subject(said, after):
                 break
             joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
             values.append(after)
@@ -300,7 +308,7 @@ class _Reader:
         """`names`: the texts only say what a thing that is printed is called, as in "the `x` rule"."""
         whole = self.verb is Kind.IS and self.far == 0 and not names
         # Of a tool that prints what it likes, `→ x` says what to look out for.
-        whole = whole and not (self.said in _SYMBOLS and self.shown is Prints.STATUS)
+        whole = whole and not (self.said in _SYMBOLS and (self.shown is Prints.STATUS or is_noisy(self.command)))
         if any(one.op == "empty" for one in self.found):
             return
         if self.negated:
@@ -318,7 +326,7 @@ class _Reader:
     def _amount(self, op: str, said: Sequence[Saying], at: int, used: int) -> None:
         """A number and what it counts; what it is compared with depends on what the command prints."""
         number, unit = _plain(said[at]), _unit(said, at, used)
-        if unit is Kind.MEASURE or echoes_words(self.command):
+        if unit is Kind.MEASURE or echoes_words(self.command) or self._counts_contents(said, at, used, unit):
             return
         if op == "==" and (self.each_line or self._by_turns()):
             self._add("stdout", "each_line==", number)
@@ -326,7 +334,7 @@ class _Reader:
             self._counts(op, number)
         elif self.shown is Prints.COUNT:
             self._add("stdout", op, number)
-        elif unit not in (Kind.VERDICT, Kind.PASSES) and not self._counts_contents(said, at, used, unit):
+        elif unit not in (Kind.VERDICT, Kind.PASSES):
             self._uncounted(op, number, unit)
 
     def _by_turns(self) -> bool:
@@ -335,10 +343,12 @@ class _Reader:
 
     def _counts_contents(self, said: Sequence[Saying], at: int, used: int, unit: Kind | None) -> bool:
         """Whether a number counts something in a text that is shown (`the three sections`), not its lines."""
-        if self.shown not in (Prints.LINES, Prints.STATUS) or unit is Kind.THING:
-            return summarises(self.command)
-        described = self.shown is Prints.STATUS or shows_contents(self.command)
-        return (at > 0 and said[at - 1].text in _ARTICLES) or (described and _kind(said, at + used) is Kind.OTHER)
+        if unit is Kind.THING:
+            return summarises(self.command) or (self.shown is not Prints.LINES and _counts_rows(said, at + used))
+        if at > 0 and (said[at - 1].text in _ARTICLES or said[at - 1].kind is Kind.EACH):
+            return _kind(said, at + used) is Kind.OTHER
+        described = self.shown is Prints.STATUS or (self.shown is Prints.LINES and shows_contents(self.command))
+        return described and _kind(said, at + used) is Kind.OTHER
 
     def _uncounted(self, op: str, number: float, unit: Kind | None) -> None:
         if is_http(self.command):
@@ -377,7 +387,7 @@ class _Reader:
             self._add("stdout", "lines>=", number + 1)
 
     def _nonzero(self) -> None:
-        if self.shown in (Prints.COUNT, Prints.COUNTS):
+        if self.shown in (Prints.COUNT, Prints.COUNTS) or self.said in _PRINTING:
             self._add("stdout", ">", 0)
         else:
             self._add("exit", "nonzero")
@@ -401,6 +411,17 @@ class _Reader:
 
 def _kind(said: Sequence[Saying], at: int) -> Kind | None:
     return said[at].kind if at < len(said) else None
+
+
+def _is_subject(said: Sequence[Saying], at: int) -> bool:
+    """Whether a part that is joined on begins with what it is about: `… and the page shows x`, `… and x is gone`."""
+    kind, following = said[at].kind, _kind(said, at + 1)
+    if kind is Kind.OTHER:
+        # `and a single `x``: only a word that describes it.
+        return following is not Kind.VALUE
+    if kind is Kind.VALUE or said[at].text == "nothing":
+        return following in (Kind.IS, Kind.HAS) and said[at + 1].text.endswith(("s", "are"))
+    return False
 
 
 def _plain(saying: Saying) -> int | float:
@@ -430,6 +451,11 @@ def _unit(said: Sequence[Saying], at: int, used: int) -> Kind | None:
             break
         thing = thing or (Kind.THING if saying.kind is Kind.THING else None)
     return thing
+
+
+def _counts_rows(said: Sequence[Saying], at: int) -> bool:
+    """Rows of a table, which has a heading and a frame too."""
+    return any(one.text in ("row", "rows", "record", "records") for one in said[at : at + 2])
 
 
 def _is_name(word: str) -> bool:

@@ -24,6 +24,7 @@ _SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}\W*$")
 _RUN = any_of("run", r"\b", r"\W*$")
 _DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
+_RESULT = any_of("outcome", "")
 _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
 _PARENTHESES = re.compile(r"\([^()]*\)")
@@ -79,13 +80,19 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return like is Likeness.SURE and not has_command and " | " in text
     if like is Likeness.SURE or _RUN.search(before):
         return True
-    return like is Likeness.MAYBE and bool(_DO.search(before)) and _is_judged(pieces[index + 1 :])
+    if like is not Likeness.MAYBE or not _DO.search(before):
+        return False
+    # `… exits 0, `3 passed`` goes on about the command before.
+    told = has_command and bool(_RESULT.search(before.rpartition("`")[2]))
+    return _is_judged(pieces[index + 1 :], in_silence=not told)
 
 
-def _is_judged(following: Sequence[Piece]) -> bool:
-    """Whether the words behind a span say how it went, or say nothing at all."""
+def _is_judged(following: Sequence[Piece], in_silence: bool) -> bool:
+    """Whether the words behind a span say how it went, or (`in_silence`) say nothing at all."""
     after = _PARENTHESES.sub("", following[0].text) if following else ""
-    return not after.strip(" .,;") or bool(_VERDICT.match(in_english(after)))
+    if not after.strip(" .,;"):
+        return in_silence
+    return bool(_VERDICT.match(in_english(after)))
 
 
 def _is_tour(pieces: Sequence[Piece], chosen: Sequence[int]) -> bool:

@@ -22,6 +22,7 @@ _BODY_ONLY = re.compile(
     r"\s(?:-[A-Za-z]*[qs][A-Za-z]*|--porcelain|--short|--quiet|--no-headers?|--format\S*)(?:\s|=|$)"
 )
 _CONTENTS = words("programs", "contents")
+_SILENT = words("programs", "silent")
 _TURNS = re.compile(r"&&|;|\n")
 _PASS_ON = frozenset(("head", "tail", "tr", "xargs", "sort", "sed", "awk", "cut", "bc", "tee", "cat"))
 _COUNTING = re.compile(
@@ -30,7 +31,14 @@ _COUNTING = re.compile(
 
 
 # `python -m pytest`, `node --test`: a tool run by an interpreter prints what it likes.
-_TOOL = re.compile(r"\s(?:-m\s+(?!json)\S|--test\b|--check\b|-l\s)|^deno\s+(?:test|check|lint|fmt)\b")
+_TOOL = re.compile(
+    r"\s(?:-m\s+(?!json)\S|--test\b|--check\b|-l\s)|^deno\s+(?:test|check|lint|fmt)\b"
+    r"|^(?:python3?|node|ruby|perl|php)\s+[\w./-]+\.\w+"
+)
+# What only starts the program behind it.
+_RUNNER = re.compile(
+    r"(?:(?:uv|poetry|pipenv|pdm|hatch|rye|pixi) run|npx|bunx|pnpm (?:exec|dlx)|yarn dlx|bundle exec)\s+(?:-\S+\s+)*"
+)
 _SUMMARY = re.compile(r"^git\s.*\s--(?:short)?stat\b")
 _POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 
@@ -108,13 +116,27 @@ def always_prints(command: str) -> bool:
 
 def prints_in_turn(command: str) -> bool:
     """`cat a && cat b`: several commands that each print something of their own."""
-    turns = [turn for turn in _TURNS.split(_unquoted(command)) if turn.strip()]
+    turns = split_turns(command)
     return len(turns) > 1 and all(prints(turn) is not Prints.STATUS for turn in turns)
 
 
 def shows_contents(command: str) -> bool:
     """Whether what it prints is a text whose lines nobody counts, unless they say so."""
-    return _program(split_stages(command)[-1]) in _CONTENTS
+    piped = [stage.strip() for stage in re.split(r"(?<!\|)\|(?!\|)", _unquoted(split_turns(command)[-1]))]
+    cut = len(piped)
+    while len(piped) > 1 and _program(piped[-1]) in ("head", "tail", "cat"):
+        piped.pop()
+    return _program(piped[-1]) in _CONTENTS or (cut > len(piped) and _of_stage(piped[-1]) is Prints.STATUS)
+
+
+def is_noisy(command: str) -> bool:
+    """Whether something before the last command of it prints too, or may."""
+    return any(_program(turn.strip()) not in _SILENT for turn in split_turns(command)[:-1])
+
+
+def split_turns(command: str) -> list[str]:
+    """The pipelines that are run one after the other."""
+    return [turn for turn in _TURNS.split(_unquoted(command)) if turn.strip()] or [command]
 
 
 def lists_names(command: str) -> bool:
@@ -127,7 +149,10 @@ def _is_redirection(command: str, at: int) -> bool:
 
 
 def _program(stage: str) -> str:
-    words = stage.lstrip("!({ \t").split(None, 3)
+    stage = stage.lstrip("!({ \t")
+    if runner := _RUNNER.match(stage):
+        stage = stage[runner.end() :]
+    words = stage.split(None, 3)
     while words and ("=" in words[0] or words[0] in ("sudo", "time", "env", "command", "do", "then", "else")):
         words = words[1:]
     if not words:

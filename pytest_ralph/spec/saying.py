@@ -65,7 +65,7 @@ _LEX = re.compile(
     r"|(?P<symbol>>=|<=|!=|={1,3}>?|->|[≥⩾≤≠→⇒<>:,&/+–—]|-(?=\s))"
     r"|(?P<ratio>\b\d+/\d+\b(?: [A-Z]{2,}\b)?)|(?P<shout>\b[A-Z]{3,}(?: [A-Z]{3,})+\b)"
     r"|(?P<version>\bv?\d+\.\d+\.\d[\w.+-]*|\bv\d[\w.]*)"
-    r"|(?P<number>\d[\d,_]*(?:\.\d+)?)(?P<unit>%|[A-Za-z]+)?"
+    r"|(?P<number>\d+(?:[,_]\d+)*(?:\.\d+)?)(?P<unit>%|[A-Za-z]+)?"
     r"|(?P<word>[^\W\d][\w'’./-]*)"
 )
 _QUOTES = ("span", "quote", "curly", "single")

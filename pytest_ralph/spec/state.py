@@ -221,6 +221,18 @@ class State:
         error.pop("resolved_on_retry", None)
         error["final"] = final
 
+    # Commits
+
+    def uncommitted(self) -> tuple[str, ...]:
+        """Tasks that passed and whose commit was still to be made."""
+        return tuple(self.data.get("uncommittedTasks") or ())
+
+    def set_uncommitted(self, task_id: str, waits: bool) -> None:
+        others = [one for one in self.uncommitted() if one != task_id]
+        self.data["uncommittedTasks"] = [*others, task_id] if waits else others
+        if not self.data["uncommittedTasks"]:
+            del self.data["uncommittedTasks"]
+
     # A run begins
 
     def start_run(self) -> list[str]:
@@ -403,6 +415,7 @@ def _check(data: object) -> None:
     for field in DEFAULTS:
         value = data.get(field)
         _expect(value is None or (type(value) is int and value >= 0), f"{field} is not a count")
+    _expect(_is_list_of_ids(data.get("uncommittedTasks")), "uncommittedTasks is not a list of ids")
     for field in ("fixTaskMap", "splitTaskMap", "taskResults"):
         value = data.get(field)
         entries = value.values() if isinstance(value, dict) else ()
@@ -419,20 +432,21 @@ def _check(data: object) -> None:
 def _check_fixes(task_id: str, entry: dict[str, Any]) -> None:
     attempts, ids = entry.get("attempts"), entry.get("fixTaskIds")
     _expect(attempts is None or (type(attempts) is int and attempts >= 0), f"attempts of {task_id} is not a count")
-    listed = isinstance(ids, list) and all(isinstance(fix_id, str) for fix_id in ids)
-    _expect(ids is None or listed, f"fixTaskIds of {task_id} is not a list of ids")
+    _expect(_is_list_of_ids(ids), f"fixTaskIds of {task_id} is not a list of ids")
 
 
 def _check_parts(task_id: str, entry: dict[str, Any]) -> None:
-    ids = entry.get("partIds")
-    listed = isinstance(ids, list) and all(isinstance(part_id, str) for part_id in ids)
-    _expect(ids is None or listed, f"partIds of {task_id} is not a list of ids")
+    _expect(_is_list_of_ids(entry.get("partIds")), f"partIds of {task_id} is not a list of ids")
 
 
 def _check_result(task_id: str, entry: dict[str, Any]) -> None:
     attempt, error = entry.get("attempt"), entry.get("error")
     _expect(attempt is None or (type(attempt) is int and attempt >= 0), f"attempt of {task_id} is not a count")
     _expect(error is None or isinstance(error, dict), f"error of {task_id} is not an object")
+
+
+def _is_list_of_ids(value: object) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(one, str) for one in value))
 
 
 def _expect(holds: bool, reason: str) -> None:
