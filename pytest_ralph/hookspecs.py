@@ -46,7 +46,7 @@ def pytest_ralph_prompt(task: Task, failure: Failure | None, history: Past) -> s
 
 @pytest.hookspec(firstresult=True)
 def pytest_ralph_execute(task: Task, prompt: str, timeout: float) -> Outcome | Failure | bool | None:
-    """Carry out a task in place of the configured executor. True or a completed Outcome: done; False, a Failure: not."""
+    """Carry out a task in place of the executor. True or a completed Outcome: done; False or a Failure: not."""
 
 
 def pytest_ralph_failed(task: Task, failure: Failure, attempt: int) -> None:
