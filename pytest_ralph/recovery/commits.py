@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.disk import sweep
 from pytest_ralph.fixing.checkpoint import GitError
 from pytest_ralph.fixing.commits import append_commit, commit_message
 
@@ -24,9 +25,14 @@ class Commits:
         self.desk, self.workspace = desk, workspace
         self._before: dict[str, str] = {}
         self._unknown: dict[str, GitError] = {}
+        self._script = desk.directory / f"commits-{workspace.spec.name}.sh"
+        sweep(self._script)
+        workspace.commits = desk.options.commit == "auto" and desk.git is not None
 
     def begin(self, task: Task) -> None:
-        if self.desk.options.commit != "none" and self.desk.git and not task.checked:
+        # A run that was cut off may have left a task checked off and not committed.
+        new = not task.checked or task.name in self.workspace.state.uncommitted()
+        if self.desk.options.commit != "none" and self.desk.git and new:
             with self.desk.git_lock, self.workspace.lock:
                 try:
                     self._before[task.name] = self.desk.git.tree_fingerprint()
@@ -40,14 +46,12 @@ class Commits:
             return result
         with self.desk.git_lock, self.workspace.lock:
             try:
-                commit = "" if task.checked else self._commit(task)
+                commit = self._commit(task)
                 if self.desk.options.rollback:
                     git.mark_good(self.workspace.spec.name)
             except GitError as error:
                 journal.say(f"no commit for {task.id}: {error}")
                 return replace(result, lines=tuple(journal.lines))
-        if not commit:
-            return result
         self.workspace.committed(task, commit)
         return replace(result, story=replace(result.story, commit=commit))
 
@@ -64,8 +68,7 @@ class Commits:
             "exclude": self._of_others(task),
         }
         if self.desk.options.commit == "message-only":
-            script = self.desk.directory / f"commits-{self.workspace.spec.name}.sh"
-            append_commit(script, self.desk.root, message, self.desk.git.uncommitted(**which))
+            append_commit(self._script, self.desk.root, message, self.desk.git.uncommitted(**which))
             return ""
         return (self.desk.git.commit(message, **which) or "")[:12]
 

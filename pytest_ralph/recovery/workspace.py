@@ -43,6 +43,8 @@ class Workspace:
         self.plan = plan
         self.state = State.load(spec.directory / STATE_NAME)
         self.lock = threading.RLock()
+        # Whether a task that passes is committed after it is ticked.
+        self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
         self._document = Document(spec, verify)
@@ -175,6 +177,9 @@ class Workspace:
     def passed(self, task: Task, most: int) -> tuple[str, ...]:
         """Tick the task and the open fixes of its lineage; which fixes it took."""
         with self._files():
+            if self.commits:
+                self.state.set_uncommitted(task.name, waits=True)
+                self.state.save()
             now = self._document.find(task)
             fixes = self._done_with(task)
             newly = [one for one in (now, *fixes) if one is not None and not one.checked]
@@ -211,8 +216,13 @@ class Workspace:
             self.state.save()
 
     def committed(self, task: Task, commit: str) -> None:
+        """Its commit was made, or there was nothing to commit."""
         with self._files():
-            self._log.completed([task], commit)
+            if commit:
+                self._log.completed([task], commit)
+            if self.state.exists:
+                self.state.set_uncommitted(task.name, waits=False)
+                self.state.save()
 
     def learnings(self) -> list[str]:
         with self._files():
