@@ -22,8 +22,8 @@ _ORDER = (
     (re.compile(r"не равен нулю"), " non-zero "),
 )
 _FULL_WIDTH = str.maketrans("，。；：（）“”「」＞＜＝０１２３４５６７８９", ',.;:()""""><=0123456789')
-_OTHER_SCRIPT = re.compile("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff]")
-_LATIN_WORD = re.compile(r"[a-zà-ÿ]{2,}")
+_OTHER_SCRIPT = re.compile("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_LATIN_WORD = re.compile("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
 
 
 def in_english(text: str) -> str:

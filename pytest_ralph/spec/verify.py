@@ -69,9 +69,11 @@ class _Reading:
 
     @property
     def any_is_enough(self) -> bool:
-        """`A or B`, `A, B or C`, in one sentence."""
+        """`A or B`; `A, B or C` in one sentence."""
         joints = self.alternatives[1:]
-        return bool(joints) and joints[-1] and (all(joints) or len(joints) == 2) and len(set(self.places)) == 1
+        if not joints or not joints[-1]:
+            return False
+        return all(joints) or (len(joints) == 2 and len(set(self.places)) == 1)
 
     @property
     def required(self) -> list[Check]:

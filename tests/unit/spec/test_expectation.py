@@ -303,6 +303,7 @@ def test_what_the_command_is_matters(command: str, words: str, wanted: Wanted) -
         "(expect 15/15 PASS)",
         "(expect 17 tools)",
         "Expected: PASS",
+        "passes with no `any` types",
         "finishes in under 5 seconds",
         "with > 80% coverage",
         "should show Python 3.10+",
@@ -353,6 +354,8 @@ def test_what_no_machine_can_check_asks_for_nothing(words: str) -> None:
         (COUNT, "が 3 件以上", [("stdout", ">=", 3)]),
         (LINES, "は何も出力しない", [("stdout", "empty")]),
         (STATUS, "通过", []),
+        (COUNT, "trả về ít nhất 2", [("stdout", ">=", 2)]),
+        (LINES, "출력 없음", [("stdout", "empty")]),
         (STATUS, "ist grün", []),
     ],
 )
