@@ -30,7 +30,7 @@ _VERIFY = re.compile(
     r"|v[ée]rifier|v[ée]rification|prüfen|prüfung|überprüfen|überprüfung|nachweis|проверка|проверить"
     r"|验证|驗證|検証|確認方法)(?:方法|命令|步骤|步驟|コマンド|手順)?"
     r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor|locally|again|all|this|now"
-    r"|befehl|comando|commande))*",
+    r"|befehl|comando|commande))*(?:[ \t]?#?\d{1,2})?",
     re.IGNORECASE,
 )
 _START = r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
@@ -39,6 +39,13 @@ _BOLD = re.compile(
     r"[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
 )
+# `*Verify*: …`; only a name that is known, for much else is written in italics.
+_ITALIC = re.compile(
+    _START + r"(?P<mark>[*_])(?P<name>[^\W\d_][^*_`\n:：()]{0,40})[ \t]*(?P<colon>[:：])?(?P=mark)(?!\w)"
+    r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?(colon)|[:：])[ \t]*"
+)
+# `**Verify (by hand)**`
+_REMARK = re.compile(r"[ \t]*\(([^()]{0,60})\)$")
 _PLAIN = re.compile(
     _START
     + r"(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*[:：][ \t]*"
@@ -155,7 +162,7 @@ def _opening(line: str) -> _Opening | None:
         if match and (match["colon"] or match["late"] or _canonical(match["name"])):
             return _make(match, line)
     elif ":" in line or "：" in line:
-        match = _PLAIN.match(line)
+        match = _ITALIC.match(line) or _PLAIN.match(line)
         if match and _canonical(match["name"]):
             return _make(match, line)
     if "#" in line and (match := _HEADED.match(line)) and _canonical(match["name"]):
@@ -169,14 +176,16 @@ def _make(match: re.Match[str], line: str) -> _Opening:
     rest = line[match.end() :]
     if canonical == "Verify" and match["note"] and _WHERE.match(match["note"]):
         rest = f"{match['note'].strip()}: {rest}"
-    if match["mark"] in ("_", "*"):
+    if canonical == "Verify" and (remark := _REMARK.search(label)) and "manual" in remark[1].lower():
+        rest = f"(manual): {rest}"
+    if match["mark"] in ("_", "*") and match.re is _PLAIN:
         rest = rest.rstrip().removesuffix(match["mark"])
     indent = len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))
     return _Opening(canonical or label, label, indent, bool(match["bullet"]), bool(canonical), rest)
 
 
 def _canonical(name: str) -> str:
-    name = name.strip().lower()
+    name = _REMARK.sub("", name.strip().lower())
     if name in _KNOWN:
         return _KNOWN[name]
     return "Verify" if _VERIFY.fullmatch(name) else ""

@@ -29,6 +29,10 @@ def fields_of(text: str) -> dict[str, str]:
         "  - **Verification**: `x`",
         "  - **Verify command**: `x`",
         "  - **RALPH-VERIFY**: `x`",
+        "  - **Verify (automated)**: `x`",
+        "  - **Verify 2**: `x`",
+        "  - *Verify*: `x`",
+        "  - *Verify:* `x`",
         "  - **How to verify**: `x`",
         "  - ✅ **Verify**: `x`",
         "  → **verify:** `x`",
@@ -85,6 +89,8 @@ def test_a_fence_is_content_whatever_is_in_it() -> None:
         ("  - **Verify RED**: `r`\n  - **Verify**: `v`", "`v`"),
         ("  - **Verify RED**: `r`", "`r`"),
         ("  - **Verify**: `a`\n  - **Verify**: `b`", "`a`\n`b`"),
+        ("  - **Verify (RED)**: `r`\n  - **Verify (GREEN)**: `g`", "`g`"),
+        ("  - **Verify (manual)**: `npm start`", "(manual): `npm start`"),
     ],
 )
 def test_of_red_and_green_the_green_counts(text: str, expected: str) -> None:
