@@ -170,9 +170,7 @@ class Desk:
         from pytest_ralph.fixing.moving import SPEC_FILES
 
         files = listing(self.root).items()
-        # The clock of a file system is a little behind.
-        since = (moment - 0.02) * 1e9
-        return any(changed >= since for path, (_, changed) in files if Path(path).name not in SPEC_FILES)
+        return any(changed >= moment * 1e9 for path, (_, changed) in files if Path(path).name not in SPEC_FILES)
 
     def keep_progress(self, workspace: Workspace, task: Task) -> list[str]:
         """Commit what an executor that ran out of context has done, where commits are made; what was done."""

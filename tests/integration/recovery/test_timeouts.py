@@ -23,7 +23,7 @@ def test_a_verify_that_printed_something_gets_twice_the_time(project: Project) -
 
 
 def test_a_verify_that_wrote_a_file_gets_twice_the_time(project: Project) -> None:
-    project.spec(spec("touch built.o; sleep 0.6"))
+    project.spec(spec("sleep 0.1; touch built.o; sleep 0.5"))
 
     assert project.run().ret == 0
 
