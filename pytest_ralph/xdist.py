@@ -35,6 +35,7 @@ class Controller:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._told: set[str] = set()
+        self._called: dict[str, pytest.TestReport] = {}
         self._failures = 0
         self._held = False
 
@@ -70,7 +71,10 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "teardown" or (report.when == "call" and hasattr(report, "ralph")):
+        if report.when == "call" and hasattr(report, "ralph"):
+            self._called[report.nodeid] = report
+        elif report.when == "teardown":
+            self._called.pop(report.nodeid, None)
             self._told.add(report.nodeid)
         self._unpack(getattr(report, "ralph_parcel", {}))
         self._failures += report.failed
@@ -96,6 +100,10 @@ class Controller:
                 kill_marked(Mark(run, 0), whole_run=True)
 
     def _fate(self, worker: str, nodeid: str) -> Fate:
+        if called := self._called.pop(nodeid, None):
+            # Killed before its teardown, for which pytest's writer of JUnit files waits.
+            junit.write_properties(self.run.config, called)
+            return "told"
         if nodeid in self._told:
             return "told"
         path, _, name = nodeid.partition("::")
