@@ -29,8 +29,8 @@ _NAME = re.compile(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")
 _OPERATOR = re.compile(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
 _OPTION = re.compile(r"\s--?[A-Za-z]")
 _PATHLIKE = re.compile(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
-# `Get-ChildItem`
-_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$")
+# `Get-ChildItem`, `.\\tools\\run.exe`
+_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
 _PROMPT = re.compile(r"^[ \t]*[$❯➜][ \t]+")
 
 

@@ -15,6 +15,7 @@ from pytest_ralph.spec.printing import (
     Prints,
     always_prints,
     compares,
+    counts_only,
     echoes_words,
     ends_with_echo,
     is_http,
@@ -49,6 +50,7 @@ _LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have"
 _PLACES = frozenset(("in", "from", "under", "inside", "within", "across", "against"))
 _SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
 _PRINTING = frozenset(("prints", "print", "printing", "outputs", "output", "shows", "displays", "echoes"))
+_DASHES = frozenset(("-", "–", "—"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
@@ -108,10 +110,18 @@ class _Reader:
     def read(self, said: Sequence[Saying]) -> tuple[Expect, ...]:
         self.each = any(saying.kind is Kind.EACH for saying in said)
         self.each_line = any(saying.kind is Kind.EACH and " " in saying.text for saying in said)
-        at = 0
+        at = len(said) if self._is_about_another(said) else 0
         while at < len(said) and not self._turns_away(said, at):
             at += max(self._step(said, at), 1)
         return tuple(self.found)
+
+    def _is_about_another(self, said: Sequence[Saying]) -> bool:
+        """Whether a clause starts with a subject of its own: `— the page shows x`."""
+        start = next((i for i, one in enumerate(said) if one.text not in _DASHES), 0)
+        if start + 1 >= len(said) or said[start].text not in _ARTICLES:
+            return False
+        subject = said[start + 1]
+        return subject.kind in (Kind.OTHER, Kind.VALUE) and subject.text not in self.command.split()
 
     def _turns_away(self, said: Sequence[Saying], at: int) -> bool:
         """Whether the clause goes on about something else: a condition, another subject, a person's judgement."""
@@ -311,7 +321,7 @@ class _Reader:
         whole = self.verb is Kind.IS and self.far == 0 and not names
         # Of a tool that prints what it likes, `→ x` says what to look out for.
         whole = whole and not (self.said in _SYMBOLS and (self.shown is Prints.STATUS or is_noisy(self.command)))
-        if any(one.op == "empty" for one in self.found):
+        if counts_only(self.command) or any(one.op == "empty" for one in self.found):
             return
         if self.negated:
             for text in texts if self.far == 0 and not (self.passes and self.shown is Prints.STATUS) else ():

@@ -94,6 +94,12 @@ def summarises(command: str) -> bool:
     return bool(_SUMMARY.search(split_stages(command)[-1]))
 
 
+def counts_only(command: str) -> bool:
+    """`grep -c`, `wc -l`: nothing but numbers."""
+    last = split_stages(command)[-1]
+    return _program(last) in _GREPS | {"wc"} and _of_stage(last) in (Prints.COUNT, Prints.COUNTS)
+
+
 def lists_changes(command: str) -> bool:
     """Whether what it prints are the files that differ."""
     return _program(split_stages(command)[-1]) in ("git-status", "git-diff")

@@ -30,6 +30,7 @@ echo "done"
 find . -name '*.pyc'
 env | grep PATH
 Get-ChildItem -Recurse
+.\\tools\\run.exe --all
 """
 MAYBE = """
 pytest

@@ -67,6 +67,7 @@ def expected(command: str, words: str) -> Wanted:
         ("returns 0 or only matches the `old_name` alias", "==", 0),
         ("(6 lines: a heading + 5 names)", "==", 6),
         ("returns 2, and the other page lists `x`", "==", 2),
+        ("returns 2: one for `x`", "==", 2),
     ],
 )
 def test_a_command_that_counts_is_compared_with_a_number(words: str, op: str, number: object) -> None:
@@ -212,6 +213,8 @@ def test_any_output_is_read(words: str) -> None:
         ("returns the `id` column", [("stdout", "contains", "id")]),
         ("and confirm that it prints `id`", [("stdout", "contains", "id")]),
         ("shows every entry in `list.md`", []),
+        ("— the page shows `x`", []),
+        ("— the `x` block reads `y`", []),
         ("every hit is on a line like `x`", []),
         ("exits 0, `3 passed`", [("exit", "==", 0), ("stdout", "contains", "3 passed")]),
         ("exits 0, `a.md` is new", [("exit", "==", 0)]),
@@ -349,6 +352,7 @@ def test_what_no_machine_can_check_asks_for_nothing(words: str) -> None:
         (COUNT, "至少 2", [("stdout", ">=", 2)]),
         (STATUS, "退出码为 0", [("exit", "==", 0)]),
         (LINES, "无输出", [("stdout", "empty")]),
+        (LINES, "有输出", [("stdout", "nonempty")]),
         (TEXT, "输出包含 `x`", [("stdout", "contains", "x")]),
         (COUNT, "が 2 を返す", [("stdout", "==", 2)]),
         (COUNT, "が 3 件以上", [("stdout", ">=", 3)]),
