@@ -135,6 +135,7 @@ class Runner:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._running: dict[int, Process] = {}
+        self._starting: dict[int, bool] = {}
         self._kept: list[_Kept] = []
         self._stopped = False
         self._asks_for_junit = not config_speaks_of_junit(root)
@@ -235,18 +236,27 @@ class Runner:
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
         if os.name == "nt":
             raise RunError("commands can only be run on a POSIX system (on Windows: inside WSL)")
+        # Announced before it is there: until its own mark is on it, its children look like anybody's.
+        self._starting[plan.mark.number] = True
         try:
             with _input(stdin) as source:
                 process = self._spawn(plan, source)
+            plan.mark.put_on(process.pid)
+            with self._lock:
+                self._running[process.pid] = process
+                stopped = self._stopped
         except (OSError, ValueError) as error:
             raise RunError(_why(error, plan, stdin)) from error
-        plan.mark.put_on(process.pid)
-        with self._lock:
-            self._running[process.pid] = process
-            stopped = self._stopped
+        finally:
+            del self._starting[plan.mark.number]
         if stopped:
             process.signal(signal.SIGKILL)
         return process
+
+    def _sessions(self) -> set[int]:
+        """Of the commands that run; one that is about to start is there by a number that no session has."""
+        with self._lock:
+            return {*(-number for number in list(self._starting)), *self._running}
 
     def _spawn(self, plan: _Plan, stdin: int) -> Process:
         if plan.argv is None and self._shell is None and (words := direct_argv(plan.command, plan.env)):
@@ -291,11 +301,9 @@ class Runner:
     def _finish(self, process: Process, plan: _Plan, *, thorough: bool) -> int:
         """Kill what is left of the command, and give Popen's return code."""
         process.signal(signal.SIGKILL)
-        with self._lock:
-            sessions = set(self._running)
-        kill_younger(plan.mark, process.pid, sessions)
+        kill_younger(plan.mark, process.pid, self._sessions)
         if thorough:
-            kill_marked(plan.mark, sessions)
+            kill_marked(plan.mark, self._sessions())
         code = process.reap()
         with self._lock:
             self._running.pop(process.pid, None)

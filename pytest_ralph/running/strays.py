@@ -106,8 +106,8 @@ def last_pid() -> int | None:
         return None
 
 
-def kill_younger(mark: Mark, leader: int, sessions: Collection[int]) -> None:
-    """Kill what the command of session `leader` started outside its group. `sessions`: those of running commands.
+def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> None:
+    """Kill what the command of session `leader` started outside its group. `sessions`: those of running commands now.
 
     The leader must not have been reaped, or its id could by now be somebody else's.
     """
@@ -135,19 +135,23 @@ def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _younger(mark: Mark, leader: int, sessions: Collection[int]) -> Iterator[int]:
+def _younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> Iterator[int]:
     newest = last_pid()
     if newest is None or newest == leader:
         return
     for pid in _between(leader, newest):
         session = _session(pid)
-        of_another = session in sessions or not _is_between(session, leader, newest)
-        if session == leader or (not of_another and _is_stray(pid, mark, alone=len(sessions) == 1)):
+        if session == leader or (_is_between(session, leader, newest) and _is_stray(pid, session, mark, sessions)):
             yield pid
 
 
-def _is_stray(pid: int, mark: Mark, *, alone: bool) -> bool:
-    """Whether a process in a session of its own is of the command, by its mark, or because it can be of no other."""
+def _is_stray(pid: int, session: int, mark: Mark, sessions: Callable[[], Collection[int]]) -> bool:
+    """Whether a process in another session is of the command, by its mark, or because it can be of no other."""
+    # Asked after the process was seen: the command that it may be of has been announced by then.
+    running = sessions()
+    if session in running:
+        return False
+    alone = len(running) == 1
     return mark.is_on(pid) or (alone and mark.unnumbered.is_on(pid) and _parent(pid) != os.getpid())
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import psutil
@@ -199,8 +200,21 @@ def test_looking_for_strays_after_a_quiet_command_costs_next_to_nothing(runner: 
     with psutil.Popen(["sleep", "60"], start_new_session=True) as leader:
         started = time.perf_counter()
         for _ in range(100):
-            kill_younger(Mark(1, 1), leader.pid, {leader.pid, os.getpid()})
+            kill_younger(Mark(1, 1), leader.pid, lambda: {leader.pid, os.getpid()})
         each = (time.perf_counter() - started) / 100
         leader.kill()
     # A tenth of it is usual: this only notices that every process is looked at again.
     assert each < 0.002
+
+
+def test_a_command_that_ends_takes_no_process_of_one_that_is_just_starting(runner: Runner) -> None:
+    """Children that are started before their command could be marked look like strays of any other."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            command = 'a=$(echo x | cat | cat); b=$(echo y | cat); test "$a$b" = xy'
+            ended = list(pool.map(lambda _: runner.run(command, timeout=60), range(400)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert {one.exit_code for one in ended} == {0}
