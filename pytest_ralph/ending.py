@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_ralph.halting import HaltTeller
@@ -30,7 +31,8 @@ class Ending:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.told: dict[str, dict[str, Any]] = {}
+        # pytest may look at every attribute of a plugin before the first test: what is worked out lives elsewhere.
+        self.whole = Whole(run)
         self._keep_logs = _kept_logs(run.ini("ralph_keep_logs"))
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -42,15 +44,62 @@ class Ending:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if told := getattr(report, "ralph", None):
-            self.told[report.nodeid] = told
+            self.whole.told[report.nodeid] = told
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workerinput") or not self.whole.told:
+            return
+        for halt in self.whole.halts():
+            halt.tell_plugins()
+        if self.run.settings.report:
+            self._write_html(self.run.config.invocation_params.dir / self.run.settings.report)
+        if os.environ.get("GITHUB_ACTIONS"):
+            self._tell_github()
+
+    def _write_html(self, path: Path) -> None:
+        from pytest_ralph.report.html import write_report
+
+        try:
+            write_report(path, self.whole.story)
+        except (OSError, ValueError) as error:
+            self.run.note(f"the report could not be written: {error}")
+        else:
+            here = self.run.config.invocation_params.dir
+            self.run.note(f"report: {path.relative_to(here) if path.is_relative_to(here) else path}")
+
+    def _tell_github(self) -> None:
+        from pytest_ralph.report import github
+
+        reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
+        github.tell(self.whole.story, os.environ, reporter.write_line if reporter else print)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        summary = Summary(terminalreporter, self.run.config.option.verbose)
+        lines = {name: told["lines"] for name, told in self.whole.told.items()}
+        summary.write([*self.whole.stories.values()], lines, list(self.whole.complete()))
+        for halt in self.whole.halts():
+            halt.write(terminalreporter)
+        summary.notes(self.run.notes)
+
+    def pytest_unconfigure(self) -> None:
+        if self.whole.told:
+            prune_logs(self.run.directory / "logs", keep_runs=self._keep_logs)
+
+
+class Whole:
+    """What was told of every task. To be asked once all reports are in."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.told: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def stories(self) -> dict[str, TaskStory]:
-        """Node id → story, once all reports are in."""
+        """Node id → story."""
         return {name: TaskStory.from_json(told["story"]) for name, told in self.told.items()}
 
-    @property
-    def recovered_specs(self) -> Iterator[tuple[str, list[TaskStory]]]:
+    def _recovered_specs(self) -> Iterator[tuple[str, list[TaskStory]]]:
         """The specs worked on in recovery mode, by path, with what became of their tasks."""
         mine = [story for name, story in self.stories.items() if self.told[name]["recovery"]]
         for path, stories in groupby(
@@ -58,46 +107,21 @@ class Ending:
         ):
             yield path, list(stories)
 
-    # The terminal
+    def complete(self) -> Iterator[str]:
+        """The names of the specs of which every box is ticked, and none of them wrongly."""
+        for path, stories in self._recovered_specs():
+            with suppress(SpecError):
+                if not any(story.bad for story in stories) and is_complete(Spec.load(self.run.root / path)):
+                    yield stories[0].spec
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        complete = [stories[0].spec for path, stories in self.recovered_specs if self._is_complete(path, stories)]
-        lines = {name: told["lines"] for name, told in self.told.items()}
-        summary = Summary(terminalreporter, self.run.config.option.verbose)
-        summary.write([*self.stories.values()], lines, complete)
-        for halt in self._halts:
-            halt.write(terminalreporter)
-        summary.notes(self.run.notes)
-
-    def _is_complete(self, path: str, stories: Sequence[TaskStory]) -> bool:
-        """Every box is ticked, and none of them wrongly."""
-        try:
-            return not any(story.bad for story in stories) and is_complete(Spec.load(self.run.root / path))
-        except SpecError:
-            return False
-
-    @property
-    def _halts(self) -> Iterator[HaltTeller]:
+    def halts(self) -> Iterator[HaltTeller]:
         """One for each spec whose work ended with tasks that failed."""
         from pytest_ralph.halting import HaltTeller
 
-        for path, stories in self.recovered_specs:
+        for path, stories in self._recovered_specs():
             if any(story.bad for story in stories):
                 most = max(told["max_attempts"] for told in self.told.values() if told["story"]["spec_path"] == path)
                 yield HaltTeller(self.run, path, stories, most)
-
-    # Everything else
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if hasattr(session.config, "workerinput") or not self.told:
-            return
-        for halt in self._halts:
-            halt.tell_plugins()
-        if self.run.settings.report:
-            self._write_html(self.run.config.invocation_params.dir / self.run.settings.report)
-        if os.environ.get("GITHUB_ACTIONS"):
-            self._tell_github()
 
     @cached_property
     def story(self) -> RunStory:
@@ -121,27 +145,6 @@ class Ending:
         runs = (PastRun(one.started, one.duration, one.passed, one.recovered, one.failed) for one in found.runs)
         kinds = (PastKind(one.kind, one.failures, one.recovered) for one in found.kinds)
         return HistoryStory(tuple(runs), tuple(kinds))
-
-    def _write_html(self, path: Path) -> None:
-        from pytest_ralph.report.html import write_report
-
-        try:
-            write_report(path, self.story)
-        except (OSError, ValueError) as error:
-            self.run.note(f"the report could not be written: {error}")
-        else:
-            here = self.run.config.invocation_params.dir
-            self.run.note(f"report: {path.relative_to(here) if path.is_relative_to(here) else path}")
-
-    def _tell_github(self) -> None:
-        from pytest_ralph.report import github
-
-        reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
-        github.tell(self.story, os.environ, reporter.write_line if reporter else print)
-
-    def pytest_unconfigure(self) -> None:
-        if self.told:
-            prune_logs(self.run.directory / "logs", keep_runs=self._keep_logs)
 
 
 def _kept_logs(given: str) -> int:

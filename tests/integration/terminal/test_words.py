@@ -81,3 +81,16 @@ def test_words_come_from_workers_too(pytester: pytest.Pytester) -> None:
     for name, word in (("1.1", "RECOVERED"), ("1.4", "BLOCKED"), ("1.5", "MANUAL")):
         result.stdout.fnmatch_lines([f"*{word} specs/demo/tasks.md::{name}*"])
     assert str(result.stdout).count("- Task 1.1: 1 fix attempted") == 1
+
+
+def test_whoever_looks_at_our_plugins_early_changes_nothing(pytester: pytest.Pytester) -> None:
+    """As older versions of pytest do, in search of fixtures."""
+    pytester.makeconftest("""
+        def pytest_collection(session):
+            for plugin in session.config.pluginmanager.get_plugins():
+                if type(plugin).__module__.startswith("pytest_ralph"):
+                    for name in dir(plugin):
+                        getattr(plugin, name)
+    """)
+    run(pytester, "--ralph-report=out.html").stdout.fnmatch_lines(["*= ralph =*", "RECOVERED demo 1.1 *"])
+    assert "1.3" in (pytester.path / "out.html").read_text()

@@ -7,6 +7,7 @@ import sys
 from textwrap import dedent
 
 import pytest
+from _pytest.terminal import TerminalReporter  # public only since 8.4
 
 from pytest_ralph.report.terminal import Summary, history_line
 from pytest_ralph.story import AttemptStory, FixStory, TaskStory
@@ -57,7 +58,7 @@ class Desk:
     def summary(self, *stories: TaskStory, verbosity: int = 0, width: int = 0, colour: bool = False) -> str:
         file = Tty() if width else io.StringIO()
         config = self._pytester.parseconfig()
-        reporter = pytest.TerminalReporter(config, file)
+        reporter = TerminalReporter(config, file)
         config.pluginmanager.register(reporter, "terminalreporter")
         writer = config.get_terminal_writer()
         writer.hasmarkup = colour
