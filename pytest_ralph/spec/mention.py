@@ -29,6 +29,7 @@ _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _COLOUR = re.compile(r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE)
+_JOINING = re.compile(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 # A command is told from a name by the words close to it.
 _NEAR = 8
 
@@ -80,7 +81,8 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return like is Likeness.SURE and not has_command and " | " in text
     if like is Likeness.SURE or _RUN.search(before):
         return True
-    if like is not Likeness.MAYBE or not _DO.search(before):
+    offered = has_command and bool(_OR.search(in_english(before)))
+    if like is not Likeness.MAYBE or not (offered or _DO.search(before)):
         return False
     # `… exits 0, `3 passed`` goes on about the command before.
     told = has_command and bool(_RESULT.search(before.rpartition("`")[2]))
@@ -92,7 +94,13 @@ def _is_judged(following: Sequence[Piece], in_silence: bool) -> bool:
     after = _PARENTHESES.sub("", following[0].text) if following else ""
     if not after.strip(" .,;"):
         return in_silence
-    return bool(_VERDICT.match(in_english(after)))
+    return bool(_VERDICT.match(in_english(after))) or _joins_a_command(after, following[1:])
+
+
+def _joins_a_command(words: str, following: Sequence[Piece]) -> bool:
+    """`make` and `make test`: what stands in one row with a command is one."""
+    joined = bool(_JOINING.fullmatch(in_english(words))) and bool(following)
+    return joined and following[0].kind == "code" and likeness(following[0].text) is not Likeness.NONE
 
 
 def _is_tour(pieces: Sequence[Piece], chosen: Sequence[int]) -> bool:

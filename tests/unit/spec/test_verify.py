@@ -236,3 +236,17 @@ def test_a_span_over_blank_lines_is_one_command_with_its_expectation() -> None:
 
 def test_the_reason_of_a_long_manual_field_is_one_bounded_line() -> None:
     assert len(read_verify("Manual: " + "look\n" * 1000).manual or "") == 500
+
+
+@pytest.mark.parametrize(
+    ("text", "commands", "mode"),
+    [
+        ("`make` and `make test`", ["make", "make test"], "all"),
+        ("`pytest` and `ruff check .`", ["pytest", "ruff check ."], "all"),
+        ("`check.sh` or `verify.sh`", ["check.sh", "verify.sh"], "any"),
+    ],
+)
+def test_a_lone_name_in_one_row_with_a_command_is_a_command(text: str, commands: list[str], mode: str) -> None:
+    verify = read_verify(text)
+    assert [check.command for check in verify.checks] == commands
+    assert verify.mode == mode
