@@ -334,11 +334,16 @@ def _conflicts(groups: Iterable[Group]) -> Iterator[PlanProblem]:
             continue
         owners: dict[str, dict[str, Task]] = defaultdict(dict)
         for task in group:
-            for file in () if task.checked else task.files:
+            for file in () if task.checked else filter(_is_one_file, task.files):
                 owners[posixpath.normpath(file)][task.name] = task
         for file, tasks in owners.items():
             if len(tasks) > 1:
                 yield _conflict(file, list(tasks.values()))
+
+
+def _is_one_file(name: str) -> bool:
+    """A directory or a pattern is room for many: tasks that name it need not meet in it."""
+    return not name.endswith("/") and "*" not in name
 
 
 def _conflict(file: str, tasks: Sequence[Task]) -> PlanProblem:

@@ -196,6 +196,8 @@ def test_an_unknown_id_makes_the_plan_invalid() -> None:
         (["1.1 [P] | files a.py", "1.2 | files a.py"], []),
         (["1.1 [P] | files a.py | done", "1.2 [P] | files a.py"], []),
         (["1.1 [P] | files a.py, a.py", "1.2 [P]"], []),
+        (["1.1 [P] | files src/, *.py", "1.2 [P] | files src/, *.py"], []),
+        (["1.1 [P] | files app/[id]/page.tsx", "1.2 [P] | files app/[id]/page.tsx"], [("1.1", "1.2")]),
         (["1.1 [P] | files a.py", "1.2 [P] | files a.py", "1.3 [P] | files a.py"], [("1.1", "1.2", "1.3")]),
     ],
 )
