@@ -152,7 +152,7 @@ def test_a_read_only_directory_is_one_warning_and_can_still_be_read(visible_dire
         history.record(AttemptRecord("r", 1.0, "specs/foo", "1.1", outcome="failed"))
     visible_directory.chmod(0o555)
     script = """
-        import locale, sqlite3, filelock, pytest_ralph.history.schema
+        import locale, sqlite3, urllib.parse, urllib.request, filelock, pytest_ralph.history.schema
         if os.getuid() == 0:
             os.setuid(65534)
         history = History.open(Path(sys.argv[1]), warn=print)

@@ -113,6 +113,6 @@ def test_github_annotations_cannot_be_broken_out_of() -> None:
 
 def test_a_long_spec_is_judged_in_linear_time() -> None:
     spec = Spec.parse("".join(f"- [ ] {n}.1 Task\n  - **Verify**: `make t{n} | tail`\n" for n in range(1, 2001)))
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(lint(spec)) == 2000
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

@@ -261,14 +261,14 @@ def test_ten_thousand_tasks_take_time_in_proportion(depends: str, marker: str) -
     def seconds(count: int) -> float:
         lines = ["0.0", *(f"0.{n} {marker} {depends.format(f'0.{n - 1}')} | files f{n}" for n in range(1, count))]
         tasks = [task(line, number) for number, line in enumerate(lines, 1)]
-        started = time.perf_counter()
+        started = time.process_time()
         found = plan(tasks)
         failed: set[str] = set()
         for each in found.order:
             found.blocker(each, failed, recovery=False)
             if int(each.id[2:]) % 10 == 0:
                 failed.add(each.name)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     small = min(seconds(1_000) for _ in range(3))
     assert seconds(10_000) < 40 * small + 0.1

@@ -207,6 +207,6 @@ def test_terminal_keeps_lines_and_ends_them_alike() -> None:
 @pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize("text", LARGE, ids=lambda text: text[:8])
 def test_a_megabyte_is_no_problem(sink: Sink, text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     sink(text)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

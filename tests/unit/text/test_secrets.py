@@ -189,6 +189,6 @@ KEY = "-----BEGIN PRIVATE KEY-----"
 )
 def test_a_megabyte_takes_no_time(piece: str) -> None:
     text = piece * (1024 * 1024 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     Masker({"A_TOKEN": "abcdef-1"}).mask(text)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -65,6 +65,6 @@ def test_negation_redirection_nesting_and_assignments_are_kept() -> None:
     "piece", ["$(", "`", '"', "'", "(", ")", "a)", "{,", "{a", "<<E\n", "\\", "$((", "x;", "${", "[[ ", "#\n"]
 )
 def test_hostile_lines_are_read_in_linear_time(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     simple_commands(piece * (50_000 // len(piece)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
