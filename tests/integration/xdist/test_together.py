@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sqlite3
+import sys
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
+import pexpect
 import pytest
 
 from tests.integration.blocks import numbered, spec, task
@@ -158,3 +161,16 @@ def test_a_spec_that_is_not_selected_is_not_held(pytester: pytest.Pytester, make
 
     assert code == 0, output
     assert "2 passed" in output
+
+
+def test_questions_cannot_be_asked_from_workers(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(numbered(1, "true"))
+    command = shlex.join([sys.executable, "-m", "pytest", "--ralph-recovery", "--ralph-interactive", "-n1", "specs"])
+
+    terminal = pexpect.spawn(command, cwd=str(pytester.path), encoding="utf-8", timeout=60)
+    output = terminal.read()
+    terminal.close()
+
+    assert terminal.exitstatus == 4, output
+    assert "ERROR: --ralph-interactive needs the terminal, which workers do not have: leave out -n" in output
+    assert "Traceback" not in output
