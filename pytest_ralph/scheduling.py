@@ -20,7 +20,7 @@ Fate = Literal["told", "running", "waiting"]
 class Witness(Protocol):
     """Knows of a test that a dead worker had: its result is told, it was running, or it waits for another worker."""
 
-    def __call__(self, worker: str, nodeid: str) -> Fate: ...
+    def __call__(self, node: Any, nodeid: str) -> Fate: ...
 
 
 class SpecScheduling(LoadScopeScheduling):
@@ -64,7 +64,7 @@ class SpecScheduling(LoadScopeScheduling):
     def remove_node(self, node: Any) -> str | None:
         """Give what the worker had left to others. The test it died in is not run again: it is told to have crashed."""
         workload: dict[str, Unit] = self.assigned_work.pop(node)
-        crashed = self._crashed(node.gateway.id, workload)
+        crashed = self._crashed(node, workload)
         left = {scope: unit for scope, unit in workload.items() if not all(unit.values())}
         self.workqueue = OrderedDict({**left, **self.workqueue})
         if left:
@@ -72,9 +72,9 @@ class SpecScheduling(LoadScopeScheduling):
                 self._reschedule(other)
         return crashed
 
-    def _crashed(self, worker: str, workload: dict[str, Unit]) -> str | None:
+    def _crashed(self, node: Any, workload: dict[str, Unit]) -> str | None:
         for unit, nodeid in _pending(workload):
-            fate = self._fate(worker, nodeid)
+            fate = self._fate(node, nodeid)
             if fate == "waiting":
                 return None
             unit[nodeid] = True

@@ -99,7 +99,7 @@ class Controller:
             for run in self.run.shared.marks(node.gateway.id):
                 kill_marked(Mark(run, 0), whole_run=True)
 
-    def _fate(self, worker: str, nodeid: str) -> Fate:
+    def _fate(self, node: Any, nodeid: str) -> Fate:
         if called := self._called.pop(nodeid, None):
             # Killed before its teardown, for which pytest's writer of JUnit files waits.
             junit.write_properties(self.run.config, called)
@@ -107,9 +107,12 @@ class Controller:
         if nodeid in self._told:
             return "told"
         path, _, name = nodeid.partition("::")
-        if path not in self.run.snapshots or not self.run.shared.is_with(worker):
+        if path not in self.run.snapshots or not self.run.shared.is_with(node.gateway.id):
             return "running"
-        return "running" if name in self.run.shared.ledger(self.run.root / path).unfinished else "waiting"
+        if name in self.run.shared.ledger(self.run.root / path).unfinished:
+            return "running"
+        junit.forget(self.run.config, nodeid, node)
+        return "waiting"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:

@@ -55,6 +55,15 @@ def write_properties(config: pytest.Config, report: pytest.TestReport) -> None:
             writer.node_reporter(report).add_property(name, str(value))
 
 
+def forget(config: pytest.Config, nodeid: str, node: object) -> None:
+    """A test that a worker had set up when it died, and that another begins anew: one test case is enough."""
+    from _pytest.junitxml import xml_key
+
+    if writer := config.stash.get(xml_key, None):
+        for key in [key for key in writer.node_reporters if key[1] is node and str(key[0]) == nodeid]:
+            writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
+
+
 def add_attempts(config: pytest.Config, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
     """Put the earlier failed attempts beside the result.
 

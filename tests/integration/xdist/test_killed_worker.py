@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.integration.blocks import numbered, spec, task
 from tests.integration.processes import left_in, run
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from tests.conftest import SpecMaker
 
@@ -152,3 +152,37 @@ def test_a_test_of_python_that_kills_its_worker_is_not_run_again_either(
     assert code == 1
     assert "1 failed, 3 passed" in output
     assert ran(pytester.path) == Counter(["deadly", "after", "a 1.1", "a 1.2"])
+
+
+@pytest.mark.parametrize(
+    ("moment", "when"),
+    [
+        ("pytest_runtest_call(item)", "True"),
+        ("pytest_runtest_makereport(item, call)", "call.when == 'call'"),
+        ("pytest_runtest_teardown(item)", "True"),
+    ],
+    ids=["before it is begun", "before it is reported", "after it is reported"],
+)
+def test_a_worker_that_dies_around_a_task_and_not_in_it_costs_nothing(
+    pytester: pytest.Pytester, make_spec: SpecMaker, moment: str, when: str
+) -> None:
+    make_spec(numbered(3, RAN), name="a")
+    pytester.makeconftest(
+        f"""
+        import os, pathlib, pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def {moment}:
+            if item.name == "1.2" and {when} and not pathlib.Path("died").exists():
+                pathlib.Path("died").touch()
+                os.kill(os.getpid(), 9)
+        """
+    )
+
+    code, output = run(pytester.path, "--ralph", "-n1", "--junitxml=junit.xml", "specs")
+
+    assert (pytester.path / "died").exists()
+    assert code == 0, output
+    assert "3 passed" in output
+    assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.3"])
+    assert reported(pytester.path / "junit.xml") == {"a 1.1": "passed", "a 1.2": "passed", "a 1.3": "passed"}
