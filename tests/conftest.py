@@ -20,6 +20,7 @@ SpecMaker = Callable[..., Path]
 SLOW = (
     "tests/faults/",
     "tests/docs/",
+    "tests/fuzz/",
     "tests/hostile/",
     "tests/integration/executors/",
     "tests/integration/test_examples.py",

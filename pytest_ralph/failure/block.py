@@ -15,11 +15,12 @@ from pytest_ralph.failure.failure import NO_ERROR, NO_FIX, NO_STATUS, NOT_COMPLE
 from pytest_ralph.failure.transcript import clean
 
 MARKER = re.compile(
-    r"^[\s>*#_-]*Task\s+(?P<id>[A-Za-z]{0,3}-?[A-Za-z]?\d[\w.~-]*?|V[A-Z]*\d*)\.?\s*:(?P<title>.*?)\**\s*\bFAILED\b[\s*_.!]*$",
+    r"^[ \t>*#_-]*Task[ \t]+(?P<id>[A-Za-z]{0,3}-?[A-Za-z]?\d[\w.~-]*?|V[A-Z]*\d*)\.?[ \t]*:(?P<title>.*?)\**[ \t]*"
+    r"\bFAILED\b[ \t*_.!]*$",
     re.MULTILINE,
 )
-FIELD = r"^[\s>]*[-*•]?\s*\**{name}\**\s*:\**[ \t]*(?P<value>\S.*?)\s*$"
-NEXT_TASK = re.compile(r"^[\s>*#_-]*Task\s+\S+:", re.MULTILINE)
+FIELD = r"^[ \t>]*[-*•]?[ \t]*\**{name}\**[ \t]*:\**[ \t]*(?P<value>\S.*?)[ \t]*$"
+NEXT_TASK = re.compile(r"^[ \t>*#_-]*Task[ \t]+\S+:", re.MULTILINE)
 
 
 @dataclass(frozen=True)

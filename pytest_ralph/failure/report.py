@@ -73,7 +73,7 @@ def parse_report(text: str) -> Failure:
 
 
 def looks_like_report(text: str) -> bool:
-    return HEADING in text or "<failure_category>" in text or bool(re.search(r"^\s*Blocked on:", text, re.MULTILINE))
+    return HEADING in text or "<failure_category>" in text or bool(re.search(r"^[ \t]*Blocked on:", text, re.MULTILINE))
 
 
 def extract_category(text: str) -> str | None:
@@ -125,7 +125,7 @@ def _tag(text: str, name: str) -> str | None:
 
 
 def _duration(text: str) -> float:
-    match = re.search(r"^\s*Duration:\s*([\d.]{1,12})\s*s", text, re.MULTILINE | re.IGNORECASE)
+    match = re.search(r"^[ \t]*Duration:[ \t]*([\d.]{1,12})[ \t]*s", text, re.MULTILINE | re.IGNORECASE)
     try:
         return float(match[1]) if match else 0.0
     except ValueError:
@@ -134,7 +134,7 @@ def _duration(text: str) -> float:
 
 def _listed(text: str, heading: str, marks: str) -> tuple[str, ...]:
     """The marked lines below a heading, up to the next line that is no part of the list."""
-    match = re.search(rf"^[ \t>*-]*{heading}\s*:(?:\*\*)?[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
+    match = re.search(rf"^[ \t>*-]*{heading}[ \t]*:(?:\*\*)?[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
     items: list[str] = []
     for line in text[match.end() :].splitlines() if match else ():
         words = line.strip()

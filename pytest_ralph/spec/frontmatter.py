@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -32,7 +34,10 @@ OPTION_KEYS = (
 )
 # `verify` gives commands to tasks of formats that have no Verify field.
 SETTING_KEYS = (*OPTION_KEYS, "verify")
-
+# Reading YAML takes its time: what is longer was not written by hand.
+LONGEST = 20_000
+MOST_VALUES = 10_000
+_LIKE_A_KEY = re.compile(r"\s*[\w-]+:(?:\s|$)")
 
 _NO_COMMANDS = "`ralph: verify:` must map ids, markers or phases to commands"
 
@@ -64,6 +69,10 @@ def read_front_matter(source: str) -> FrontMatter:
     if not end:
         return FrontMatter()
     text = "\n".join(text.split("\n")[1:end])
+    if len(text) > LONGEST:
+        if _LIKE_A_KEY.match(text):
+            raise FrontMatterError(1, f"front matter of {len(text):,} characters is too long, at most {LONGEST:,}")
+        return FrontMatter()
     loaded = _load(text)
     if loaded is None:
         return FrontMatter(end + 1)
@@ -98,7 +107,10 @@ def _load(text: str) -> Any:
     yaml = YAML(typ="rt", pure=True)
     yaml.allow_duplicate_keys = True
     try:
-        return yaml.load(text)
+        with warnings.catch_warnings():
+            # Of anchors that are used twice.
+            warnings.simplefilter("ignore")
+            return yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise FrontMatterError((mark.line if mark else 0) + 2, f"malformed front matter: {_one_line(error)}") from None
@@ -165,11 +177,27 @@ def _line_of(mapping: Any, key: Any) -> int:
 
 def _plain(value: Any) -> Any:
     """YAML's own types as Python's, so that a spec can be copied, compared and sent to another process."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    for plain in (bool, int, float, str):
-        if isinstance(value, plain):
-            return plain(value)
-    return value if value is None else str(value)
+    try:
+        return _Plain().of(value)
+    except RecursionError:
+        raise FrontMatterError(2, "front matter that contains itself") from None
+
+
+class _Plain:
+    """Counts as it goes: ten lines of aliases to aliases stand for more values than there is memory."""
+
+    def __init__(self) -> None:
+        self._left = MOST_VALUES
+
+    def of(self, value: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise FrontMatterError(2, f"front matter of more than {MOST_VALUES:,} values")
+        if isinstance(value, dict):
+            return {str(key): self.of(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.of(item) for item in value]
+        for plain in (bool, int, float, str):
+            if isinstance(value, plain):
+                return plain(value)
+        return value if value is None else str(value)

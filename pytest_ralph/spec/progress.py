@@ -79,7 +79,8 @@ def _with_entry(
     text: str, heading: str, before: Sequence[str], known: re.Pattern[str], entry: str, *, replace: bool
 ) -> str:
     if text.startswith("\ufeff"):
-        return "\ufeff" + _with_entry(text[1:], heading, before, known, entry, replace=replace)
+        rest = text.lstrip("\ufeff")
+        return text[: len(text) - len(rest)] + _with_entry(rest, heading, before, known, entry, replace=replace)
     eol = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text) or [f"{TITLE}\n"]
     section = _find(lines, heading)

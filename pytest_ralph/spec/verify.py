@@ -82,6 +82,10 @@ class _Reading:
         return [check for at, (check, alternative) in enumerate(chosen) if at == 0 or not alternative]
 
 
+# Sentence by sentence, a longer field would take seconds to read.
+LONGEST = 50_000
+
+
 @lru_cache(maxsize=1024)
 def read_verify(text: str) -> Verify:
     """The checks of a Verify field, or the reason why a person has to look; nothing at all for an empty field."""
@@ -91,6 +95,8 @@ def read_verify(text: str) -> Verify:
     if stripped[0] == stripped[-1] == "`" and stripped.count("`") == 2 and "\n" not in stripped:
         command = without_prompt(stripped[1:-1].strip())
         return _verify(text, [Check(command)] if runs_alone(command) else [])
+    if len(text) > LONGEST and not stripped.startswith(("```", "~~~")):
+        return Verify(manual=f"longer than {LONGEST:,} characters, which only a person can make sense of", text=text)
     pieces = _without_red(read_pieces(text))
     first = pieces[0] if pieces else None
     if isinstance(first, Passage) and _MANUAL.match(in_english(_lead(first))):

@@ -7,6 +7,7 @@ The points of a run are the steps the program names (`disk.on_step`) and what Py
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import re
@@ -44,7 +45,7 @@ class Points:
         self._project, self._at, self._fault = project, at, fault
         self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         self._pid = os.getpid()
-        self._count = 0
+        self._numbers = itertools.count(1)
         self._hitting = False
 
     def watch(self, disk: Any) -> None:
@@ -54,9 +55,10 @@ class Points:
     def _point(self, event: str, name: str) -> None:
         if self._hitting or os.getpid() != self._pid:
             return
-        self._count += 1
+        # One step for the interpreter: no two threads get the same number.
+        number = next(self._numbers)
         os.write(self._notes, f"{name}\n".encode())
-        if self._at and (self._count == self._at or (self._fault.lasts and self._count > self._at)):
+        if self._at and (number == self._at or (self._fault.lasts and number > self._at)):
             self._hitting = True
             try:
                 self._fault.happen(self._project, event)

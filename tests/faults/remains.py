@@ -69,13 +69,18 @@ def look(project: Path) -> Remains:
         progress=_text(directory / ".progress.md"),
         history=_history(project / ".ralph" / "history.db"),
         boxes={task.name: task.checked for task in spec.tasks},
-        leftovers=tuple(sorted(path.name for path in _files(project) if path.name.endswith(".tmp"))),
+        leftovers=tuple(sorted(path.name for path in _files(project) if _is_left_over(path))),
         uncommitted=_git_status(project),
     )
 
 
 def _files(project: Path) -> list[Path]:
     return [path for path in project.rglob("*") if ".git" not in path.parts]
+
+
+def _is_left_over(path: Path) -> bool:
+    """Each run has a directory of its own for what its repairs change: what is in there goes with it."""
+    return path.name.endswith(".tmp") and "backups" not in path.parts
 
 
 def _git_status(project: Path) -> str:
