@@ -80,7 +80,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "execnet.script.socketserver", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-u", "-m", "execnet.script.socketserver", f"127.0.0.1:{port}"]
     with (tmp_path / "server.log").open("w") as log:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT)
     wait_for(lambda: "Accept" in (tmp_path / "server.log").read_text())
