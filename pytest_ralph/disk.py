@@ -62,9 +62,12 @@ Seen = tuple[int, ...] | None
 def look_at(path: Path) -> Seen:
     """What tells one version of a file from another; None where there is none."""
     try:
-        found = path.stat()
+        return _signature(path.stat())
     except FileNotFoundError:
         return None
+
+
+def _signature(found: os.stat_result) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
@@ -76,12 +79,15 @@ def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     _write(path, data, durable=durable, still=lambda: True)
 
 
-def replace_seen(path: Path, data: bytes | str, seen: Seen, *, durable: bool = True) -> bool:
-    """As `write_whole`, unless somebody else wrote the file since it was `seen`: then it stays theirs, and False."""
+def replace_seen(path: Path, data: bytes | str, seen: Seen, *, durable: bool = True) -> Seen:
+    """As `write_whole`, unless somebody else wrote the file since it was `seen`: then it stays theirs, and None.
+
+    Else what can be seen now.
+    """
     return _write(path, data, durable=durable, still=lambda: look_at(path) == seen)
 
 
-def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], bool]) -> bool:
+def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], bool]) -> Seen:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
     # Through a link to the file itself, so that the link stays a link.
@@ -95,12 +101,14 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
             file.flush()
             if durable:
                 os.fsync(file.fileno())
+            # Nothing of it changes with the name.
+            written = _signature(os.fstat(file.fileno()))
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(path.stat().st_mode & 0o7777)
         step(f"before replace {path.name}")
         if not still():
             temporary.unlink()
-            return False
+            return None
         temporary.replace(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -110,7 +118,7 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
             error.filename = str(path)
         raise
     step(f"after write {path.name}")
-    return True
+    return written
 
 
 def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:

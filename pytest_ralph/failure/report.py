@@ -120,6 +120,8 @@ def _after(text: str, label: str) -> str | None:
 
 
 def _tag(text: str, name: str) -> str | None:
+    # Ours stands at the end; what looks like it before that is quoted from somebody's output.
+    text = text[max(text.rfind("<task_metadata>"), 0) :]
     match = re.search(rf"<{name}>\s*([^<]{{0,400}}?)\s*</{name}>", text, re.IGNORECASE)
     return unescape(match[1]) if match else None
 

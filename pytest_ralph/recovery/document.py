@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import Seen, look_at, replace_seen, write_at
+from pytest_ralph.recovery.errors import WorkspaceError
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec
@@ -44,11 +45,13 @@ class Document:
         if seen is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.spec.path))
         if seen != self._seen:
-            self.spec = with_progress(Spec.load(self.spec.path, verify=self._verify))
-            self._seen = seen
-            self._lines = _Lines(self.spec.source)
-            self._look()
+            self._take(Spec.load(self.spec.path, verify=self._verify), seen)
         return self.spec
+
+    def _take(self, spec: Spec, seen: Seen) -> None:
+        self.spec, self._seen = with_progress(spec), seen
+        self._lines = _Lines(spec.source)
+        self._look()
 
     # What is in it
 
@@ -94,20 +97,23 @@ class Document:
 
     def insert(self, target: Task, *blocks: str) -> None:
         """Put tasks in after the last fix of `target`, all at once, and count them where the front matter counts."""
-        while not self._replace(self._with(self.read(), target, blocks)):
+        while True:
+            spec = self._with(self.read(), target, blocks)
+            if seen := replace_seen(spec.path, spec.source, self._seen):
+                self._take(spec, seen)
+                return
             # Somebody saved it at the same moment: what they wrote is what we write into.
-            continue
 
-    def _with(self, spec: Spec, target: Task, blocks: Sequence[str]) -> str:
+    def _with(self, spec: Spec, target: Task, blocks: Sequence[str]) -> Spec:
         for block in blocks:
             source = edit.insert_task(spec, spec.get(target.name) or target, block)
             total = spec.front_matter.get("total_tasks")
             source = edit.set_total(source, int(str(total)) + 1) if str(total).isdigit() else source
-            spec = Spec.parse(source, spec.path, verify=self._verify)
-        return spec.source
-
-    def _replace(self, source: str) -> bool:
-        return replace_seen(self.spec.path, source, self._seen)
+            before, spec = len(spec.tasks), Spec.parse(source, spec.path, verify=self._verify)
+            if len(spec.tasks) <= before:
+                where = f"{spec.directory.name}/{spec.path.name}:{target.line}"
+                raise WorkspaceError(f"{where}: nothing can be put in after {target.id}: is a code fence not closed?")
+        return spec
 
     def tick(self, tasks: Sequence[Task]) -> None:
         """Check them off; one that somebody took out meanwhile has no box."""
@@ -139,9 +145,9 @@ class Document:
         if len(line[box]) == 1:
             ticked = f"{line[: box.start]}x{line[box.stop :]}"
             return write_at(self.spec.path, self._lines.byte(number), line.encode(), ticked.encode())
-        written = self._replace(source)
-        self._lines = _Lines(source)
-        return written
+        if seen := replace_seen(self.spec.path, source, self._seen):
+            self._lines, self._seen = _Lines(source), seen
+        return seen is not None
 
 
 class _Lines:

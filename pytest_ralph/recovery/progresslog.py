@@ -68,6 +68,6 @@ class ProgressLog:
     def _change(self, change: Callable[[str], str], *, durable: bool) -> None:
         """Once more where somebody saved the file at the same moment, with what they wrote."""
         while (text := change(before := self._read())) != before:
-            if replace_seen(self.path, text, self._seen, durable=durable):
-                self._text, self._seen = text, look_at(self.path)
+            if seen := replace_seen(self.path, text, self._seen, durable=durable):
+                self._text, self._seen = text, seen
                 return

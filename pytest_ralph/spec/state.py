@@ -94,9 +94,8 @@ class State:
     def save(self, *, durable: bool = True) -> None:
         """Write the file if anything changed; an untouched one keeps its bytes."""
         while self.data != self._saved:
-            if replace_seen(self.path, _written(self.data), self._seen, durable=durable):
-                self._saved = deepcopy(self.data)
-                self._seen = look_at(self.path)
+            if seen := replace_seen(self.path, _written(self.data), self._seen, durable=durable):
+                self._saved, self._seen = deepcopy(self.data), seen
             else:
                 self._take_over()
 

@@ -37,7 +37,8 @@ def _watch(name: str, seconds: int) -> int:
     verdict = "nothing found" if ended.returncode == 0 else "FOUND: see tests/fuzz/found"
     sys.stdout.write(f"{name:<14} {runs:>10} inputs {time.monotonic() - started:>6.0f} s  {verdict}\n")
     if ended.returncode:
-        sys.stdout.write(ended.stderr[-4000:] + "\n")
+        told = [line for line in ended.stderr.splitlines() if not line.startswith(("#", "INFO", "0x"))]
+        sys.stdout.write("\n".join(told[-25:]) + "\n")
     sys.stdout.flush()
     return int(ended.returncode != 0)
 

@@ -114,10 +114,10 @@ def test_a_file_that_somebody_wrote_meanwhile_stays_theirs(tmp_path: Path, monke
             path.write_text("theirs, longer")
 
     monkeypatch.setattr(disk, "on_step", they_save)
-    assert not disk.replace_seen(path, "ours", seen)
+    assert disk.replace_seen(path, "ours", seen) is None
     assert path.read_text() == "theirs, longer"
     monkeypatch.setattr(disk, "on_step", None)
-    assert disk.replace_seen(path, "ours", disk.look_at(path))
+    assert disk.replace_seen(path, "ours", disk.look_at(path)) == disk.look_at(path)
     assert path.read_text() == "ours"
     assert list(tmp_path.iterdir()) == [path]
 
