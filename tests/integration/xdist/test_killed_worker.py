@@ -53,7 +53,7 @@ def test_what_was_done_stays_what_depends_is_blocked_and_the_rest_runs(
 
     assert code == 1
     assert "1 failed, 5 passed, 1 skipped" in output
-    assert "worker 'gw0' crashed while running 'specs/a/tasks.md::1.2'" in output
+    assert re.search(r"worker 'gw\d' crashed while running 'specs/a/tasks.md::1.2'", output)
     assert "blocked by 1.2" in output
     assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.4", "b 1.1", "b 1.2", "b 1.3"])
     assert reported(pytester.path / "junit.xml") == {
