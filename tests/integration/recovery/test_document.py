@@ -258,3 +258,15 @@ def test_a_verify_rewritten_by_the_executor_decides_nothing(one_task: Project) -
 
     assert result.ret == 1
     assert one_task.boxes["1.3"] is False
+
+
+def test_behind_a_fence_that_never_ends_nothing_is_put_in_and_that_is_said(one_task: Project) -> None:
+    text = "# Tasks\n\n### Task 1.1: It\n\n**Verify**: `test -e done`\n\n```text\nnever closed\n"
+    one_task.tasks.write_text(text)
+
+    told = one_task.run("--ralph-executor", "touch done", "-W", "ignore:unclosed fence")
+
+    told.stdout.fnmatch_lines(
+        ["*demo/tasks.md:3: nothing can be put in after 1.1: is a code fence not closed?", "*1 failed*"]
+    )
+    assert one_task.tasks.read_text() == text
