@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 # Found and kept between runs, not part of the repository.
 GROWN = HERE / "grown"
 LONGEST = 4096
+
+
+class Fuzzed(NamedTuple):
+    inputs: int
+    found: bool
 
 
 def main() -> int:
@@ -24,23 +31,36 @@ def main() -> int:
         _fuzz(options.fuzz, options.seconds)
     from tests.fuzz.targets import TARGETS
 
-    return max(_watch(name, options.seconds) for name in options.targets or TARGETS)
+    started = time.monotonic()
+    fuzzed = [_watch(name, options.seconds) for name in options.targets or TARGETS]
+    inputs, found = sum(each.inputs for each in fuzzed), sum(each.found for each in fuzzed)
+    say(f"{len(fuzzed)} readers, {inputs:,} inputs, {found} found, {time.monotonic() - started:.0f} s")
+    return bool(found)
 
 
-def _watch(name: str, seconds: int) -> int:
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _watch(name: str, seconds: int) -> Fuzzed:
     """Fuzz in a process of its own; say how many inputs were tried and what was found."""
     started = time.monotonic()
     command = [sys.executable, "-m", "tests.fuzz", "--fuzz", name, "--seconds", str(seconds)]
     ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    told = [line for line in ended.stderr.splitlines() if line.startswith(("Done ", "#", "stat::"))]
-    runs = next((line.split()[1] for line in reversed(told) if line.startswith("Done ")), "?")
-    verdict = "nothing found" if ended.returncode == 0 else "FOUND: see tests/fuzz/found"
-    sys.stdout.write(f"{name:<14} {runs:>10} inputs {time.monotonic() - started:>6.0f} s  {verdict}\n")
-    if ended.returncode:
-        told = [line for line in ended.stderr.splitlines() if not line.startswith(("#", "INFO", "0x"))]
-        sys.stdout.write("\n".join(told[-25:]) + "\n")
-    sys.stdout.flush()
-    return int(ended.returncode != 0)
+    told = ended.stderr.splitlines()
+    fuzzed = Fuzzed(_inputs(told), ended.returncode != 0)
+    verdict = "FOUND: see tests/fuzz/found" if fuzzed.found else "nothing found"
+    say(f"{name:<14} {fuzzed.inputs:>10,} inputs {time.monotonic() - started:>6.0f} s  {verdict}")
+    if fuzzed.found:
+        say("\n".join([line for line in told if not line.startswith(("#", "INFO", "0x"))][-25:]))
+    return fuzzed
+
+
+def _inputs(told: list[str]) -> int:
+    """`Done 4711 runs in …` at the end, or where something was found the last `#4711 …`."""
+    counted = (re.match(r"(?:Done |#)(\d+)", line) for line in reversed(told))
+    return next((int(match[1]) for match in counted if match), 0)
 
 
 def _fuzz(name: str, seconds: int) -> None:
