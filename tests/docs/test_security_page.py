@@ -1,0 +1,63 @@
+"""The page on security: what comes with an installation, and under which licence."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.docs.literal import DOCS
+from tests.docs.tables import code, rows
+
+LISTED: dict[str, str] = {
+    canonicalize_name(code(cells[0])[0]): cells[1] for cells in rows(DOCS / "security.md", "package")
+}
+
+
+def required(name: str) -> set[str]:
+    """What the installed distribution needs here, and what that needs."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        needs = map(Requirement, metadata.requires(waiting.pop()) or [])
+        new = {canonicalize_name(each.name) for each in needs if not each.marker or each.marker.evaluate({"extra": ""})}
+        waiting += sorted(new - found)
+        found |= new
+    return found
+
+
+def licence(name: str) -> str:
+    """As the distribution tells it: an SPDX expression, or the words of a classifier or of its file."""
+    told = metadata.metadata(name)
+    classified = (line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or [] if line.startswith("License"))
+    return told["License-Expression"] or told["License"] or next(classified, "") or _first_line_of_its_file(name)
+
+
+def _first_line_of_its_file(name: str) -> str:
+    files = (path for path in metadata.files(name) or [] if re.fullmatch(r"LICEN[CS]E(\.\w+)?", path.name))
+    return next((path.read_text().strip().partition("\n")[0] for path in files), "")
+
+
+def is_kind_of(listed: str, told: str) -> bool:
+    """Words say less than an expression: a `BSD License` is any of its kind."""
+    return told == listed or told.removesuffix(" License") == listed.partition("-")[0]
+
+
+@pytest.mark.parametrize("name", sorted(required("pytest-ralph")))
+def test_what_comes_with_the_wheel_is_listed_with_its_licence(name: str) -> None:
+    assert name in LISTED
+    assert is_kind_of(LISTED[name], licence(name)), licence(name)
+
+
+def test_what_is_listed_is_needed_on_some_python() -> None:
+    only_on_the_oldest = {"tomli", "exceptiongroup"}
+    assert set(LISTED) - required("pytest-ralph") <= only_on_the_oldest
+
+
+def test_each_dependency_has_a_lower_bound_and_no_upper_one() -> None:
+    for line in metadata.requires("pytest-ralph") or []:
+        requirement = Requirement(line)
+        assert [bound.operator for bound in requirement.specifier] == [">="], line
