@@ -86,7 +86,8 @@ class GitCommand:
         except BaseException as error:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            with process:
+                """Its pipes are closed, and it is waited for."""
             if isinstance(error, subprocess.TimeoutExpired):
                 raise GitError(f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s") from error
             raise

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from pytest_ralph.fixing import gitcommand
 from pytest_ralph.fixing.checkpoint import Git, GitError
+from pytest_ralph.fixing.gitcommand import GitCommand
 
 
 class Repository:
@@ -502,3 +505,34 @@ def test_an_unknown_committer_is_told_what_to_set(repository: Repository) -> Non
     with pytest.raises(GitError, match=r"user\.name and user\.email"):
         git.commit("x")
     assert git.keep("refs/ralph/foo/1/1")
+
+
+def stand_in(directory: Path, script: str) -> dict[str, str]:
+    """An environment in which git is this script."""
+    directory.mkdir()
+    (directory / "git").write_text(f"#!/bin/sh\n{script}\n")
+    (directory / "git").chmod(0o755)
+    return {"PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+def test_a_git_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitcommand, "TIME_LIMIT", 0.3)
+    environ = stand_in(tmp_path / "bin", f"(sleep 2; touch {tmp_path}/alive) & sleep 60")
+    with pytest.raises(GitError, match="git status did not end within 0 s"):
+        GitCommand.at(tmp_path, environ)("status")
+    time.sleep(2.2)
+    assert not (tmp_path / "alive").exists()
+
+
+def test_a_git_that_cannot_be_run_is_told_in_one_line(tmp_path: Path) -> None:
+    stand_in(tmp_path / "bin", "")
+    (tmp_path / "bin/git").write_bytes(b"\0not a program")
+    with pytest.raises(GitError, match="git cannot be run: Exec format error"):
+        GitCommand.at(tmp_path, {"PATH": str(tmp_path / "bin")})("status")
+
+
+def test_a_repository_that_git_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    environ = stand_in(tmp_path / "bin", "echo 'fatal: detected dubious ownership' >&2; exit 128")
+    git = Git(tmp_path, environ)
+    assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
+    assert git.last_good("demo") is None
