@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 BROKEN_BUILD = "BROKEN_BUILD"
@@ -64,9 +64,3 @@ class Failure:
 
     def to_json(self) -> dict[str, Any]:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Failure:
-        known = {f.name for f in fields(cls)}
-        kept: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
-        return cls(**kept)

@@ -112,11 +112,6 @@ class Git:
         status, output, _ = self._git.status("rev-parse", "--verify", "-q", "HEAD^{commit}")
         return output.strip() if status == 0 else None
 
-    def is_dirty(self) -> bool:
-        """Does anything below the root, untracked files included, differ from HEAD?"""
-        self._require()
-        return bool(self._git("status", "--porcelain", "-z", "--untracked-files=normal", "--", "."))
-
     def tree_fingerprint(self) -> str:
         """Changes when the content of any unignored file below the root does, the run's own files aside."""
         if self.unavailable():

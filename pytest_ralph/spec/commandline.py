@@ -92,8 +92,7 @@ def _can_be_program(first: str, rest: str) -> bool:
         return False
     if "=" in rest[:3] or rest.startswith((" :", " =>", " ->", " {")):
         return False
-    name = first.rsplit("/", 1)[-1]
-    return "/" in first or (not name[:1].isupper() and not name[:1].isdigit())
+    return "/" in first or not (first[:1].isupper() or first[:1].isdigit())
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:

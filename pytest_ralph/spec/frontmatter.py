@@ -88,8 +88,7 @@ def read_front_matter(source: str) -> FrontMatter:
 
 def unusable(source: str) -> FrontMatter:
     """What is left of front matter that cannot be used: the lines it takes."""
-    end = _closing_line(source.removeprefix("\ufeff"))
-    return FrontMatter(end + 1 if end else 0)
+    return FrontMatter(_closing_line(source.removeprefix("\ufeff")) + 1)
 
 
 def _closing_line(text: str) -> int:

@@ -41,7 +41,7 @@ def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tupl
     problems = plan(spec.tasks).problems if plan_problems is None else plan_problems
     lines = spec.source.splitlines()
     found = [Finding(each.line, each.code, each.message, _severity(each.code)) for each in spec.problems]
-    found += [Finding(each.line, _PLAN_CODES.get(each.kind, each.kind), each.message, "error") for each in problems]
+    found += [Finding(each.line, _PLAN_CODES[each.kind], each.message, "error") for each in problems]
     for task in spec.tasks:
         found += _of_task(task, lines)
     return tuple(sorted(dict.fromkeys(found)))
