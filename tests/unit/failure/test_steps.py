@@ -17,6 +17,8 @@ from pytest_ralph.failure.steps import read_steps
         ("FOO=1 BAR=2 cargo test --lib", ["cargo test"]),
         ("timeout -s KILL 5 go vet ./...", ["go vet"]),
         ("sudo env A=b make -j4", ["make"]),
+        ("sudo -u app -- make check", ["make"]),
+        ("nice -n 5 npm test", ["npm test"]),
         ("cd web && npm ci && npx tsc -p .", ["cd", "npm ci", "tsc"]),
         ("a.sh; b.sh | tail -3", ["a.sh", "b.sh", "tail"]),
         ('bash -c "ruff check . && mypy ."', ["ruff check", "mypy"]),

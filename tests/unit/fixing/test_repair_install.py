@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -270,3 +271,28 @@ def test_an_environment_without_pip_is_served_by_uv(tmp_path: Path) -> None:
     (root / ".venv/bin/python").chmod(0o755)
     assert interpreter_of(root, ".venv/bin/python -m pytest", tools(tmp_path / "bin", "uv")) == "uv"
     assert found(root, ".venv/bin/python -m pytest", "pandas", {"PATH": ""}) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'ERROR: No matching distribution'; echo 'see the log'; exit 1", "ERROR: No matching distribution"),
+        ("echo 'one'; echo 'no more to say'; exit 2", "no more to say"),
+        ("exit 3", "no output"),
+    ],
+)
+def test_an_installer_that_fails_is_quoted_and_nothing_is_said_to_be_installed(
+    tmp_path: Path, script: str, why: str
+) -> None:
+    root = tmp_path / "project"
+    write(root, {"package.json": '{"dependencies": {"left-pad": "1"}}'})
+    environ = tools(tmp_path / "bin", "npm")
+    (tmp_path / "bin/npm").write_text(f"#!/bin/sh\n{script}\n")
+    failure = Failure(kind="dependency_missing", command="node a.js", exit_code=1, missing="left-pad")
+    repair = find_repair(failure, root, ["install"], environ=environ)
+    assert repair is not None
+    path = f"{environ['PATH']}:{os.environ['PATH']}"
+    with closing(Runner(root=root, environ={"PATH": path}, logs=root / ".ralph/logs")) as runner:
+        result = repair.apply(runner, root, tmp_path / "backup")
+    assert not result.made
+    assert result.note.endswith(f" failed: {why}")

@@ -91,6 +91,13 @@ NPX = "npx --no-install"
         ("make loop", ["echo again"]),
         ("make -C web all", ["make -C web all"]),
         ("composer cs", ["composer exec -- | phpcs src", "composer exec -- | phpstan"]),
+        ("npm --prefix nowhere run lint", []),
+        ("npm --prefix /tmp run lint", []),
+        ("make -C nowhere all", []),
+        ("npm version", ["npm version"]),
+        ("nice -n 5 -- black .", ["black ."]),
+        ("uv run $TOOL", []),
+        ("cd nowhere && black .", []),
         ("cd /tmp && black .", []),
         ("cd .. && black .", []),
         ("cd $HOME && black .", []),
@@ -106,6 +113,10 @@ def test_the_calls_behind_a_command_are_found_with_how_and_where_they_run(
         place = "" if step.directory == root else f"{step.directory.relative_to(root)}: "
         found.append(f"{place}{launched}{' '.join([step.program, *step.texts])}")
     assert found == expected
+
+
+def test_no_more_calls_are_followed_than_anybody_writes(root: Path) -> None:
+    assert len(steps("black .; " * 10_000, root)) < 1_000
 
 
 def test_an_activated_environment_and_variables_are_remembered(root: Path) -> None:

@@ -38,6 +38,7 @@ make
 true
 scripts/check.sh
 mytool validate specs
+tools.d/mytool validate specs
 time flies like an arrow
 """
 WORD = """
@@ -50,6 +51,7 @@ render()
 user.name
 README.md
 src/app.ts
+src/app.ts and more
 src/components/
 config.ts:120
 .env

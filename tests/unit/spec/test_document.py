@@ -49,6 +49,8 @@ def test_tasks_are_found_by_id_by_node_name_and_with_or_without_the_last_dot() -
     assert spec["1."] is spec["1"] is spec.tasks[0]
     assert spec["1.1"] is spec.tasks[1]
     assert spec["1.1~2"] is spec.tasks[2]
+    both = Spec.parse("- [ ] 1. a\n- [ ] Task 1: b\n")
+    assert (both["1."].title, both["1"].title) == ("a", "b")
     assert "1.1" in spec
     assert "9.9" not in spec
     assert spec.get("9.9") is None
@@ -133,7 +135,7 @@ def test_a_file_too_large_is_not_even_read(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_lone_surrogate_is_no_text() -> None:
     with pytest.raises(SpecError, match=r"tasks\.md:2: not valid Unicode text"):
-        Spec.parse("a\n\ud800")
+        Spec.parse("\n\ud800")
 
 
 @pytest.mark.parametrize(

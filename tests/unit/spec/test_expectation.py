@@ -21,6 +21,22 @@ def expected(command: str, words: str) -> Wanted:
     return [(one.stream, one.op, *(() if one.value is None else (one.value,))) for one in found]
 
 
+def test_a_number_that_must_not_be_is_compared_so() -> None:
+    assert expected(TEXT, "should not return 3") == [("stdout", "!=", 3)]
+    assert expected(COUNT, "does not return 3") == [("stdout", "!=", 3)]
+
+
+@pytest.mark.parametrize("words", ["between 2", "between 2 and more", "exit code", "exit status of the tool is fine"])
+def test_half_a_comparison_asks_nothing(words: str) -> None:
+    assert expected(STATUS, words) == []
+
+
+@pytest.mark.parametrize("word", ["out-of-date", "non-ascii", "pre-built", "off-topic"])
+def test_a_word_that_only_looks_like_a_name_is_nothing_to_look_for(word: str) -> None:
+    assert expected("ls src", "shows no old-file.txt") == [("stdout", "not_contains", "old-file.txt")]
+    assert expected("ls src", f"shows no {word} files") == [("stdout", "empty")]
+
+
 @pytest.mark.parametrize(
     ("words", "op", "number"),
     [

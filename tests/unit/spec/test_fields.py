@@ -33,6 +33,8 @@ def fields_of(text: str) -> dict[str, str]:
         "  - **Verify 2**: `x`",
         "  - *Verify*: `x`",
         "  - *Verify:* `x`",
+        "  *Verify: `x`*",
+        "  _Verify: `x`_",
         "  - **How to verify**: `x`",
         "  - ✅ **Verify**: `x`",
         "  → **verify:** `x`",

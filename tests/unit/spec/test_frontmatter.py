@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_ralph.spec.frontmatter import SETTING_KEYS, FrontMatterError, read_front_matter
+from pytest_ralph.spec.frontmatter import LONGEST, MOST_VALUES, SETTING_KEYS, FrontMatterError, read_front_matter
 
 
 def test_data_settings_and_length_are_read() -> None:
@@ -72,3 +72,21 @@ def test_what_cannot_be_used_is_told_with_its_line(source: str, line: int, messa
         read_front_matter(source)
     assert caught.value.line == line
     assert "\n" not in caught.value.message
+
+
+def test_front_matter_of_any_length_is_refused_and_prose_of_any_length_is_prose() -> None:
+    with pytest.raises(FrontMatterError, match="characters is too long"):
+        read_front_matter(f"---\nspec: a\nnote: {'x' * LONGEST}\n---\n")
+    assert read_front_matter(f"---\n{'Some prose. ' * LONGEST}\n---\n").lines == 0
+    assert read_front_matter(f"---\nnote: {'x' * (LONGEST - 6)}\n---\n").lines == 3
+
+
+def test_values_that_stand_for_too_many_others_are_refused() -> None:
+    ten = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+    with pytest.raises(FrontMatterError, match=f"more than {MOST_VALUES:,} values"):
+        read_front_matter(f"---\na0: &a0 [1]\n{ten}---\n")
+
+
+def test_values_nested_deeper_than_can_be_followed_are_refused() -> None:
+    with pytest.raises(FrontMatterError, match="malformed front matter"):
+        read_front_matter(f"---\na: {'[' * 5_000}{']' * 5_000}\n---\n")

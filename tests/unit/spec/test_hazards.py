@@ -134,6 +134,8 @@ def test_what_a_startup_task_starts_may_live_on() -> None:
 
 
 def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
-    found = hazards(Check("git push a && git push b && echo " + "x" * 500 + "\n true | tail " + "y" * 500))
-    assert [hazard.code for hazard in found].count("remote") == 1
+    found = hazards(
+        Check("git push a && git push b && curl https://x.org " + "x" * 500 + "\n make | tail " + "y" * 500)
+    )
+    assert sorted(hazard.code for hazard in found) == ["network", "pipe-hides-status", "remote"]
     assert all("\n" not in hazard.message and len(hazard.message) < 200 for hazard in found)

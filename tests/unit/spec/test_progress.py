@@ -141,6 +141,7 @@ def test_line_ends_of_the_file_are_kept_when_an_entry_is_replaced() -> None:
         ("## Learnings\n- one\n  goes on\n* two\n\nA paragraph\nof two lines\n\n## Next\n- no\n", None),
         ("## Learnings\n<!-- add yours -->\n### From 1.3\n- kept\n  - with a part\n", ["kept - with a part"]),
         ("## Learnings\r\n- one\r\n- two", ["one", "two"]),
+        ("## Learnings\nA paragraph\n  goes on\nand on\n\n  as a part\n", ["A paragraph goes on and on as a part"]),
     ],
 )
 def test_learnings_are_read_one_a_line(text: str, learnt: list[str] | None) -> None:

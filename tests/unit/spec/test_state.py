@@ -287,6 +287,7 @@ def test_a_cut_off_run_goes_on_with_its_counters(path: Path) -> None:
     state.begin_attempt("1.3", 4)
     assert state.start_run() == ["task 1.3 was cut off: it goes on where it was"]
     assert [state.fixes_attempted(task_id) for task_id in ("1.3", "1.3.2", "9.9")] == [2, 1, 0]
+    assert [state.current_fixes(task_id) for task_id in ("1.3", "9.9")] == [("1.3.1", "1.3.2"), ()]
     assert state.number("globalIteration") == 7
     assert state.begin_attempt("1.3", 4) == 2
 

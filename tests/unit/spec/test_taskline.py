@@ -27,6 +27,10 @@ from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading, sl
         ("- [ ] 2.1.fix1 Odd", "2.1.fix1", (), "Odd"),
         ("- [ ] TASK-08: Dashed", "TASK-08", (), "Dashed"),
         ("- [ ] M31-T03 — Two parts", "M31-T03", (), "Two parts"),
+        ("- [ ] US1-T03 — Of a story", "US1-T03", (), "Of a story"),
+        ("- [ ] Story US1: Of users", "US1", (), "Of users"),
+        ("- [ ] T007 [US1] In one", "T007", ("US1",), "In one"),
+        ("- [ ] [US1] T007 In one", "T007", ("US1",), "In one"),
         ("- [ ] 1.3-fix Suffix", "1.3-fix", (), "Suffix"),
         ("- [ ] VE-cleanup [VERIFY] Stop", "VE-cleanup", ("VERIFY",), "Stop"),
         ("-[x] 1.2 Tight", "1.2", (), "Tight"),
@@ -103,6 +107,7 @@ def test_only_a_cross_in_the_box_means_done(mark: str, checked: bool) -> None:
         ("### Step 1 — Do", TaskLine("1", "Do")),
         ("### [ ] Wire it up", TaskLine("", "Wire it up")),
         ("### 1.3 [P] Qux ✅", TaskLine("1.3", "Qux", checked=True, markers=("P",), certain=True)),
+        ("### Task 1.4: Quux ✔\ufe0f", TaskLine("1.4", "Quux", checked=True, certain=True)),
         ("### ✅ Task 1.4: Quux", TaskLine("1.4", "Quux", checked=True, certain=True)),
     ],
 )

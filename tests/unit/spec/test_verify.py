@@ -83,6 +83,8 @@ def test_code_spans_that_are_commands_are_run_in_order(text: str, wanted: list[s
         ("- npm test\n- npm run lint", ["npm test", "npm run lint"]),
         ("npm test \\\n  --silent", ["npm test \\\n--silent"]),
         ("make", ["make"]),
+        ("npm test, exits 0", ["npm test"]),
+        ("make check; passes", ["make check"]),
     ],
 )
 def test_a_bare_command_line_is_run(text: str, wanted: list[str]) -> None:
@@ -99,6 +101,8 @@ def test_a_bare_command_line_is_run(text: str, wanted: list[str]) -> None:
         ("`make a`, then:\n```bash\nmake b\n```\nthen `make c`", ["make a", "make b", "make c"]),
         ("`make a`\n\nExpected output:\n```\nmake built 3 files\n```", ["make a"]),
         ('`make a`\n```json\n{"ok": true}\n```', ["make a"]),
+        ('`make a`\n```json title="Expected"\nmake b\n```', ["make a"]),
+        ("`make a`\n```{.json}\nmake b\n```", ["make a"]),
         ("\n    ```bash\n    cat <<EOF\n## Title\nEOF\n    ```", ["cat <<EOF\n## Title\nEOF"]),
     ],
 )

@@ -16,6 +16,8 @@ from pytest_ralph.text.shell import simple_commands
         ("cd web && npx eslint .", [["cd", "web"], ["npx", "eslint", "."]]),
         ("A=1 make -j2 lint # not this", [["make", "-j2", "lint"]]),
         ("grep -c 'a b' \"c d\" e\\ f", [["grep", "-c", "a b", "c d", "e f"]]),
+        ('echo "a \\"b\\" \\$c \\d"', [["echo", 'a "b" $c \\d']]),
+        ('echo "a\\\nb"', [["echo", "ab"]]),
         ("echo a#b '#c' \\# d", [["echo", "a#b", "#c", "#", "d"]]),
         ('test -z "$(gofmt -l .)"', [["gofmt", "-l", "."], ["test", "-z", "$(gofmt -l .)"]]),
         ("echo `date -u`", [["date", "-u"], ["echo", "`date -u`"]]),
