@@ -36,6 +36,8 @@ def run_alone(pytester: pytest.Pytester, *args: str) -> tuple[pytest.RunResult, 
 def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    # Who measures coverage imports sqlite3 into every process.
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
 @pytest.mark.parametrize("args", [(), ("--co", "-q"), ("--strict-markers", "--strict-config"), ("--help",)])
