@@ -1,0 +1,53 @@
+"""`python -m tests.mutation`: change single places of the code and see which changes no test of their room notices."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.mutation.room import PROJECT, ROOMS, Tried, try_room
+
+SAMPLE = 200
+SEED = 8
+LEAST = 80
+# For who wants to look at them; not part of the repository.
+SURVIVORS = PROJECT / "mutants"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("rooms", nargs="*", help=f"all of them by default: {', '.join(ROOMS)}")
+    parser.add_argument("--sample", type=int, default=SAMPLE, help="how many changes in each room")
+    parser.add_argument("--seed", type=int, default=SEED, help="another one draws another sample")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    SURVIVORS.mkdir(exist_ok=True)
+    return max([_try(room, options) for room in options.rooms or ROOMS])
+
+
+def _try(room: str, options: argparse.Namespace) -> int:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as directory:
+        tried = try_room(room, Path(directory), options.sample, options.seed, options.jobs)
+        os.chdir(PROJECT)
+    _tell(room, tried, time.monotonic() - started)
+    listed = [f"{name}\n{diff}" for name, diff in sorted(tried.survivors.items())]
+    (SURVIVORS / f"{room}.txt").write_text("\n".join(listed), encoding="utf-8")
+    return int(tried.score < LEAST)
+
+
+def _tell(room: str, tried: Tried, seconds: float) -> None:
+    low, high = tried.interval
+    sys.stdout.write(
+        f"{room:<10} {tried.sample} of {tried.possible} changes: {tried.noticed} noticed, {tried.too_long} too long, "
+        f"{len(tried.survivors)} survived; {tried.score:.1f}% ({low:.1f} to {high:.1f}), {seconds:.0f} s\n"
+    )
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
