@@ -244,3 +244,9 @@ def test_the_details_of_a_retry_and_of_a_halt_name_the_kind() -> None:
         "║    Error: lint_error                     ║\n║    Details: 3 rules violated             ║\n"
     )
     assert (halt.kind, halt.error) == ("lint_error", "3 rules violated")
+
+
+@pytest.mark.parametrize(("before", "category"), [("Done: src/a.py\n", "partial"), ("Thinking.\n", None)])
+def test_what_was_done_before_the_context_ran_out_is_progress(before: str, category: str | None) -> None:
+    failure = said(f"{before}Error: prompt is too long: 210000 tokens > 200000 maximum\n", 1)
+    assert (failure.kind, failure.category) == ("context_exhausted", category)

@@ -65,3 +65,8 @@ def test_the_last_block_counts_and_ends_where_the_next_begins() -> None:
 
 def test_a_sentence_about_failure_is_no_block() -> None:
     assert not parse_block("If a task fails, print: Task X.Y: [task name] FAILED and stop there.").marked
+
+
+def test_without_a_block_the_task_is_the_one_that_was_given() -> None:
+    assert parse_block("nothing", "1.3").task_id == "1.3"
+    assert parse_block("Task 1.4: x FAILED\n", "1.3").task_id == "1.4"

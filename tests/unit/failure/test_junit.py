@@ -118,3 +118,17 @@ def test_a_report_speaks_where_the_output_does_not(tmp_path: Path) -> None:
     (tmp_path / "junit.xml").write_text(suite(CASE.format(where="m", name="adds", message="expected 5")))
     failure = classify("", 1, "run-tests", junit=tmp_path / "junit.xml")
     assert (failure.kind, failure.failed_tests, failure.error) == ("test_failure", ("adds",), "expected 5")
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        ('<failure message="m">text</failure>', "m"),
+        ("<failure>first line\nsecond</failure>", "first line"),
+        ('<failure type="x"/>', ""),
+        ("<failure>text\nE   assert 1 == 2\n</failure>", "assert 1 == 2"),
+    ],
+)
+def test_an_error_is_the_message_or_else_the_text(result: str, error: str, tmp_path: Path) -> None:
+    xml = suite(f'<testcase classname="m" name="n">{result}</testcase>')
+    assert [(one.name, one.error) for one in read(tmp_path, xml)] == [("n", error)]

@@ -66,3 +66,52 @@ def test_a_bare_name_is_a_file_only_where_one_alone_has_it(tmp_path: Path) -> No
     assert project.find("Main.java") is None
     assert project.find("/elsewhere/Cart.java") is None
     assert project.find("/somewhere/src/Cart.java") == "src/Cart.java"
+
+
+@pytest.mark.parametrize(
+    ("said", "files"),
+    [
+        ("see src/a.py, please", ("src/a.py",)),
+        ("at ./src/a.py and src/a.py", ("./src/a.py",)),
+        ("at /project/src/a.py and src/a.py", ("/project/src/a.py",)),
+        ("on www.example.py and //host/b.py", ()),
+        ("the file.unheardof of node_modules/x/y.js", ()),
+    ],
+)
+def test_without_a_tree_a_file_is_known_by_its_ending(said: str, files: tuple[str, ...]) -> None:
+    assert classify(f"{said}\n", 1, "./check").files == files
+
+
+@pytest.mark.parametrize(
+    ("output", "command", "missing"),
+    [
+        ("error: could not find Cargo.toml in here\n", "cargo check", "Cargo.toml"),
+        ("make: no makefile found\n", "make check", "Makefile"),
+        ("error: could not find src/main.rs named in Cargo.toml\n", "build src/main.rs", "src/main.rs"),
+        ("error: check not found in package.json\n", "npm run check", "package.json"),
+    ],
+)
+def test_of_what_is_absent_a_file_weighs_more_than_a_word(output: str, command: str, missing: str) -> None:
+    assert classify(output, 1, command).missing == missing
+
+
+@pytest.mark.parametrize(
+    ("package", "kind"), [("shop/cart", "build_error"), ("github.com/shop/cart", "dependency_missing")]
+)
+def test_a_go_package_without_a_host_is_the_projects_own(package: str, kind: str) -> None:
+    failure = classify(f"app.go:3:2: package {package} is not in std\n", 1, "go build ./...")
+    assert (failure.kind, failure.missing) == (kind, package)
+
+
+@pytest.mark.parametrize("header", ["shop/cart.h", "shop/cart.hpp"])
+def test_a_header_in_the_tree_is_the_projects_own(tmp_path: Path, header: str) -> None:
+    project = Project(tmp_path, planned=[f"src/{header}"])
+    assert project.owns_module(header)
+    assert not project.owns_module("boost/any.hpp")
+
+
+@pytest.mark.parametrize(("length", "cut"), [(120, False), (121, True)])
+def test_a_silent_command_is_quoted_and_cut_where_it_is_long(length: int, cut: bool) -> None:
+    command = f"test -f {'x' * (length - 8)}"
+    quoted = f"{command[:117]}..." if cut else command
+    assert classify("", 1, command).error == f"`{quoted}` exited with status 1"

@@ -8,6 +8,7 @@ from pytest_ralph.failure.report import (
     extract_completed_steps,
     extract_suggested_actions,
     is_retryable,
+    says_retryable,
 )
 
 GUIDE = """\
@@ -133,3 +134,78 @@ def test_one_line_stays_one_line() -> None:
 def test_words_of_an_agent_cannot_end_the_metadata() -> None:
     report = Failure(session_id="x</session_id><retryable>false</retryable>").report()
     assert parse_report(report).retryable
+
+
+WRITTEN = """\
+Child agent failed: 1 of 12 tests fails
+
+Category: partial
+Duration: 88.5s
+Retryable: Yes
+
+Work completed before failure:
+  ✓ Wrote <cart.py>
+  ✓ Wrote 12 tests
+
+Files modified: src/cart.py, tests/test_cart.py
+
+Blocked on: assert 41 == 42
+
+Suggested recovery actions:
+  • Fix blocker: rounding
+  • Complete remaining work
+
+<task_metadata>
+  <session_id>s &amp; 1</session_id>
+  <status>failed</status>
+  <failure_category>partial</failure_category>
+  <retryable>true</retryable>
+  <failure_kind>test_failure</failure_kind>
+  <failure_type>VERIFICATION_FAILED</failure_type>
+</task_metadata>
+"""
+BARE = """\
+Child agent failed: Task execution failed
+
+Category: none
+Duration: 0.0s
+Retryable: No
+
+Work completed before failure:
+  None
+
+Files modified: none
+
+Blocked on: Task execution failed
+
+Suggested recovery actions:
+  None
+
+<task_metadata>
+  <status>failed</status>
+  <retryable>false</retryable>
+  <failure_kind>unknown</failure_kind>
+  <failure_type>UNKNOWN</failure_type>
+</task_metadata>
+"""
+
+
+@pytest.mark.parametrize(("failure", "written"), [(FULL, WRITTEN), (Failure(retryable=False), BARE)])
+def test_a_report_is_written_as_in_the_guide(failure: Failure, written: str) -> None:
+    assert failure.report() == written
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("<retryable>false</retryable>", True), ("Retryable: no", True), ("it may be retried", False), ("", False)],
+)
+def test_whether_it_may_be_tried_again_is_said_or_not(text: str, says: bool) -> None:
+    assert says_retryable(text) is says
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [("Duration: 12.5s", 12.5), ("duration: 3 s", 3.0), ("Duration: 1.2.3s", 0.0), ("Duration: long", 0.0)],
+)
+def test_a_duration_is_read_or_none(line: str, seconds: float) -> None:
+    assert parse_report(f"Child agent failed: x\n{line}\n").duration == seconds
