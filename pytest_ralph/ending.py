@@ -116,10 +116,10 @@ class Whole:
 
     def halts(self) -> Iterator[HaltTeller]:
         """One for each spec whose work ended with tasks that failed."""
-        from pytest_ralph.halting import HaltTeller
-
         for path, stories in self._recovered_specs():
             if any(story.bad for story in stories):
+                from pytest_ralph.halting import HaltTeller
+
                 most = max(told["max_attempts"] for told in self.told.values() if told["story"]["spec_path"] == path)
                 yield HaltTeller(self.run, path, stories, most)
 

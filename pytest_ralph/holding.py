@@ -10,7 +10,6 @@ import pytest
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.locks import SpecHeld, SpecLocks
 from pytest_ralph.outside import files_outside, refuse_to_write
-from pytest_ralph.report.halt import refusal_lines
 from pytest_ralph.spec.progress import PROGRESS_NAME
 from pytest_ralph.spec.state import STATE_NAME, State, StateError
 from pytest_ralph.text.inert import one_line
@@ -80,6 +79,8 @@ class Holding:
         tolerated = self.tolerated(spec)
         for problem in self.run.plan(spec).problems:
             if problem not in tolerated:
+                from pytest_ralph.report.halt import refusal_lines
+
                 raise pytest.UsageError("\n".join(refusal_lines(problem)).removeprefix("ERROR: "))
 
     def tolerated(self, spec: Spec) -> list[PlanProblem]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report.live import live_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
@@ -27,7 +25,11 @@ class Screen:
 
     def open(self) -> None:
         """Once pytest is ready to write."""
-        self._live = live_of(self._config)
+        reporter = self._reporter
+        if reporter is not None and reporter.isatty:
+            from pytest_ralph.report.live import live_of
+
+            self._live = live_of(self._config)
 
     def doing(self, what: str, limit: float, about: str = "") -> AbstractContextManager[Callable[[str], None] | None]:
         return self._live.doing(what, limit, about) if self._live else nullcontext()

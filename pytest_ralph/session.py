@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.failure.kinds import Kinds, KindsError
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.groups import Around, Groups
 from pytest_ralph.holding import Holding
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.checkpoint import Git
     from pytest_ralph.fixing.executors.base import Executor
     from pytest_ralph.fixing.prompts import Prompts
@@ -155,10 +155,13 @@ class Run:
             if self.ini("ralph_templates"):
                 for unused in self.prompts.templates.check(self.kinds):
                     self.note(unused)
-        except (KindsError, MaskError, TemplatesError) as error:
-            raise pytest.UsageError(str(error).replace(f"{self.root}/", "")) from None
+        except (MaskError, TemplatesError) as error:
+            raise self._unusable(error) from None
         refuse_to_write(own_paths(self.directory), self.root)
         self.check_means(self.settings)
+
+    def _unusable(self, error: Exception) -> pytest.UsageError:
+        return pytest.UsageError(str(error).replace(f"{self.root}/", ""))
 
     def check_means(self, settings: Settings) -> None:
         """Whoever is to do the work must be there."""
@@ -189,7 +192,12 @@ class Run:
 
     @cached_property
     def kinds(self) -> Kinds:
-        return Kinds.load(self._project_path("ralph_kinds"))
+        from pytest_ralph.failure.kinds import Kinds, KindsError
+
+        try:
+            return Kinds.load(self._project_path("ralph_kinds"))
+        except KindsError as error:
+            raise self._unusable(error) from None
 
     @cached_property
     def masker(self) -> Masker:
@@ -339,13 +347,10 @@ class Run:
             hook=self.config.hook,
             options=settings,
             budget=self._budget(settings),
-            prompts=self.prompts,
-            git=self.git,
+            means=self,
             record=self._record,
-            wisdom=self.wisdom,
             run_id=self.id,
             mask=self.masker.mask,
-            remembered=self.wisdom.left_off,
             junit_globs=tuple(self.ini("ralph_junit")),
             announce=self._announce,
             tell=self._tell,

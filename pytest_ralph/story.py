@@ -1,7 +1,7 @@
 """The story of a run: what every report tells. Plain values only, so that it travels on pytest's reports through xdist.
 
-`to_json` gives dict, list, str, int, float, bool and None; `from_json` reads them back and ignores fields it does
-not know.
+`to_json` gives dict, list, tuple, str, int, float, bool and None; `from_json` reads them back and ignores fields it
+does not know.
 """
 
 from __future__ import annotations
@@ -22,14 +22,6 @@ VERIFYING = ("verify", "retry")
 OURS = {"what", "outcome", "kind", "type", "category", "fix_id", "log"}
 
 
-def _plain(value: object) -> Any:
-    if isinstance(value, (str, int, float)) or value is None:
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return {name: _plain(part) for name, part in vars(value).items()}
-
-
 def _masked(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, tuple):
         return tuple(_masked(part, mask) for part in value)
@@ -37,8 +29,12 @@ def _masked(value: Any, mask: Callable[[str], str]) -> Any:
 
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    names = {f.name for f in fields(cls)}
+    names = cls.__dataclass_fields__
     return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in names}
+
+
+def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
+    return [part.to_json() for part in parts]
 
 
 @dataclass(frozen=True)
@@ -97,12 +93,12 @@ class AttemptStory:
 
     def masked(self, mask: Callable[[str], str]) -> AttemptStory:
         """Without secrets: in what was printed, and in what was run."""
-        told: dict[str, Any] = {name: value for name, value in vars(self).items() if value and name not in OURS}
-        return replace(self, **{name: _masked(value, mask) for name, value in told.items()})
+        told = {name: value for name, value in vars(self).items() if value and name not in OURS}
+        changed = {name: masked for name, value in told.items() if (masked := _masked(value, mask)) != value}
+        return replace(self, **changed) if changed else self
 
     def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AttemptStory:
@@ -126,8 +122,7 @@ class FixStory:
             yield from child.walk(depth + 1)
 
     def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        return {**vars(self), "children": _plain(self.children)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FixStory:
@@ -204,11 +199,12 @@ class TaskStory:
 
     def masked(self, mask: Callable[[str], str]) -> TaskStory:
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
-        return replace(self, attempts=attempts, reason=mask(self.reason) if self.reason else "")
+        if attempts == self.attempts and not self.reason:
+            return self
+        return replace(self, attempts=attempts, reason=mask(self.reason))
 
     def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        return {**vars(self), "attempts": _plain(self.attempts), "fixes": _plain(self.fixes)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TaskStory:
@@ -261,6 +257,9 @@ class HistoryStory:
     runs: tuple[PastRun, ...] = ()
     kinds: tuple[PastKind, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        return {"runs": [dict(vars(run)) for run in self.runs], "kinds": [dict(vars(kind)) for kind in self.kinds]}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> HistoryStory:
         runs = tuple(PastRun(**_known(PastRun, run)) for run in data.get("runs", ()))
@@ -300,8 +299,7 @@ class RunStory:
         return not any(task.bad or task.outcome == "blocked" for task in self.tasks)
 
     def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        return {**vars(self), "tasks": _plain(self.tasks), "history": self.history.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunStory:

@@ -65,8 +65,7 @@ class AttemptRecord:
         """The cells to store, what people and tools wrote passed through `mask`."""
         return tuple(
             _storable(mask(value) if mask and value and name in FREE_TEXT else value)
-            for name in COLUMNS
-            for value in (getattr(self, name),)
+            for name, value in vars(self).items()
         )
 
 
@@ -77,7 +76,7 @@ FREE_TEXT = frozenset({"error", "blocker", "decision", "executor", "approach"})
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
         # A lone surrogate (undecodable output) cannot be stored in SQLite.
-        return value[:LONGEST].encode("utf-8", "replace").decode()
+        return value[:LONGEST] if value.isascii() else value[:LONGEST].encode("utf-8", "replace").decode()
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value

@@ -7,9 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
-from pytest_ralph.failure.block import parse_block
-from pytest_ralph.failure.evidence import Evidence
-from pytest_ralph.failure.failure import NO_ERROR, Failure
 from pytest_ralph.recovery.setback import Setback
 from pytest_ralph.running.checks import Circumstances, Verified, run_checks
 from pytest_ralph.running.command import RunError
@@ -17,6 +14,8 @@ from pytest_ralph.spec.order import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
+    from pytest_ralph.failure.evidence import Evidence
+    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal
     from pytest_ralph.recovery.workspace import Workspace
@@ -38,6 +37,8 @@ def task_timeout(task: Task, default: float) -> float:
 
 def as_reported(failure: Failure, output: str) -> Failure:
     """With what a FAILED block says, which is written for us whoever prints it."""
+    from pytest_ralph.failure.block import parse_block
+
     block = parse_block(output) if "FAILED" in output else None
     if block is None or not block.marked:
         return failure
@@ -96,22 +97,25 @@ class Attempts:
 
     def _run(self) -> Verified:
         number = self.journal.attempts + 1
-        around = Circumstances(
-            root=self.desk.root,
-            timeout=self.timeout,
-            env=self.desk.task_env(self.workspace, self.task, number),
-            keep=is_e2e_startup(self.task),
-            label=self._label,
-        )
         most = max(number, self.desk.options.max_fixes + 1)
         attempt = f", attempt {number} of {most}" if number > 1 else ""
         try:
             with self.desk.live(f"{self.task.id} verify{attempt}", self.timeout, self.task.title) as on_output:
-                return run_checks(self.task.verify, self.desk.runner, replace(around, on_output=on_output))
+                around = Circumstances(
+                    root=self.desk.root,
+                    timeout=self.timeout,
+                    env=self.desk.task_env(self.workspace, self.task, number),
+                    keep=is_e2e_startup(self.task),
+                    label=self._label,
+                    on_output=on_output,
+                )
+                return run_checks(self.task.verify, self.desk.runner, around)
         except RunError as error:
             return Verified(passed=False, error=str(error))
 
     def _failure(self, verified: Verified) -> Failure:
+        from pytest_ralph.failure.failure import NO_ERROR, Failure
+
         if verified.failing is None:
             return Failure(task_id=self.task.id, error=verified.error, command="", status="could not be started")
         evidence = self.evidence(verified.failing)
@@ -138,6 +142,8 @@ class Attempts:
         return replace(failure, suggested_actions=(*known, *failure.suggested_actions))
 
     def evidence(self, checked: Checked) -> Evidence:
+        from pytest_ralph.failure.evidence import Evidence
+
         ended = checked.ended
         return Evidence(
             output=ended.output(),

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.disk import sweep
-from pytest_ralph.fixing.checkpoint import GitError
-from pytest_ralph.fixing.commits import append_commit, commit_message
+from pytest_ralph.fixing.gitcommand import GitError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +40,9 @@ class Commits:
 
     def end(self, task: Task, journal: Journal, result: TaskResult) -> TaskResult:
         """The task passed: remember the commit as good, and commit what is new."""
-        git = self.desk.git
-        if git is None or (self.desk.options.commit == "none" and not self.desk.options.rollback):
+        wanted = self.desk.options.commit != "none" or self.desk.options.rollback
+        git = self.desk.git if wanted else None
+        if git is None:
             return result
         with self.desk.git_lock, self.workspace.lock:
             try:
@@ -56,6 +56,8 @@ class Commits:
         return replace(result, story=replace(result.story, commit=commit))
 
     def _commit(self, task: Task) -> str:
+        from pytest_ralph.fixing.commits import append_commit, commit_message
+
         assert self.desk.git is not None
         if task.name in self._unknown:
             raise self._unknown.pop(task.name)

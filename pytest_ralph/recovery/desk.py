@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_ralph.fixing.checkpoint import GitError
+from pytest_ralph.fixing.gitcommand import GitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
     from pytest_ralph.failure.failure import Failure
@@ -59,6 +59,17 @@ class Options(Protocol):
     def jobs(self) -> int: ...
 
 
+class Means(Protocol):
+    """What is made when it is first asked for: a task that passes needs none of it."""
+
+    @property
+    def prompts(self) -> Prompts: ...
+    @property
+    def git(self) -> Git | None: ...
+    @property
+    def wisdom(self) -> Wisdom: ...
+
+
 class Ask(Protocol):
     """Asks a person what to do about a failure: a decision of theirs, or None to go on as decided."""
 
@@ -88,14 +99,10 @@ class Desk:
     hook: Any
     options: Options
     budget: Budget
-    prompts: Prompts
-    git: Git | None
+    means: Means
     record: Callable[[AttemptRecord], None]
-    wisdom: Wisdom
     run_id: str
     mask: Callable[[str], str] = str
-    # What runs that were cut off had tried on a task of a spec, oldest first.
-    remembered: Callable[[str, str], Sequence[AttemptRecord]] = lambda _spec, _task: ()
     junit_globs: tuple[str, ...] = ()
     # Said on the terminal at once, for what a person must know even if the run ends here.
     announce: Callable[[str], None] = lambda _: None
@@ -109,6 +116,18 @@ class Desk:
     git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
     # What other specs, worked on by other workers at the same time, name as theirs.
     beside: Callable[[], Iterable[Path]] = tuple
+
+    @property
+    def prompts(self) -> Prompts:
+        return self.means.prompts
+
+    @property
+    def git(self) -> Git | None:
+        return self.means.git
+
+    @property
+    def wisdom(self) -> Wisdom:
+        return self.means.wisdom
 
     @property
     def has_agent(self) -> bool:

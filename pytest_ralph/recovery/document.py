@@ -14,6 +14,7 @@ from pytest_ralph.recovery.errors import WorkspaceError
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.splice import spliced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,10 +107,12 @@ class Document:
 
     def _with(self, spec: Spec, target: Task, blocks: Sequence[str]) -> Spec:
         for block in blocks:
-            source = edit.insert_task(spec, spec.get(target.name) or target, block)
-            total = spec.front_matter.get("total_tasks")
+            original = spec.get(target.name) or target
+            put_in = edit.insertion(spec, original, block)
+            source, total = put_in.into(spec.source), spec.front_matter.get("total_tasks")
             source = edit.set_total(source, int(str(total)) + 1) if str(total).isdigit() else source
-            before, spec = len(spec.tasks), Spec.parse(source, spec.path, verify=self._verify)
+            again = spliced(spec, original, put_in, source) or Spec.parse(source, spec.path, verify=self._verify)
+            before, spec = len(spec.tasks), again
             if len(spec.tasks) <= before:
                 where = f"{spec.directory.name}/{spec.path.name}:{target.line}"
                 raise WorkspaceError(f"{where}: nothing can be put in after {target.id}: is a code fence not closed?")

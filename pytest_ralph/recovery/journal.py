@@ -6,8 +6,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, Failure
-from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.story import AttemptStory, FixStory, TaskStory, fix_tree
 from pytest_ralph.text.bounded import bounded
@@ -15,7 +13,9 @@ from pytest_ralph.text.bounded import bounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.executors.base import Outcome
+    from pytest_ralph.fixing.prompts import Tried
     from pytest_ralph.fixing.repair import Repair, RepairResult
     from pytest_ralph.recovery.decide import Decision
     from pytest_ralph.running.checks import Verified
@@ -147,6 +147,8 @@ class Journal:
 
     def found_circular(self) -> Failure:
         """What keeps coming back is of another type than when it came first: a person is needed."""
+        from pytest_ralph.failure.failure import CIRCULAR_FIX
+
         assert self.failures
         self.failures[-1] = replace(self.failures[-1], type=CIRCULAR_FIX, retryable=False)
         last = max(at for at, attempt in enumerate(self._attempts) if attempt.verifies)
@@ -207,6 +209,8 @@ class Journal:
         self.claimed = done is not None and not done.repair
         self.claimed_by = done.task_id if done and done.task_id in self._fixes else ""
         if done is not None:
+            from pytest_ralph.fixing.prompts import Tried
+
             self.tried_before.append(Tried(task_id=done.task_id, approach=done.said, result=failure.error))
             self._fix_ended(done.task_id, "verification_mismatch")
 
@@ -229,6 +233,8 @@ class Journal:
 
     def died(self, worker: str) -> TaskResult:
         """The process that was at it was killed, and what it had come to is not known."""
+        from pytest_ralph.failure.failure import BROKEN_BUILD, Failure
+
         error = f"worker {worker!r} crashed while running it"
         failure = Failure(kind="crash", type=BROKEN_BUILD, task_id=self.task.id, error=error, status="cut off")
         self._attempts.append(_failed(failure, number=1, started=self._started))

@@ -174,7 +174,7 @@ class SpecWork:
 
     def _take_up(self, task: Task, journal: Journal) -> None:
         if self.recovery and self.workspace.was_cut_off(task):
-            tried = self.desk.remembered(self.workspace.spec.name, task.id)
+            tried = self.desk.wisdom.left_off(self.workspace.spec.name, task.id)
             journal.take_up(tried, self.workspace.fixes_of(task))
 
     def _passed(self, loop: Loop) -> TaskResult:

@@ -14,12 +14,12 @@ import itertools
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.running.environment import (
     clean_environ,
@@ -34,8 +34,7 @@ from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file, pr
 from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger, set_soft_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
 # How long a command whose time is up may take to end on SIGTERM before it is killed.
 GRACE = 1.0
@@ -43,6 +42,9 @@ GRACE = 1.0
 LONG = 10.0
 # Linux takes at most 128 KiB as one argument.
 LONGEST_ARGUMENT = 128 * 1024 - 1
+NOTHING = Path(os.devnull)
+# In the name of a log file.
+UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 class RunError(Exception):
@@ -74,31 +76,33 @@ class Ended:
         return out if self.stderr is None else f"{out}{self.stderr.text(head, tail)}"
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """Everything about one run of a command that is decided before it starts."""
 
     command: str
     argv: Sequence[str] | None
     cwd: Path
     env: dict[str, str]
+    # The same, as the system wants it.
+    encoded: dict[bytes, bytes]
     mark: Mark
     writers: tuple[SpoolWriter, ...]
     junit: Path | None
     junit_before: object
 
-    def ended(self, code: int | None, duration: float, **more: Any) -> Ended:
-        spools = [writer.spool() for writer in self.writers]
+    def ended(self, code: int | None, duration: float, *, timed_out: bool = False, interrupted: bool = False) -> Ended:
+        killed = code is not None and code < 0
         wrote_junit = self.junit is not None and _stamp(self.junit) not in {None, self.junit_before}
         return Ended(
             command=self.command,
-            exit_code=128 - code if code is not None and code < 0 else code,
-            signal=-code if code is not None and code < 0 else None,
+            exit_code=128 - code if code is not None and killed else code,
+            signal=-code if code is not None and killed else None,
+            timed_out=timed_out,
+            interrupted=interrupted,
             duration=duration,
-            stdout=spools[0],
-            stderr=spools[1] if len(spools) > 1 else None,
+            stdout=self.writers[0].spool(),
+            stderr=self.writers[1].spool() if len(self.writers) > 1 else None,
             junit=self.junit if wrote_junit else None,
-            **{"timed_out": False, "interrupted": False, **more},
         )
 
 
@@ -126,6 +130,7 @@ class Runner:
         self.root = root.absolute()
         # Copied once: another thread must never find the environment while pytest changes it.
         self.environ = clean_environ(environ)
+        self._encoded = _encoded(self.environ)
         self._run = int.from_bytes(os.urandom(4), "big")
         self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
         self._shell = shell
@@ -216,21 +221,23 @@ class Runner:
         mark = Mark(self._run, next(self._numbers))
         name = f"{_file_name(label)}.{mark.number}"
         suffixes = (".out.log", ".err.log") if split else (".log",)
-        merged = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
-        addopts = merged.get("PYTEST_ADDOPTS", "")
+        added = {**env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
+        addopts = added.get("PYTEST_ADDOPTS") or self.environ.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
+        before = _stamp(junit) if junit else None
         if junit is None and not split and self._asks_for_junit and may_ask_for_junit(command, addopts):
             junit = self.logs / f"{name}.xml"
-            merged["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
+            added["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
         return _Plan(
             command=command,
             argv=argv,
             cwd=cwd,
-            env=merged,
+            env={**self.environ, **added},
+            encoded={**self._encoded, **_encoded(added)},
             mark=mark,
             writers=tuple(SpoolWriter(self.logs / f"{name}{suffix}", self._limit, self._mask) for suffix in suffixes),
             junit=junit,
-            junit_before=_stamp(junit) if junit else None,
+            junit_before=before,
         )
 
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
@@ -239,8 +246,8 @@ class Runner:
         # Announced before it is there: until its own mark is on it, its children look like anybody's.
         self._starting[plan.mark.number] = True
         try:
-            with _input(stdin) as source:
-                process = self._spawn(plan, source)
+            with (stdin or NOTHING).open("rb", buffering=0) as source:
+                process = self._spawn(plan, source.fileno())
             plan.mark.put_on(process.pid)
             with self._lock:
                 self._running[process.pid] = process
@@ -340,7 +347,7 @@ class _Beat:
 
 def _process(argv: Sequence[str], plan: _Plan, stdin: int) -> Process:
     try:
-        return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
+        return Process(argv, cwd=plan.cwd, env=plan.encoded, stdin=stdin, outputs=plan.writers)
     except OSError as error:
         if error.errno == errno.ENOEXEC:
             raise _NotExecutableError(*error.args) from error
@@ -349,15 +356,6 @@ def _process(argv: Sequence[str], plan: _Plan, stdin: int) -> Process:
 
 class _NotExecutableError(OSError):
     """A file with the right to be executed that the system does not know how to: a script without a first line."""
-
-
-@contextlib.contextmanager
-def _input(stdin: Path | None) -> Iterator[int]:
-    if stdin is None:
-        yield subprocess.DEVNULL
-    else:
-        with stdin.open("rb") as file:
-            yield file.fileno()
 
 
 def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
@@ -375,12 +373,16 @@ def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
 
 
 def _file_name(label: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", label, flags=re.ASCII).strip(".-")[:60] or "command"
+    return UNFIT.sub("-", label).strip(".-")[:60] or "command"
+
+
+def _encoded(environ: Mapping[str, str]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        stat = path.stat()
+        stat = os.stat(path)  # noqa: PTH116 - asked after every command
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_ino

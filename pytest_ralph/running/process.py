@@ -6,14 +6,15 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
 from typing import TYPE_CHECKING
 
+from pytest_ralph.running.spawn import Streams, spawn
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.running.spool import SpoolWriter
@@ -33,7 +34,7 @@ class Process:
         argv: Sequence[str],
         *,
         cwd: Path,
-        env: Mapping[str, str],
+        env: Mapping[bytes, bytes],
         stdin: int,
         outputs: Sequence[SpoolWriter],
     ) -> None:
@@ -42,28 +43,31 @@ class Process:
         self._ended = False
         self._reader: threading.Thread | None = None
         self._open: dict[int, SpoolWriter] = {}
-        with contextlib.ExitStack() as writers, contextlib.ExitStack() as undo:
-            ends = []
+        ends: list[int] = []
+        try:
             for output in outputs:
                 reader, writer = os.pipe()
-                undo.callback(os.close, reader)
-                writers.callback(os.close, writer)
                 self._open[reader] = output
                 ends.append(writer)
-            self._popen = subprocess.Popen(
-                argv, cwd=cwd, env=env, stdin=stdin, stdout=ends[0], stderr=ends[-1], start_new_session=True
-            )
-            self.pid = self._popen.pid
-            undo.callback(self._give_up)
-            self._exit = exit_descriptor(self.pid)
-            undo.pop_all()
+            self._child = spawn(argv, cwd, env, Streams(stdin, ends[0], ends[-1]))
+            self.pid = self._child.pid
+            self._exit = self._exit_descriptor()
+        except BaseException:
+            _close(self._open)
+            raise
+        finally:
+            _close(ends)
         self._poll = select.poll()
         for descriptor in (self._exit, *self._open):
             self._poll.register(descriptor, select.POLLIN)
 
-    def _give_up(self) -> None:
-        self.signal(signal.SIGKILL)
-        self._popen.wait()
+    def _exit_descriptor(self) -> int:
+        try:
+            return exit_descriptor(self.pid)
+        except BaseException:
+            self.signal(signal.SIGKILL)
+            self._child.wait()
+            raise
 
     def follow(self, deadline: float | None, beat: Callable[[], None] | None = None) -> bool:
         """Take what is printed until the command ends; False if the deadline comes first."""
@@ -111,22 +115,21 @@ class Process:
                     os.killpg(self.pid, number)
 
     def reap(self) -> int:
-        """Kill what is left of the group, then let its id go. Gives Popen's return code."""
+        """Kill what is left of the group, then let its id go. Gives what Popen would: -n for signal n."""
         self.signal(signal.SIGKILL)
         with self._lock:
             self._reaped = True
-            code = self._popen.wait()
+            code = self._child.wait()
         if self._reader is not None:
             self._reader.join(LINGER)
-        for descriptor in (self._exit, *self._open):
-            os.close(descriptor)
+        _close((self._exit, *self._open))
         self._open.clear()
         return code
 
     def peek(self) -> int:
         """Popen's return code of an ended command that is not reaped yet."""
         if not hasattr(os, "waitid"):
-            return self._popen.wait()
+            return self._child.wait()
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         assert ended is not None
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
@@ -140,6 +143,11 @@ class Process:
         with contextlib.suppress(OSError):
             while self._open:
                 self._take(None)
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _enlarge(descriptor: int) -> None:

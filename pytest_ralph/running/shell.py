@@ -15,14 +15,14 @@ USUAL = ("bash", "sh", "/bin/sh")
 _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./:@%+,-]*(?: +[\w./:@%+,=-]+)*", re.ASCII)
 
 # Reserved words and builtins of bash, dash and ksh. Not here: `true` and `false`, which as programs do the same.
-_SHELL_WORDS = re.compile(
-    r"""\. | : | \[ | alias | autoload | bg | bind | break | builtin | caller | case | cd | chdir | command | compgen
-    | complete | compopt | continue | coproc | declare | dirs | disown | do | done | echo | elif | else | enable | esac
-    | eval | exec | exit | export | fc | fg | fi | for | function | getopts | hash | help | hist | history | if | in
-    | integer | jobs | kill | let | local | login | logout | mapfile | nameref | newgrp | popd | print | printf | pushd
-    | pwd | read | readarray | readonly | return | select | set | shift | shopt | source | stop | suspend | test | then
-    | time | times | trap | type | typeset | ulimit | umask | unalias | unset | until | wait | whence | while""",
-    re.VERBOSE,
+_SHELL_WORDS = frozenset(
+    """
+    . : [ alias autoload bg bind break builtin caller case cd chdir command compgen complete compopt continue
+    coproc declare dirs disown do done echo elif else enable esac eval exec exit export fc fg fi for function
+    getopts hash help hist history if in integer jobs kill let local login logout mapfile nameref newgrp popd
+    print printf pushd pwd read readarray readonly return select set shift shopt source stop suspend test then
+    time times trap type typeset ulimit umask unalias unset until wait whence while
+    """.split()
 )
 
 
@@ -33,7 +33,7 @@ def is_plain(command: str) -> bool:
     first, _, arguments = command.partition(" ")
     if first in {"true", "false"}:
         return not arguments
-    return not _SHELL_WORDS.fullmatch(first)
+    return first not in _SHELL_WORDS
 
 
 def direct_argv(command: str, environ: Mapping[str, str]) -> list[str] | None:

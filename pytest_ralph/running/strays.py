@@ -24,9 +24,9 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -40,8 +40,7 @@ _BEYOND_REACH = 1 << 62
 _NUMBERS = 1 << 24
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """What tells the processes of one command (`number`) of one run from all others."""
 
     run: int
@@ -79,10 +78,18 @@ def set_soft_limit(pid: int, limit: int) -> int | None:
         import resource
 
         with contextlib.suppress(OSError, ValueError):
-            soft, hard = resource.prlimit(pid, resource.RLIMIT_RTTIME)
-            resource.prlimit(pid, resource.RLIMIT_RTTIME, (limit, hard))
-            return soft
+            return resource.prlimit(pid, resource.RLIMIT_RTTIME, (limit, _hard_limit()))[0]
     return None
+
+
+@cache
+def _hard_limit() -> int:
+    """Inherited by all that is started here, and asked for once."""
+    if sys.platform != "linux":
+        return 0
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_RTTIME)[1]
 
 
 def _proc(pid: int, name: str) -> bytes:
@@ -100,10 +107,17 @@ def _real_time_limit(limits: bytes) -> int:
 
 def last_pid() -> int | None:
     """The id given to the youngest process, where the system tells."""
+    # After every command: without the cost of a file object.
     try:
-        return int(Path("/proc/loadavg").read_bytes().rsplit(None, 1)[-1])
-    except (OSError, ValueError):
+        descriptor = os.open("/proc/loadavg", os.O_RDONLY)
+    except OSError:
         return None
+    try:
+        return int(os.read(descriptor, 256).rsplit(None, 1)[-1])
+    except (OSError, ValueError, IndexError):
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> None:

@@ -44,6 +44,8 @@ def xml(text: str) -> str:
 
 def one_line(text: str, limit: int = ONE_LINE) -> str:
     """A single line with single spaces, cut at `limit` characters."""
+    if text.isascii() and text.isprintable() and len(text) < limit and " ".join(text.split()) == text:
+        return text
     beginning = text[: limit * 16 + 4096]
     line = " ".join(terminal(beginning).split())
     if len(line) > limit or (len(line) == limit and len(beginning) < len(text)):

@@ -109,6 +109,8 @@ class Masker:
         self._labelled = [(word, re.compile(form)) for word, form in LABELLED.items()]
 
     def mask(self, text: str) -> str:
+        if not text:
+            return text
         if self._values is not None:
             text = self._values.sub(MASK, text)
         lowered = text.lower()

@@ -50,7 +50,7 @@ def test_json_of_a_story_holds_nothing_but_plain_values() -> None:
     def plain(value: object) -> bool:
         if isinstance(value, dict):
             return all(type(key) is str and plain(item) for key, item in value.items())
-        if isinstance(value, list):
+        if isinstance(value, (list, tuple)):
             return all(map(plain, value))
         return value is None or type(value) in (str, int, float, bool)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,6 @@ from tests.integration.blocks import numbered
 from tests.integration.terminal.seat import Picture, Seat
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import SpecMaker
 
 SAVE_CURSOR = "\x1b7"
@@ -41,7 +40,7 @@ def test_each_step_of_a_recovery_is_seen_while_it_runs(project: Path) -> None:
     seat = Seat(project, "--ralph-recovery", "--ralph-executor", agent(project), "-v", "specs", columns=100)
     seat.expect(
         *("1.1 verify  1 s of 300 s  Task 1.1",),
-        *("1.1.1 fix 1 of 3 by python agent.py  ", " s of 600 s  ", "Editing src.txt"),
+        *(f"1.1.1 fix 1 of 3 by {Path(sys.executable).name} agent.py  ", " s of 600 s  ", "Editing src.txt"),
         *("1.1 verify, attempt 2 of 4  1 s of 300 s  ", "Task 1.1"),
     )
     assert seat.status() == 0

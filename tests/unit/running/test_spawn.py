@@ -1,0 +1,98 @@
+"""A process started in the cheapest way: whichever way that is, it finds the same world."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from pytest_ralph.running import spawn as module
+from pytest_ralph.running.spawn import Streams, find_program, spawn
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="commands are run on POSIX systems only")
+ENV = {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
+
+
+@pytest.fixture(params=["here", "elsewhere"])
+def cwd(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Our own directory, and another: the two ways to start a process."""
+    place = tmp_path.resolve()
+    if request.param == "here":
+        monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def run(cwd: Path, out: Path, script: str) -> int:
+    with Path(os.devnull).open("rb") as nothing, out.open("wb") as file:
+        child = spawn(["sh", "-c", script], cwd, ENV, Streams(nothing.fileno(), file.fileno(), file.fileno()))
+        return child.wait()
+
+
+def test_it_runs_in_its_directory_and_session_with_nothing_to_read(cwd: Path, out: Path) -> None:
+    assert run(cwd, out, "pwd; cat; ps -o sid= -p $$ 2>/dev/null || echo $$; echo $$; echo aside >&2") == 0
+    place, session, own, aside = out.read_text().split()
+    assert (place, session, aside) == (str(cwd), own, "aside")
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -9 $$", -9), ("kill -15 $$", -15)])
+def test_its_end_is_told_as_popen_would(cwd: Path, out: Path, script: str, code: int) -> None:
+    assert run(cwd, out, script) == code
+
+
+def test_what_python_ignores_it_does_not(cwd: Path, out: Path) -> None:
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
+    assert run(cwd, out, "kill -PIPE $$; echo survived") == -signal.SIGPIPE
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc what is open")
+def test_a_descriptor_that_we_inherited_is_not_handed_on(cwd: Path, out: Path, tmp_path: Path) -> None:
+    with (tmp_path / "held").open("wb") as held:
+        os.set_inheritable(held.fileno(), True)
+        module._inherited.cache_clear()
+        assert run(cwd, out, "ls -l /proc/$$/fd") == 0
+        assert "held" not in out.read_text()
+    module._inherited.cache_clear()
+
+
+def test_one_that_cannot_be_started_is_an_error(cwd: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        spawn(["no-such-program"], cwd, ENV, Streams(0, 1, 2))
+
+
+def program(path: Path, mode: int = 0o755) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(mode)
+    return path
+
+
+def test_the_first_on_the_path_that_may_be_executed_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a" / "tool").mkdir(parents=True)
+    program(tmp_path / "b" / "tool", stat.S_IRUSR)
+    wanted = program(tmp_path / "c" / "tool")
+    program(tmp_path / "d" / "tool")
+    path = os.fsencode(os.pathsep.join(str(tmp_path / name) for name in "abcd"))
+
+    assert find_program("tool", path) == os.fsencode(wanted)
+
+
+def test_an_empty_place_on_the_path_is_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program(tmp_path / "tool")
+
+    assert find_program("tool", b"/nowhere:") == b"tool"
+
+
+def test_what_is_on_the_path_but_no_program_may_not_be_executed(tmp_path: Path) -> None:
+    (tmp_path / "tool").mkdir()
+
+    with pytest.raises(PermissionError):
+        find_program("tool", os.fsencode(tmp_path))
