@@ -21,12 +21,12 @@ RESULT = TaskResult(
 
 
 def test_a_spec_nobody_has_begun_has_a_new_ledger(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "run" / "spec", "gw0")
+    ledger = Ledger(tmp_path / "runs" / "run" / "spec", "gw0")
     assert (ledger.is_new, ledger.results, ledger.unfinished) == (True, {}, {})
 
     ledger.begun("1.1")
 
-    assert not Ledger(tmp_path / "run" / "spec").is_new
+    assert not Ledger(tmp_path / "runs" / "run" / "spec").is_new
 
 
 def test_results_come_back_as_they_were_and_what_has_none_names_its_worker(tmp_path: Path) -> None:
