@@ -120,3 +120,54 @@ def test_hooks_do_nothing_without_the_plugin(one_task: Project) -> None:
     one_task.write("test_it.py", "def test_it():\n    pass\n")
 
     one_task.pytester.runpytest("test_it.py").assert_outcomes(passed=1)
+
+
+NOTE = "def note(line):\n    with open('told.txt', 'a') as file:\n        file.write(line)\n"
+HALTED = "def pytest_ralph_halted(spec, failed, blocked):\n    note(f'halted {spec.name} {failed} {blocked}')\n"
+
+
+def notes(**told: str) -> list[str]:
+    """Hooks that write down what they are told."""
+    return [NOTE, *(hook(name, f"note(f'{name} {words}\\n')") for name, words in told.items())]
+
+
+def test_hooks_are_told_of_which_task_which_fix_and_which_failure(one_task: Project) -> None:
+    conftest(
+        one_task,
+        *notes(
+            failed="{task.id} {failure.kind} {attempt}",
+            fix_inserted="{task.id} {fix.id} {failure.kind}",
+            recovered="{task.id} {fixes}",
+            prompt="{task.id} {failure.kind} {history.task_id} {history.action}",
+            fix_task="{task.id} {failure.kind} {number}",
+            execute="{task.id} {len(prompt) > 100} {timeout}",
+        ),
+    )
+    result = one_task.run(
+        "--ralph-executor-timeout=45", executor=one_task.shell("[ $call = 1 ] || echo fixed > parser.txt")
+    )
+
+    assert result.ret == 0
+    assert (one_task.root / "told.txt").read_text().splitlines() == [
+        "failed 1.3 task_incomplete 1",
+        "fix_task 1.3 task_incomplete 1.3.1",
+        "fix_inserted 1.3 1.3.1 task_incomplete",
+        "prompt 1.3.1 task_incomplete 1.3 fix",
+        "execute 1.3.1 True 45.0",
+        "failed 1.3 task_incomplete 2",
+        "fix_task 1.3 task_incomplete 1.3.2",
+        "fix_inserted 1.3 1.3.2 task_incomplete",
+        "prompt 1.3.2 task_incomplete 1.3 fix",
+        "execute 1.3.2 True 45.0",
+        "recovered 1.3 ('1.3.1', '1.3.2')",
+    ]
+
+
+def test_hooks_are_told_why_a_task_was_given_up(one_task: Project) -> None:
+    conftest(one_task, *notes(escalated="{task.id} {failure.kind} {reason}"), HALTED)
+    one_task.run("--ralph-executor", "none")
+
+    assert (one_task.root / "told.txt").read_text().splitlines() == [
+        "escalated 1.3 task_incomplete there is no executor: task 1.3.1 waits in tasks.md",
+        "halted demo ('1.3',) ('1.4',)",
+    ]
