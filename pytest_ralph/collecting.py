@@ -44,7 +44,8 @@ class Collecting:
 
     def _say_what_is_missing(self, session: pytest.Session) -> None:
         """What was named for its spec and has none: say so, as pytest says nothing."""
-        found = {path for item in session.items for path in (item.path, *item.path.parents)}
+        files = dict.fromkeys(item.path for item in session.items)
+        found = {path for file in files for path in (file, *file.parents)}
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
             if path in found or session.testsfailed:

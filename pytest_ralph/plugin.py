@@ -81,6 +81,15 @@ INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
 
 TRUE = {"1", "true", "yes", "on"}
 
+# Those of hookspecs.py, which is not imported to know them.
+HOOKS = tuple(
+    f"pytest_ralph_{name}"
+    for name in (
+        "classify", "decide", "fix_task", "prompt", "execute", "failed", "fix_inserted", "recovered", "escalated",
+        "halted",
+    )
+)  # fmt: skip
+
 MARKERS = (
     "ralph: a task of a tasks.md",
     "ralph_parallel: a task marked [P]",
@@ -138,8 +147,10 @@ def _ini_type(option: Option) -> Any:
 
 def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
     """Load our hook specifications when somebody implements one of them, and only then."""
-    if not manager.hasplugin("ralph-hooks") and any(name.startswith("pytest_ralph_") for name in dir(plugin)):
-        add_hookspecs(manager)
+    for name in HOOKS:
+        if hasattr(plugin, name):
+            add_hookspecs(manager)
+            return
 
 
 def add_hookspecs(manager: pytest.PytestPluginManager) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.templating import TemplatesError
@@ -166,11 +167,13 @@ class SpecWork:
         return None
 
     def _journal(self, task: Task) -> Journal:
-        desk, spec = self.desk, self.workspace.spec
-        path = spec.path.relative_to(desk.root) if spec.path.is_relative_to(desk.root) else spec.path
-        return Journal(
-            task, spec=spec.name, spec_path=path.as_posix(), run=desk.run_id, record=desk.record, mask=desk.mask
-        )
+        desk, name = self.desk, self.workspace.spec.name
+        return Journal(task, spec=name, spec_path=self._path, run=desk.run_id, record=desk.record, mask=desk.mask)
+
+    @cached_property
+    def _path(self) -> str:
+        path, root = self.workspace.spec.path, self.desk.root
+        return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
     def _take_up(self, task: Task, journal: Journal) -> None:
         if self.recovery and self.workspace.was_cut_off(task):

@@ -16,6 +16,7 @@ import re
 import signal
 import threading
 import time
+from collections import ChainMap
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -82,9 +83,9 @@ class _Plan(NamedTuple):
     command: str
     argv: Sequence[str] | None
     cwd: Path
-    env: dict[str, str]
+    env: Mapping[str, str]
     # The same, as the system wants it.
-    encoded: dict[bytes, bytes]
+    encoded: Mapping[bytes, bytes]
     mark: Mark
     writers: tuple[SpoolWriter, ...]
     junit: Path | None
@@ -232,7 +233,7 @@ class Runner:
             command=command,
             argv=argv,
             cwd=cwd,
-            env={**self.environ, **added},
+            env=ChainMap(added, self.environ),
             encoded={**self._encoded, **_encoded(added)},
             mark=mark,
             writers=tuple(SpoolWriter(self.logs / f"{name}{suffix}", self._limit, self._mask) for suffix in suffixes),
