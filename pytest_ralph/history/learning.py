@@ -227,17 +227,17 @@ def _worked(history: History, *, fingerprint: str = "", kind: str = "") -> list[
 
 def _alike(past: Iterable[PastFix], error: str) -> list[PastFix]:
     words = error_words(error)
-    near = [replace(fix, same=False, similarity=similarity(words, error_words(fix.error))) for fix in past]
-    return [fix for fix in near if fix.similarity >= SIMILAR]
+    likeness = ((fix, similarity(words, error_words(fix.error))) for fix in past)
+    return [replace(fix, same=False, similarity=like) for fix, like in likeness if like >= SIMILAR]
 
 
 def _together(fixes: Iterable[PastFix]) -> list[PastFix]:
     """One for each way of fixing, the nearest of its like with the number of them."""
-    ways: dict[tuple[str, str], PastFix] = {}
+    ways: dict[tuple[str, str], list[PastFix]] = {}
     for fix in sorted(fixes, key=lambda fix: -fix.similarity):
-        way = (fix.executor, fix.approach)
-        ways[way] = replace(ways[way], times=ways[way].times + 1) if way in ways else fix
-    return sorted(ways.values(), key=lambda fix: (-fix.similarity, -fix.times))
+        ways.setdefault((fix.executor, fix.approach), []).append(fix)
+    nearest = (replace(alike[0], times=len(alike)) for alike in ways.values())
+    return sorted(nearest, key=lambda fix: (-fix.similarity, -fix.times))
 
 
 _PATH = re.compile(r"(?:[\w.~-]*/)+")

@@ -159,7 +159,8 @@ class _Lines:
     def __init__(self, source: str) -> None:
         lines = source.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
-        self._bytes = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
+        plain = source.isascii()
+        self._bytes = self._starts if plain else [0, *accumulate(len(line.encode()) + 1 for line in lines)]
 
     def start(self, number: int) -> int:
         return self._starts[number - 1]

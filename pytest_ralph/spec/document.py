@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ralph.spec.markdown import Outline
     from pytest_ralph.spec.taskblock import TaskBlock
 
 TASKS_FILE = "tasks.md"
@@ -78,12 +77,12 @@ class Spec:
             source.encode()
         except UnicodeEncodeError as error:
             raise SpecError(path, source.count("\n", 0, error.start) + 1, "not valid Unicode text") from None
-        front, broken = _front_matter(source)
+        front, broken = front_matter_of(source)
         outline = read_outline(source, front.lines)
         commands = {**(verify or {}), **front.settings.get("verify", {})}
         blocks = find_blocks(outline)
         tasks = _name_apart([_with_command(_task(block, outline.lines), commands) for block in blocks])
-        problems = (*broken, *_problems(tasks, outline, front))
+        problems = (*broken, *problems_of(tasks, outline.unclosed, front))
         return cls(path, source, tasks, problems, front.data, front.settings, front.setting_lines)
 
     def require_settings(self) -> None:
@@ -119,7 +118,7 @@ class Spec:
         return isinstance(id, str) and self.get(id) is not None
 
 
-def _front_matter(source: str) -> tuple[FrontMatter, tuple[Problem, ...]]:
+def front_matter_of(source: str) -> tuple[FrontMatter, tuple[Problem, ...]]:
     try:
         return read_front_matter(source), ()
     except FrontMatterError as error:
@@ -194,8 +193,8 @@ def _by_phase(phase: str, commands: Mapping[str, str | Sequence[str]]) -> str | 
     return None
 
 
-def _problems(tasks: Sequence[Task], outline: Outline, front: FrontMatter) -> Iterator[Problem]:
-    for line in outline.unclosed:
+def problems_of(tasks: Sequence[Task], unclosed: Sequence[int], front: FrontMatter) -> Iterator[Problem]:
+    for line in unclosed:
         yield Problem(line + 1, "unclosed fence: the code block that starts here never ends", "unclosed-fence")
     first: dict[str, int] = {}
     for task in tasks:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,11 +38,25 @@ class Document(Protocol):
     def tasks(self) -> Sequence[Task]: ...
 
 
+class Insertion(NamedTuple):
+    """What is put in, and in front of which character."""
+
+    offset: int
+    text: str
+
+    def into(self, source: str) -> str:
+        return source[: self.offset] + self.text + source[self.offset :]
+
+
 def insert_task(spec: Document, original: Task, block: str) -> str:
     """The source with `block` after `original` and all that was inserted for it before, a blank line on either side.
 
     The block comes as a list item; it takes on the line ends, indentation and form of the original.
     """
+    return insertion(spec, original, block).into(spec.source)
+
+
+def insertion(spec: Document, original: Task, block: str) -> Insertion:
     lines = spec.source.split("\n")
     end = max(task.end_line for task in (original, *lineage(spec, original.name)))
     at = next((at for at in range(min(end, len(lines)) - 1, 0, -1) if lines[at].strip()), 0)
@@ -50,7 +64,7 @@ def insert_task(spec: Document, original: Task, block: str) -> str:
     offset = sum(len(line) + 1 for line in lines[:at]) + len(lines[at].removesuffix("\r"))
     new = eol.join(["", "", *_styled(re.split(r"\r?\n", block.strip("\r\n")), lines[original.line - 1])])
     followed = at + 1 < len(lines) and lines[at + 1].strip()
-    return spec.source[:offset] + new + (eol if followed else "") + spec.source[offset:]
+    return Insertion(offset, new + (eol if followed else ""))
 
 
 def tick(source: str, task: Task) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.disk import Seen, look_at, replace_seen
 from pytest_ralph.spec.edit import owners
+from pytest_ralph.spec.statetext import StateText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,6 +55,7 @@ class State:
         self._seen = seen
         self.data: dict[str, Any] = {} if data is None else data
         self._saved = None if data is None else deepcopy(data)
+        self._text = StateText()
 
     @classmethod
     def load(cls, path: Path) -> State:
@@ -94,8 +96,8 @@ class State:
     def save(self, *, durable: bool = True) -> None:
         """Write the file if anything changed; an untouched one keeps its bytes."""
         while self.data != self._saved:
-            if seen := replace_seen(self.path, _written(self.data), self._seen, durable=durable):
-                self._saved, self._seen = deepcopy(self.data), seen
+            if seen := replace_seen(self.path, self._text.written(self.data), self._seen, durable=durable):
+                self._saved, self._seen = self._text.copy(), seen
             else:
                 self._take_over()
 
@@ -105,7 +107,8 @@ class State:
         theirs = State.load(self.path)
         if theirs.exists:
             self.data = _merged(self._saved or {}, self.data, theirs.data)
-        self._saved, self._seen = theirs.data if theirs.exists else None, seen
+        # A copy: what we change from here on is a change.
+        self._saved, self._seen = deepcopy(theirs.data) if theirs.exists else None, seen
 
     # The fields every spec has
 
@@ -451,14 +454,6 @@ def _is_list_of_ids(value: object) -> bool:
 def _expect(holds: bool, reason: str) -> None:
     if not holds:
         raise ValueError(reason)
-
-
-def _written(data: Mapping[str, Any]) -> bytes:
-    try:
-        return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
-    except UnicodeEncodeError:
-        # A lone surrogate has no UTF-8 form; as an escape it is kept.
-        return (json.dumps(data, indent=2) + "\n").encode()
 
 
 def _one_line(error: Exception) -> str:

@@ -23,6 +23,7 @@ from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.frontmatter import FrontMatterError, read_front_matter
 from pytest_ralph.spec.lint import lint
 from pytest_ralph.spec.order import plan
+from pytest_ralph.spec.splice import spliced
 from pytest_ralph.spec.state import State, StateError
 from pytest_ralph.spec.verify import read_verify
 from pytest_ralph.text.inert import markdown, one_line, prompt_line, terminal
@@ -88,8 +89,10 @@ def _edits(found: Spec) -> None:
 
 def _insertion(found: Spec, failing: Task) -> None:
     """Only what can be verified can fail, and only what fails gets a fix."""
-    inserted = edit.insert_task(found, failing, BLOCK)
+    put_in = edit.insertion(found, failing, BLOCK)
+    inserted = put_in.into(found.source)
     again = Spec.parse(inserted, found.path)
+    assert spliced(found, failing, put_in, inserted) in (None, again)
     # Behind a code fence that is never closed no task can be put; whoever writes the file refuses to.
     if len(again.tasks) > len(found.tasks):
         assert [task.name for task in again.tasks if task.id != "9.8.7"] == [task.name for task in found.tasks]
