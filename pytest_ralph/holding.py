@@ -37,8 +37,9 @@ class Holding:
         """All of them or, with a UsageError, none."""
         for spec in specs:
             self._lock(spec.path)
-            self.run.check_means(self.run.settings_of(spec))
-            if self.is_written(spec):
+            settings = self.run.settings_of(spec)
+            self.run.check_means(settings)
+            if settings.execute or self.is_written(spec):
                 self._stay_inside(spec)
             self._refuse(spec)
 

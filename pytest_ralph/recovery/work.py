@@ -108,6 +108,8 @@ class SpecWork:
         execution = self._execution(loop) if self.desk.options.execute and not self._is_checked(task) else None
         setback = execution.run() if execution else loop.attempts.verify()
         if setback is None:
+            if execution and not self.recovery:
+                self.workspace.tick(task)
             return Begun(loop, self._passed(loop))
         if execution and not self.recovery:
             loop.journal.say(*execution.lines)

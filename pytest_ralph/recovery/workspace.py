@@ -190,6 +190,12 @@ class Workspace:
             self._settle(task, fixes, most)
             return self.state.fix_ids(task.name)
 
+    def tick(self, task: Task) -> None:
+        """Only the box: an executor has done it, and nobody asked for more to be written."""
+        with self._files():
+            now = self._document.find(task)
+            self._document.tick([now] if now and not now.checked else [])
+
     def _done_with(self, task: Task) -> list[Task]:
         """The fixes and parts of a task that are done when it passes: those it is the only measure of."""
         made = self._document.lineage(task)

@@ -177,3 +177,20 @@ def test_message_only_leaves_a_script_that_makes_the_same_commits(two: Project) 
     assert "feat(demo): add one" in script.read_text()
     two.pytester.run("sh", str(script))
     assert two.git("log", "--format=%s").splitlines() == ["feat(demo): add two", "feat(demo): add one", "the beginning"]
+
+
+def test_without_recovery_what_is_done_is_checked_off_and_nothing_else_is_written(two: Project) -> None:
+    before = two.tasks.read_text()
+    only_one = two.shell("[ $task = 1.1 ] && echo one > one.txt")
+
+    two.verify("--ralph-execute", executor=only_one)
+
+    assert two.boxes == {"1.1": True, "1.2": False}
+    assert two.tasks.read_text() == before.replace("- [ ] 1.1", "- [x] 1.1")
+    assert {path.name for path in two.directory.iterdir()} == {"tasks.md"}
+
+    calls = len(two.calls)
+    two.verify("--ralph-execute", executor=two.shell(DO_IT))
+
+    assert two.calls[calls:] == ["1.2"]
+    assert two.boxes == {"1.1": True, "1.2": True}
