@@ -225,3 +225,34 @@ def test_a_verify_that_ran_out_of_context_is_continued_without_a_fix_task(projec
     assert result.ret == 0
     assert project.calls == ["1.1"]
     assert list(project.boxes) == ["1.1"]
+
+
+CLAUDE = """\
+    #!/bin/sh
+    cat > /dev/null
+    echo "$@" >> arguments.txt
+    if [ $(wc -l < arguments.txt) = 1 ]; then
+        echo '{"type": "result", "session_id": "abc", "is_error": true, "subtype": "REASON"}'
+        exit 1
+    fi
+    echo fixed > note.txt
+    echo '{"type": "result", "session_id": "def", "is_error": false, "result": "done"}'
+"""
+
+
+@pytest.mark.parametrize(("reason", "resumed"), [("prompt_too_long", False), ("error_max_turns", True)])
+def test_a_session_is_gone_on_with_unless_its_context_is_full(project: Project, reason: str, resumed: bool) -> None:
+    failing(project, "AssertionError: Expected 200 but got 404")
+    decide = (
+        "def pytest_ralph_decide(failure, task, history):\n    return 'continue' if history.by_executor else None\n"
+    )
+    project.write("conftest.py", decide)
+    program = project.write("claude", CLAUDE.replace("REASON", reason))
+    program.chmod(0o755)
+    result = project.run("-o", f"ralph_executor_program={program}", executor="claude")
+
+    assert result.ret == 0, result.stdout.str()
+    first, second = (project.root / "arguments.txt").read_text().splitlines()
+    assert "--resume" not in first
+    assert ("--resume abc" in second) is resumed
+    assert project.boxes == {"1.1": True, "1.1.1": True}
