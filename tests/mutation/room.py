@@ -38,6 +38,8 @@ _SETTINGS = """\
         no:rerunfailures
         -p
         no:cacheprovider
+        -p
+        tests.mutation.quickest
     process_isolation=forkserver
     timeout_multiplier=2
     timeout_constant=5
