@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
-from pytest_ralph.fixing.executors.base import Job, Outcome
+from pytest_ralph.fixing.executors.base import Job
 from pytest_ralph.fixing.executors.naming import called
 from pytest_ralph.fixing.facts import look_around
 from pytest_ralph.fixing.prompts import PromptContext
@@ -18,6 +18,7 @@ from pytest_ralph.fixing.prompts import PromptContext
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_ralph.fixing.executors.base import Outcome
     from pytest_ralph.fixing.prompts import Form
     from pytest_ralph.recovery.decide import Decision, Past
     from pytest_ralph.recovery.desk import Desk
@@ -41,8 +42,10 @@ class Delegation:
         self.desk, self.workspace, self.journal = desk, workspace, journal
         self._session = ""
 
-    def run(self, task: Task, failure: Failure | None, decision: Decision, past: Past, timeout: float) -> Outcome:
-        """One run. Whatever it says of itself, only the original's Verify decides."""
+    def run(
+        self, task: Task, failure: Failure | None, decision: Decision, past: Past, timeout: float
+    ) -> Outcome | None:
+        """One run; None where nobody takes the task. Whatever is said of it, only the original's Verify decides."""
         past = replace(past, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, past)
         chance = foretell(self.desk, self.journal, task, failure, self.desk.executor_name)
@@ -51,6 +54,8 @@ class Delegation:
         job = self._job(task, failure, prompt, decision, timeout)
         with self.desk.live(self._shown(task, past, chance), timeout, task.title) as on_output:
             outcome = self.desk.hooks.execute(task, prompt, timeout) or self._ask(job, on_output)
+        if outcome is None:
+            return None
         if outcome.interrupted:
             raise KeyboardInterrupt
         outcome = replace(outcome, failure=self._of_task(task, outcome))
@@ -99,10 +104,8 @@ class Delegation:
         foretold = "" if chance is None else f", chance {chance:.0%}"
         return f"{task.id} {doing} by {called(self.desk.executor_name)}{foretold}"
 
-    def _ask(self, job: Job, on_output: Callable[[str], None] | None) -> Outcome:
-        if self.desk.executor is None:
-            return Outcome(completed=False, note="no plugin took the task, and there is no executor")
-        return self.desk.executor.run(job, self.desk.runner, on_output)
+    def _ask(self, job: Job, on_output: Callable[[str], None] | None) -> Outcome | None:
+        return self.desk.executor.run(job, self.desk.runner, on_output) if self.desk.executor else None
 
     def _job(self, task: Task, failure: Failure | None, prompt: str, decision: Decision, timeout: float) -> Job:
         return Job(

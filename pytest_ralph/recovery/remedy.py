@@ -109,6 +109,8 @@ class Remedies:
                 return Undone(spent(past))
             started = time.time()
             outcome = self.delegation.run(task, failure, decision, past, timeout)
+            if outcome is None:
+                return Undone(nobody(task, self.desk.options.executor))
             if outcome.completed:
                 if task is not self.task:
                     self.workspace.executed(task)

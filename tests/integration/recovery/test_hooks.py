@@ -171,3 +171,11 @@ def test_hooks_are_told_why_a_task_was_given_up(one_task: Project) -> None:
         "escalated 1.3 task_incomplete there is no executor: task 1.3.1 waits in tasks.md",
         "halted demo ('1.3',) ('1.4',)",
     ]
+
+
+def test_a_task_that_no_plugin_takes_waits_for_a_person_where_there_is_no_executor(one_task: Project) -> None:
+    conftest(one_task, hook("execute", "return None"))
+    result = one_task.run()
+
+    result.stdout.fnmatch_lines(["*task 1.3.1 waits in tasks.md*", "*Next: do task 1.3.1 *"])
+    assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.4": False}
