@@ -13,6 +13,7 @@ from pytest_ralph.fixing.commits import commit_message
 from pytest_ralph.recovery.errors import HookError
 from pytest_ralph.recovery.hooks import Hooks
 from pytest_ralph.report.halt import brief_lines, halt_lines, halt_of, missing_lines
+from pytest_ralph.report.terminal import can_draw
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.state import STATE_NAME
 
@@ -51,7 +52,7 @@ class HaltTeller:
             lines = brief_lines(halt)
         else:
             width = self.run.config.get_terminal_writer().fullwidth
-            box = halt_lines(halt, width, unicode=_can_draw(), box=bool(reporter.isatty))
+            box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))
             lines = [*self._missing(halt.command), *box]
         for line in lines:
             reporter.write_line(line)
@@ -102,7 +103,3 @@ def _quoted(word: str) -> str:
         return shlex.quote(word)
     escaped = word.replace("\\", "\\\\").replace("'", "\\'")
     return "$'" + _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", escaped) + "'"
-
-
-def _can_draw() -> bool:
-    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "").startswith("utf")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ralph.text.inert import one_line, terminal
+from pytest_ralph.text.width import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -283,19 +283,6 @@ def _boxed(sections: Iterable[tuple[str, list[str]]], width: int, strokes: str) 
     yield bottom_left + across * inner + bottom_right
 
 
-def columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns_of, text))
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _wrap(text: str, room: int) -> Iterator[str]:
     """Lines of at most `room` columns, parted at spaces, inside a word only where it is too long by itself."""
     line = ""
@@ -314,7 +301,7 @@ def _wrap(text: str, room: int) -> Iterator[str]:
 def _wrap_hard(word: str, room: int) -> Iterator[str]:
     piece, used = "", 0
     for character in word:
-        wide = _columns_of(character)
+        wide = columns(character)
         if used + wide > room and piece:
             yield piece
             piece, used = "", 0

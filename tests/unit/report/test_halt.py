@@ -16,7 +16,6 @@ from pytest_ralph.report.halt import (
     Failed,
     Halt,
     brief_lines,
-    columns,
     halt_lines,
     halt_of,
     missing_lines,
@@ -25,6 +24,7 @@ from pytest_ralph.report.halt import (
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.story import AttemptStory, FixStory, TaskStory
+from pytest_ralph.text.width import columns
 
 HALT = Halt(
     reason="Task 2.1 failed after retry",
