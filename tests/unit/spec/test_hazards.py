@@ -139,3 +139,27 @@ def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
     )
     assert sorted(hazard.code for hazard in found) == ["network", "pipe-hides-status", "remote"]
     assert all("\n" not in hazard.message and len(hazard.message) < 200 for hazard in found)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("cd ~/work && make", "`cd ~/work` leaves the project; commands already run in its root"),
+        ("true", "`true` always passes: it checks nothing"),
+        ("make || true", "`|| true` makes it pass whatever happens"),
+        ("npm start &", "ends with `&`: what runs in the background is stopped, not checked"),
+        ("grep -q 'a|b' f", "grep without -E takes `|` in its pattern literally; use `grep -E` or `\\|`"),
+        ("grep -c '-x' f", "grep takes a pattern that starts with `-` for an option; write `grep -e …`"),
+        ("vim a.txt", "`vim a.txt` waits for a person, and there is nobody to answer"),
+        ("sleep 2m", "`sleep 2m` waits a fixed time; wait for what it is waiting for instead"),
+        ("ls /home/me/x", "`/home/me` exists on one machine only; use a path inside the project"),
+        ("gh pr checks", "`gh pr checks` asks a remote service: it fails without network or credentials"),
+        ("tsc -w", "`tsc -w` waits until it is stopped: it ends only by the time limit"),
+        ("make | tail -3", "`| tail -3` hides the exit status of what it reads; use pipefail"),
+        ("cat path/to/file", "`path/to/` looks like a placeholder that was never filled in"),
+        ("python -c \"print('OK' if x else 'FAIL')\"", "`python` prints its verdict but ends well either way"),
+        ("git push", "`git push` changes something outside the project each time it is verified"),
+    ],
+)
+def test_a_hazard_is_told_in_words_that_say_what_to_do(command: str, message: str) -> None:
+    assert [hazard.message for hazard in hazards(Check(command))] == [message]

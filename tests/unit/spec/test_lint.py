@@ -116,3 +116,19 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
     started = time.process_time()
     assert len(lint(spec)) == 2000
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("- **Do**: x", "1.1: no Verify field, so nothing tells whether it is done"),
+        ("- **Verify**: Look at the page", "1.1: nobody but a person can check this: Look at the page"),
+        ("- **Verify**: `make || true`", "1.1: `|| true` makes it pass whatever happens"),
+        ("- **Files**: ../a.py\n  - **Verify**: `make`", "1.1: Files names a path outside the project: ../a.py"),
+        ("- **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`", "duplicate id 1.1: first used on line 1"),
+        ("- **Verify**: `make`\n  - **Depends on**: 1.7", "task 1.1 depends on 1.7, which is not in the plan"),
+    ],
+)
+def test_a_finding_names_the_task_and_what_is_wrong_with_it(block: str, message: str) -> None:
+    found = lint(Spec.parse(f"- [ ] 1.1 A\n  {block}\n", "specs/foo/tasks.md"))
+    assert [one.message for one in found] == [message]
