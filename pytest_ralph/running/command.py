@@ -91,9 +91,16 @@ class _Plan(NamedTuple):
     junit: Path | None
     junit_before: object
 
-    def ended(self, code: int | None, duration: float, *, timed_out: bool = False, interrupted: bool = False) -> Ended:
+    def ended(
+        self,
+        code: int | None,
+        duration: float,
+        *,
+        timed_out: bool = False,
+        interrupted: bool = False,
+        junit: Path | None = None,
+    ) -> Ended:
         killed = code is not None and code < 0
-        wrote_junit = self.junit is not None and _stamp(self.junit) not in {None, self.junit_before}
         return Ended(
             command=self.command,
             exit_code=128 - code if code is not None and killed else code,
@@ -103,7 +110,7 @@ class _Plan(NamedTuple):
             duration=duration,
             stdout=self.writers[0].spool(),
             stderr=self.writers[1].spool() if len(self.writers) > 1 else None,
-            junit=self.junit if wrote_junit else None,
+            junit=junit,
         )
 
 
@@ -181,14 +188,16 @@ class Runner:
             in_time = self._follow(process, plan, timeout, on_output)
         except BaseException:
             self._finish(process, plan, thorough=True)
+            self._written(plan)
             raise
         if keep and in_time and not self._stopped:
             self._keep(_Kept(label, plan, process))
-            return plan.ended(process.peek(), time.monotonic() - started)
+            return plan.ended(process.peek(), time.monotonic() - started, junit=self._written(plan))
         thorough = not in_time or self._stopped or time.monotonic() - started > LONG
         code = self._finish(process, plan, thorough=thorough)
         duration = time.monotonic() - started
-        return plan.ended(code, duration, timed_out=not in_time, interrupted=self._stopped)
+        junit = self._written(plan)
+        return plan.ended(code, duration, timed_out=not in_time, interrupted=self._stopped, junit=junit)
 
     def stop(self) -> None:
         """Kill everything that runs; what is asked for from now on ends at once, interrupted."""
@@ -317,9 +326,15 @@ class Runner:
             self._running.pop(process.pid, None)
         for writer in plan.writers:
             writer.close()
-        if self._mask is not None and plan.junit is not None and plan.junit.parent == self.logs:
-            mask_file(plan.junit, self._mask)
         return code
+
+    def _written(self, plan: _Plan) -> Path | None:
+        """The JUnit file, if the command has written it; without secrets, where it is ours."""
+        if plan.junit is None or _stamp(plan.junit) in {None, plan.junit_before}:
+            return None
+        if self._mask is not None and plan.junit.parent == self.logs:
+            mask_file(plan.junit, self._mask)
+        return plan.junit
 
     def _keep(self, kept: _Kept) -> None:
         for writer in kept.plan.writers:

@@ -115,8 +115,7 @@ class Process:
                     os.killpg(self.pid, number)
 
     def reap(self) -> int:
-        """Kill what is left of the group, then let its id go. Gives what Popen would: -n for signal n."""
-        self.signal(signal.SIGKILL)
+        """Let its id go, once its group was killed. Gives what Popen would: -n for signal n."""
         with self._lock:
             self._reaped = True
             code = self._child.wait()
