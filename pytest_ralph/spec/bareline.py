@@ -21,7 +21,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _VERDICT = re.compile(
-    r"\s(?:\(|[→—–-]+\s|->|=>|>=\s|(?:should|must|will)\s|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
+    r"\s(?:\(|(?:[→—–-]|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b))\s|->|=>|>=\s|(?:should|must|will)\s|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )

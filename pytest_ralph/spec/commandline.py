@@ -15,6 +15,7 @@ _SHELL_WORDS = frozenset(
     ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
 )
 _NOT_SHELL = words("programs", "never")
+_SEARCHES = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "ack"))
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = re.compile(
@@ -90,12 +91,15 @@ def _can_be_program(first: str, rest: str) -> bool:
         return bool(_ROOTS.match(first))
     if first.startswith(("-", "@", "+")) or first.lower() in _NOT_SHELL:
         return False
-    if "=" in rest[:3] or rest.startswith((" :", " =>", " ->", " {")):
+    if "=" in rest[:3] or rest.startswith((" : ", " =>", " ->", " {")):
         return False
     return "/" in first or not (first[:1].isupper() or first[:1].isdigit())
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:
+    if first in _SEARCHES and all(word.startswith("-") for word in rest.split()):
+        # `rg -c` without a pattern is only talked about.
+        return Likeness.NONE
     evident = bool(_OPERATOR.search(rest) or _OPTION.search(rest))
     name = first.rsplit("/", 1)[-1]
     if "/" in first or _SCRIPT.search(name):

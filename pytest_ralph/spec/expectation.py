@@ -18,6 +18,7 @@ from pytest_ralph.spec.printing import (
     counts_only,
     echoes_words,
     ends_with_echo,
+    hides_zero,
     is_http,
     is_noisy,
     lists_changes,
@@ -411,7 +412,7 @@ class _Reader:
         # A command that echoes its own verdict, or heads its list, is never silent, whatever the prose says.
         if ends_with_echo(self.command) or always_prints(self.command):
             return
-        if shown in (Prints.COUNT, Prints.COUNTS):
+        if shown in (Prints.COUNT, Prints.COUNTS) and not hides_zero(self.command):
             self._add("stdout", "==" if shown is Prints.COUNT else "sum==", 0)
         else:
             self._add("stdout", "empty")

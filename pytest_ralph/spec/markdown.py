@@ -33,7 +33,8 @@ _INDENTED = {"CodeBlock": "Indented"}
 _BOX_REACH = 16
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
 _TIGHT_BOX = re.compile(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
-_SPAN_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*Verif[^*\n]{0,40}\*\*[^`\n]{0,80}(?<!`)`(?!`)")
+_SPAN_OPENER = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
+_TASK_FIELD = re.compile(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commit)\b")
 _NUMBERED_TASK = re.compile(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
 _HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
 BACKTICK = re.compile(r"(?<!\\)`")
@@ -95,11 +96,11 @@ def _cover(source: str, spans: Sequence[tuple[int, int]], skip: int) -> str:
 
 
 def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Verify fields whose one code span, still inside a quotation, runs over blank lines or headings."""
+    """Items and Verify fields whose last code span, still inside a quotation, runs over blank lines or headings."""
     number = 0
     while number < len(lines):
         line = lines[number]
-        if "**Verif" in line and _SPAN_FIELD.match(line) and is_open(line):
+        if "`" in line and '"' in line and _SPAN_OPENER.match(line) and is_open(line):
             last = _closing_line(lines, number)
             if last > number:
                 yield number, last
@@ -115,15 +116,32 @@ def is_open(line: str) -> bool:
 def _closing_line(lines: Sequence[str], opened: int) -> int:
     """The line whose backtick closes the span, with every quotation in it closed too; `opened` if there is none."""
     quotes = len(_QUOTE.findall(lines[opened]))
+    document_end = _document_end(lines[opened])
     for number in range(opened + 1, min(opened + 200, len(lines))):
         line = lines[number]
-        if "```" in line or line.lstrip().startswith("- **"):
+        if "```" in line or _TASK_FIELD.match(line):
             return opened
+        if document_end and line.strip().rstrip(")\"'`") != document_end:
+            continue
+        document_end = ""
         closed = BACKTICK.search(line)
         quotes += len(_QUOTE.findall(line, 0, closed.start() if closed else len(line)))
         if closed:
             return number if quotes % 2 == 0 else opened
     return opened
+
+
+def _document_end(line: str) -> str:
+    """The word that ends the here document which a line begins, if it does."""
+    here = _HERE_DOCUMENT.search(line)
+    return here[1] if here else ""
+
+
+def closing_backtick(source: str) -> re.Match[str] | None:
+    """What closes the code span that `source` starts with; backticks in a here document do not."""
+    word = _document_end(source.partition("\n")[0])
+    ended = re.search(rf"\n[ \t]*{word}\b", source) if word else None
+    return BACKTICK.search(source, ended.end() if ended else 1)
 
 
 def _cover_cut_fences(lines: list[str], start: int) -> str | None:
@@ -160,8 +178,7 @@ def _closing_fence(lines: Sequence[str], opened: int, fence: str, hopeless: dict
             return -1 if found[2].strip() else number
         if _NUMBERED_TASK.match(line):
             return -1
-        here = _HERE_DOCUMENT.search(line)
-        document_end = here[1] if here else ""
+        document_end = _document_end(line)
     hopeless[fence[0]] = len(fence)
     return -1
 

@@ -29,6 +29,8 @@ _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _COLOUR = re.compile(r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE)
+# `make setup` first if the lock file changed
+_ON_CONDITION = re.compile(r"\W*(?:\([^()]*\)\s*)?(?:first |again |only )?(?:if|in case)\b", re.IGNORECASE)
 _JOINING = re.compile(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 # A command is told from a name by the words close to it.
 _NEAR = 8
@@ -74,6 +76,9 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return like is not Likeness.NONE
     before = _prose(pieces[max(0, index - _NEAR) : index])
     clause = re.split(r"[.;(]\s", before)[-1]
+    offered = has_command and bool(_OR.search(in_english(before)))
+    if has_command and not offered and _ON_CONDITION.match(_prose(pieces[index + 1 : index + 2])):
+        return False
     if _ASIDE.match(clause) or _INSTEAD.search(before) or (has_command and _BY_HAND.search(before)):
         return False
     if _SHOWN.search(before):
@@ -81,7 +86,6 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return like is Likeness.SURE and not has_command and " | " in text
     if like is Likeness.SURE or _RUN.search(before):
         return True
-    offered = has_command and bool(_OR.search(in_english(before)))
     if like is not Likeness.MAYBE or not (offered or _DO.search(before)):
         return False
     # `… exits 0, `3 passed`` goes on about the command before.

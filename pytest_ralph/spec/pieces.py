@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pyromark
 
 from pytest_ralph.spec.fields import dedent
-from pytest_ralph.spec.markdown import BACKTICK, is_open
+from pytest_ralph.spec.markdown import closing_backtick, is_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def _long_span(source: str) -> Passage | None:
     first, newline, _ = source.partition("\n")
     if not newline or not source.startswith("`") or source.startswith("``") or not is_open(first):
         return None
-    end = BACKTICK.search(source, 1)
+    end = closing_backtick(source)
     return end and Passage((Piece("code", source[1 : end.start()]), Piece("prose", source[end.end() :])))
 
 

@@ -100,6 +100,11 @@ def counts_only(command: str) -> bool:
     return _program(last) in _GREPS | {"wc"} and _of_stage(last) in (Prints.COUNT, Prints.COUNTS)
 
 
+def hides_zero(command: str) -> bool:
+    """`rg -c` prints nothing where it finds nothing."""
+    return _program(split_stages(command)[-1]) == "rg"
+
+
 def lists_changes(command: str) -> bool:
     """Whether what it prints are the files that differ."""
     return _program(split_stages(command)[-1]) in ("git-status", "git-diff")

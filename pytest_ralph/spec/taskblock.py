@@ -19,6 +19,8 @@ _PHASE = re.compile(r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|s
 # A checkbox without an id is a task if it has one of these; a heading with an id also if it has one of the others.
 _WORK = frozenset(("Do", "Verify"))
 _HEADING_WORK = _WORK | {"Files", "Done when", "Commit"}
+_NOT_PROSE = re.compile(r"[-*+#|>]|\d{1,9}[.)][ \t]|[ \t]+(?![-*+][ \t]+\*\*)\S")
+_INDENTED_FIELD = re.compile(r"[ \t]+[-*+][ \t]+\*\*[^*\n]{1,60}\*\*")
 
 
 class TaskBlock(NamedTuple):
@@ -150,6 +152,17 @@ def _all_ticked(first: int, last: int, outline: Outline) -> bool:
     return any(boxes) and all(box.checked for box in boxes if box)
 
 
+def _fields_below_prose(outline: Outline, start: int, limit: int) -> int:
+    """Where indented fields begin that a paragraph at the margin sets apart from their checkbox, or 0."""
+    for number in range(start, limit):
+        line = outline.lines[number]
+        if number in outline.masked or _NOT_PROSE.match(line):
+            return 0
+        if _INDENTED_FIELD.match(line):
+            return number
+    return 0
+
+
 def _with_siblings(block: TaskBlock, outline: Outline, limit: int) -> int:
     """Where a checkbox ends that is followed by its fields as siblings, or by the fence of its last field."""
     end = block.own_end
@@ -158,6 +171,8 @@ def _with_siblings(block: TaskBlock, outline: Outline, limit: int) -> int:
     # A fence written at the margin belongs to the field above it that says nothing yet.
     waiting = bool(block.fields) and not block.fields[-1].text.strip()
     inside = False
+    if not block.fields and (below := _fields_below_prose(outline, end, limit)):
+        end, inside = below, True
     for number in range(end, limit):
         line = outline.lines[number]
         if not line.strip():

@@ -19,11 +19,15 @@ _PARTS = rf"(?:\.(?:\d{{1,6}}{_LETTER}|[A-Za-z]{{1,5}}\d{{0,4}}))"
 _NUMBER = rf"\d{{1,6}}{_LETTER}(?:{_PARTS}+-[A-Za-z]\w{{0,11}}|{_PARTS}*)"
 # T001 · T001A · V4 · V-P1 · VE1 · Q1.1 · TASK-08 · M31-T03
 _LETTERED = rf"(?=[A-Z-]{{1,12}}\d)[A-Z][A-Z0-9]{{0,11}}(?:-[A-Z0-9]{{1,11}}){{0,3}}[a-z]?{_PARTS}*"
+# A.1 · B.2.3: a section named by a letter
+_SECTIONED = rf"[A-Z](?:\.\d{{1,2}}{_LETTER})+"
+# V_final · VE-cleanup: a checkpoint with a word for a number
+_CHECKPOINT = r"VE-\w{1,12}|V[A-Z]?[-_]\w{1,20}(?=[ \t]+\[)"
 # A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
 _OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
 _ID = re.compile(
     r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
-    rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|VF|VE-\w{{1,12}}|TX{{2,4}})"
+    rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
@@ -172,6 +176,6 @@ def _is_certain(name: _Name) -> bool:
         return "." in name.id or bool(name.word) or name.bold
     if prefix in _CRITERIA:
         return bool(name.word) or "-T" in name.id
-    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-")):
+    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
         return True
     return "-T" in name.id or "." in name.id or name.bold or bool(name.word)

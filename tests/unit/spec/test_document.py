@@ -206,6 +206,17 @@ def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:
     assert [task.id for task in Spec.parse(source).tasks] == ids
 
 
+def test_fields_set_apart_from_their_box_by_a_paragraph_are_still_its_own() -> None:
+    one = "- [ ] T1.{0} a\n\nWhy it is done.\n\n  - **Exit criterion**: x\n  - **Verify**: `make {0}`\n\n"
+    tasks = Spec.parse(one.format(1) + one.format(2)).tasks
+    assert [[check.command for check in task.verify.checks] for task in tasks] == [["make 1"], ["make 2"]]
+
+
+@pytest.mark.parametrize("between", ["## End\n\n", "- other\n\n", "| a |\n", "1. other\n\n"])
+def test_fields_past_something_else_are_not_those_of_the_task_above(between: str) -> None:
+    assert Spec.parse(f"- [ ] 1.1 a\n\n{between}  - **Verify**: `make`\n")["1.1"].verify.checks == ()
+
+
 def test_a_parent_keeps_its_own_fields_and_spans_its_children() -> None:
     spec = Spec.parse("- [ ] 1. a\n  - **Verify**: `p`\n  - [ ] 1.1 b\n    - **Verify**: `c`\n\n- [ ] 2. c\n")
     assert [check.command for task in spec.tasks for check in task.verify.checks] == ["p", "c"]

@@ -121,6 +121,8 @@ def test_a_command_that_counts_is_compared_with_a_number(words: str, op: str, nu
         ("cd x && jq .v a", 'both return "1.2.0"', [("stdout", "==", "1.2.0")]),
         ("cat f", "shows 3 lines", [("stdout", "lines==", 3)]),
         ("cat f", "shows 3 sections", []),
+        ("rg -c x a b", "prints nothing", [("stdout", "empty")]),
+        ("grep -c x a b", "prints nothing", [("stdout", "sum==", 0)]),
         ("grep x f | head", "→ ≥ 1 relevant", [("stdout", "lines>=", 1)]),
         ("make | tail -5", "shows 3 sections", []),
         (LINES, "→ exit 0 and all four decisions appear", [("exit", "==", 0)]),

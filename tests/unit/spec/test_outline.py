@@ -125,3 +125,18 @@ def test_a_code_span_in_a_quotation_may_run_over_headings_and_blank_lines() -> N
     outline = read_outline(source)
     assert [block.line for block in outline.blocks] == [0, 5]
     assert outline.blocks[0].end == 5
+
+
+def test_a_here_document_in_a_code_span_of_a_step_hides_what_is_in_it() -> None:
+    span = '`pr --body "$(cat <<\'EOF\'\n## Why\n- **New**: the `x` flag\n\n- [ ] 9.9 odd " quote\nEOF\n)"`'
+    source = f"- [ ] 1.1 a\n  - **Do**:\n    1. Open: {span}\n  - **Verify**: `y`\n- [ ] 1.2 b\n"
+    outline = read_outline(source)
+    assert [block.line for block in outline.blocks] == [0, 10]
+    assert outline.blocks[0].end == 10
+
+
+@pytest.mark.parametrize("stop", ["  - **Verify**: `x`", "  ```"])
+def test_a_code_span_that_is_not_closed_before_the_next_field_hides_nothing(stop: str) -> None:
+    outline = read_outline(f'- [ ] 1.1 a\n  - Say `tool "one\n{stop}\n- [ ] 1.2 b"`\n')
+    assert 3 not in outline.masked
+    assert [block.line for block in outline.blocks if block.kind == "item"] == [0, 3]

@@ -59,6 +59,10 @@ def expects(verify: Verify) -> list[list[str]]:
         ("`make` 0 warnings, `eslint` ✓ clean", ["make", "eslint"]),
         ("`make` 통과, `tsc` sạch", ["make", "tsc"]),
         ("`Test-Path a.txt` returns True", ["Test-Path a.txt"]),
+        ("`make a` && `make b`. `make setup` first if the lock file changed", ["make a", "make b"]),
+        ("`rg -l x f | wc -l` prints 3 (`rg -c` leaves out files)", ["rg -l x f | wc -l"]),
+        ("`./gradlew :app:test` is green", ["./gradlew :app:test"]),
+        ("`./gradlew :app:test`", ["./gradlew :app:test"]),
         ("- RED: `pytest -k x` fails\n- GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
         ("RED: `pytest -k x` fails. GREEN: `pytest -q -k x` passes", ["pytest -q -k x"]),
     ],
@@ -84,6 +88,8 @@ def test_code_spans_that_are_commands_are_run_in_order(text: str, wanted: list[s
         ("npm test \\\n  --silent", ["npm test \\\n--silent"]),
         ("make", ["make"]),
         ("npm test, exits 0", ["npm test"]),
+        ("npm test -- parser", ["npm test -- parser"]),
+        ("npm test -- all green", ["npm test"]),
         ("make check; passes", ["make check"]),
     ],
 )
@@ -164,6 +170,8 @@ def test_nothing_written_is_nothing(text: str) -> None:
         ("Either `make a` or `make b` passes", "any"),
         ("`make a`, `make b` or `make c`", "any"),
         ("`make a` oder `make b`", "any"),
+        ("`make a` hoặc `make b` thành công", "any"),
+        ("`make a` (or `make b` if it is slow)", "any"),
         ("`make a` ou `make b`", "any"),
         ("`make a` o `make b`", "any"),
         ("`make a` и `make b`", "all"),
@@ -236,6 +244,11 @@ def test_a_span_over_blank_lines_is_one_command_with_its_expectation() -> None:
     verify = read_verify('`python -c "\n# one\n\nprint(1)\n"` exits 0')
     assert [check.command for check in verify.checks] == ['python -c "\n# one\n\nprint(1)\n"']
     assert expects(verify) == [["exit status == 0"]]
+
+
+def test_a_here_document_in_a_span_keeps_its_backticks() -> None:
+    command = "pr --body \"$(cat <<'EOF'\n## Why\n- the `x` flag\nEOF\n)\""
+    assert commands(f"`{command}` exits 0") == [command]
 
 
 def test_the_reason_of_a_long_manual_field_is_one_bounded_line() -> None:
