@@ -179,3 +179,11 @@ def test_a_task_that_no_plugin_takes_waits_for_a_person_where_there_is_no_execut
 
     result.stdout.fnmatch_lines(["*task 1.3.1 waits in tasks.md*", "*Next: do task 1.3.1 *"])
     assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.4": False}
+
+
+def test_a_task_a_plugin_did_not_do_is_incomplete(one_task: Project) -> None:
+    conftest(one_task, hook("execute", "return False"))
+    one_task.run("--ralph-executor", "none")
+
+    told = one_task.history("kind, type, error", "what = 'execute' AND task = '1.3'")
+    assert told[0] == ("task_incomplete", "VERIFICATION_FAILED", "Task did not complete")

@@ -159,6 +159,7 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
     kept.journal.fix_planned(FIX, "1.3", "claude")
     carry_out(kept)
     assert not kept.journal.claimed
+    assert [fix.outcome for fix in kept.journal.ended("failed").story.fixes] == ["completed"]
     fail(kept, tree="t2")
     journal = kept.journal
     assert (journal.claimed, journal.claimed_by, journal.runs, journal.approaches) == (True, "1.3.1", 1, ["by hand"])
@@ -175,6 +176,13 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
     assert (story.attempts[1].started, story.attempts[1].duration, story.attempts[1].output) == (9.0, 3.0, "said")
     told = kept.told("what", "outcome", "fix", "executor", "approach", "session", "prediction", "duration", "kind")
     assert told[1] == ("fix", "passed", "1.3.1", "claude", "by hand", "s1", 0.7, 3.0, "test_failure")
+
+
+def test_a_fix_nobody_carried_out_stays_open(kept: Kept) -> None:
+    kept.journal.fix_planned(FIX, "1.3", "claude")
+    kept.journal.fix_planned(FIX, "9.9", "another")
+    (fix,) = kept.journal.ended("failed").story.fixes
+    assert (fix.for_id, fix.executor, fix.outcome) == ("1.3", "claude", "open")
 
 
 def test_a_claim_holds_for_the_next_verification_only(kept: Kept) -> None:
