@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ def main() -> int:
     parser.add_argument("rooms", nargs="*", help=f"all of them by default: {', '.join(ROOMS)}")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="how many changes in each room")
     parser.add_argument("--seed", type=int, default=SEED, help="another one draws another sample")
+    parser.add_argument("--again", action="store_true", help="no sample: those that survived the last time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     SURVIVORS.mkdir(exist_ok=True)
@@ -32,12 +34,19 @@ def main() -> int:
 def _try(room: str, options: argparse.Namespace) -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
-        tried = try_room(room, Path(directory), options.sample, options.seed, options.jobs)
+        tried = try_room(room, Path(directory), lambda possible: _chosen(room, possible, options), options.jobs)
         os.chdir(PROJECT)
     _tell(room, tried, time.monotonic() - started)
     listed = [f"{name}\n{diff}" for name, diff in sorted(tried.survivors.items())]
     (SURVIVORS / f"{room}.txt").write_text("\n".join(listed), encoding="utf-8")
     return int(tried.score < LEAST)
+
+
+def _chosen(room: str, possible: list[str], options: argparse.Namespace) -> list[str]:
+    if options.again:
+        listed = {*(SURVIVORS / f"{room}.txt").read_text(encoding="utf-8").splitlines()}
+        return [name for name in possible if name in listed]
+    return random.Random(options.seed).sample(possible, min(options.sample, len(possible)))
 
 
 def _tell(room: str, tried: Tried, seconds: float) -> None:

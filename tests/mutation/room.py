@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PROJECT = Path(__file__).parents[2]
 # Which tests have to notice what is changed in a room.
@@ -74,12 +77,12 @@ class Tried:
         return scale * (middle - reach), scale * (middle + reach)
 
 
-def try_room(room: str, directory: Path, sample: int, seed: int, jobs: int) -> Tried:
+def try_room(room: str, directory: Path, choose: Callable[[list[str]], list[str]], jobs: int) -> Tried:
     _copy(room, directory)
     # mutmut knows no other project than the one it is started in.
     os.chdir(directory)
     possible = _all_changes(room)
-    chosen = random.Random(seed).sample(possible, min(sample, len(possible)))
+    chosen = choose(possible)
     _run(chosen, jobs)
     results = _results(room)
     statuses = [results[name] for name in chosen]
