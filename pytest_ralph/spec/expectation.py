@@ -55,7 +55,7 @@ _DASHES = frozenset(("-", "–", "—"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
-_GLOB = re.compile(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|…")
+_GLOB = re.compile(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|^v?\d+(?:\.\d+)*\.x$|…")
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -128,8 +128,12 @@ class _Reader:
         """Whether the clause goes on about something else: a condition, another subject, a person's judgement."""
         kind = said[at].kind
         if kind is Kind.EACH:
-            # `every hit is under x` says something of each of them.
-            return _kind(said, at + 1) is Kind.THING and _kind(said, at + 2) in (Kind.IS, Kind.HAS)
+            # `every hit is under x`, `3 hits, all `x` calls` say something of each of them.
+            each = _kind(said, at + 1)
+            counted = any(one.op.startswith("lines") for one in self.found)
+            return (each is Kind.THING and _kind(said, at + 2) in (Kind.IS, Kind.HAS)) or (
+                counted and each is Kind.VALUE
+            )
         if kind not in (Kind.AND, Kind.OR):
             return kind is Kind.CONDITION
         after = next((i for i in range(at + 1, len(said)) if said[i].kind not in (Kind.SMALL, Kind.EACH)), None)
@@ -201,6 +205,11 @@ class _Reader:
             # `0 FAIL`, `20 FAILED`: how many of them, which is nothing to look for, unless there must be none.
             self.negated, self.far = said[at].value == 0, 0
             return 1 if self.negated else 2
+        if following is Kind.FAILS:
+            # `214 pass, 0 fail`
+            if said[at].value and not self.negated:
+                self._add("exit", "nonzero")
+            return 2
         if following is Kind.COMPARES_LAST and self.far == 0:
             op = "<=" if said[at + 1].text in ("or fewer", "or less", "or lower") else ">="
             self._amount(op, said, at, 2)
@@ -304,9 +313,9 @@ class _Reader:
         joined: Kind | None = None
         while (following := values[-1] + 1) + 1 < len(said) and said[following].kind in (Kind.AND, Kind.OR):
             after = _next(said, following + 1, Kind.VALUE)
-            if after is None and self._is_literal(said[following + 1]):
-                after = following + 1
-            if after is None or _is_subject(said, after):
+            literal = after is None and self._is_literal(said[following + 1])
+            after = following + 1 if literal else after
+            if after is None or (_is_subject(said, after) and not literal):
                 break
             joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
             values.append(after)
@@ -366,6 +375,9 @@ class _Reader:
     def _uncounted(self, op: str, number: float, unit: Kind | None) -> None:
         if is_http(self.command):
             self._http(op, number)
+        elif unit is not Kind.THING and op == "==" and number and shows_contents(self.command):
+            # `cat count.txt` returns 3: what is in it.
+            self._add("stdout", op, number)
         elif unit is Kind.THING or (self.shown is Prints.LINES and self.said not in _LOOSE):
             self._lines(op, number)
         elif self.said in _LOOSE and self.shown is not Prints.TEXT:

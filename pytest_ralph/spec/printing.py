@@ -9,6 +9,7 @@ from pytest_ralph.spec.words import words
 
 _STAGES = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\\.|(?P<stop>\|\||&&|[|;\n&])")
 _COUNT_FLAG = re.compile(r"\s(?:-[A-Za-z]*c[A-Za-z]*|--count)\b")
+_NAMES_ONLY = re.compile(r"\s(?:-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only)\b")
 _QUIET_FLAG = re.compile(r"\s(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)\b")
 _WORD = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _OPTION_WITH_VALUE = frozenset(
@@ -152,7 +153,10 @@ def split_turns(command: str) -> list[str]:
 
 def lists_names(command: str) -> bool:
     """Whether what it prints are names of files."""
-    return _program(split_stages(command)[-1]) in ("ls", "find", "fd", "tree", "git-ls-files")
+    last = split_stages(command)[-1]
+    if _program(last) in _GREPS | {"git-diff", "git-show"}:
+        return bool(_NAMES_ONLY.search(_unquoted(last)))
+    return _program(last) in ("ls", "find", "fd", "tree", "git-ls-files")
 
 
 def _is_redirection(command: str, at: int) -> bool:

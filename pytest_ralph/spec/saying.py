@@ -63,7 +63,7 @@ _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _LEX = re.compile(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”|(?<!\w)'(?P<single>[^']*)'(?!\w)"
     r"|(?P<symbol>>=|<=|!=|={1,3}>?|->|[≥⩾≤≠→⇒<>:,&/+–—]|-(?=\s))"
-    r"|(?P<ratio>\b\d+/\d+\b(?: [A-Z]{2,}\b)?)|(?P<shout>\b[A-Z]{3,}(?: [A-Z]{3,})+\b)"
+    r"|(?P<ratio>\b\d+/\d+\b(?: [A-Z]{2,}\b)?|\b\d+[-–]\d+\b(?![.-]\d))|(?P<shout>\b[A-Z]{3,}(?: [A-Z]{3,})+\b)"
     r"|(?P<version>\bv?\d+\.\d+\.\d[\w.+-]*|\bv\d[\w.]*)"
     r"|(?P<number>\d+(?:[,_]\d+)*(?:\.\d+)?)(?P<unit>%|[A-Za-z]+)?"
     r"|(?P<word>[^\W\d][\w'’./-]*)"
@@ -98,7 +98,7 @@ def _word(match: re.Match[str]) -> Saying:
     if kind == "shout":
         return Saying(Kind.OTHER if _VALUE_WORDS.isdisjoint(text.split()) else Kind.VALUE, text.lower(), text)
     if kind == "ratio":
-        # `15/15`, `15/15 PASS` of something only the tool itself counts.
+        # `15/15`, `15/15 PASS` of something only the tool itself counts; `10-20` is no number either.
         return Saying(Kind.VERDICT, text)
     if match["number"]:
         return Saying(Kind.NUMBER, (match["unit"] or "").lower(), _number(match["number"]))

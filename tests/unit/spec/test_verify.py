@@ -215,6 +215,7 @@ def test_an_expectation_finds_its_command(text: str, wanted: list[list[str]]) ->
         ("`npm test` from web/app/", "web/app"),
         ("`npm test` (in `web/app`) → exit 0", "web/app"),
         ("`npm test` from the project root directory", None),
+        ("`npm test` in that directory", None),
         ("`npm test` in `web` is green", None),
         ("`ls` shows 3 files in the `dist` directory", None),
     ],
