@@ -1,4 +1,4 @@
-"""The page on security: what comes with an installation, and under which licence."""
+"""The page on security: what comes with an installation, under which licence, and what shows that a claim holds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.docs.literal import DOCS
+from tests.docs.literal import DOCS, ROOT
 from tests.docs.tables import code, rows
 
+RELIED_ON = (
+    (ROOT / "README.md").read_text(encoding="utf-8").partition("## What you can rely on")[2].partition("\n## ")[0]
+)
 LISTED: dict[str, str] = {
     canonicalize_name(code(cells[0])[0]): cells[1] for cells in rows(DOCS / "security.md", "package")
 }
@@ -61,3 +64,13 @@ def test_each_dependency_has_a_lower_bound_and_no_upper_one() -> None:
     for line in metadata.requires("pytest-ralph") or []:
         requirement = Requirement(line)
         assert [bound.operator for bound in requirement.specifier] == [">="], line
+
+
+@pytest.mark.parametrize("claim", RELIED_ON.split("\n- ")[1:], ids=lambda claim: " ".join(claim.split()[:4]))
+def test_each_claim_of_the_readme_links_to_what_shows_it(claim: str) -> None:
+    assert re.search(r"\]\(tests/[^)]+\)", claim)
+
+
+@pytest.mark.parametrize("cells", list(rows(DOCS / "security.md", "risk")), ids=lambda cells: cells[0][:40])
+def test_what_is_done_about_a_risk_is_shown_by_a_test_or_told_on_a_page(cells: list[str]) -> None:
+    assert re.search(r"\]\((?:\.\./tests/|\w+\.md)", cells[2])
