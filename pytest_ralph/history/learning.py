@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ralph.history.statistics import MIN_CASES
@@ -245,6 +246,7 @@ _NO_WORD = re.compile(r"0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{7,}\b|\d+", re.IGNORE
 _WORD = re.compile(r"[^\W\d]{2,}")
 
 
+@lru_cache(maxsize=4096)
 def error_words(error: str) -> frozenset[str]:
     """The words of an error without numbers, addresses and directories."""
     return frozenset(_WORD.findall(_NO_WORD.sub(" ", _PATH.sub("", error)).lower()))

@@ -129,10 +129,17 @@ def _find(lines: Sequence[str], heading: str) -> _Section | None:
     return None
 
 
+# Of headings and fences: most lines are neither, and need no closer look.
+_MARKS = ("#", "`", "~", "\ufeff")
+
+
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Line, level and title of every heading that is not inside a fence."""
     at = 0
     while at < len(lines):
+        if not lines[at].lstrip().startswith(_MARKS):
+            at += 1
+            continue
         if heading := _HEADING.match(lines[at].rstrip()):
             yield at, len(heading[1]), heading[2]
         at = _fence_end(lines, at) + 1
