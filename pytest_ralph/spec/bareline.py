@@ -25,6 +25,8 @@ _VERDICT = re.compile(
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
+# `curl test`, `curl GET /x`: nothing that could be called.
+_NO_ADDRESS = re.compile(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
 _PROSE = words("programs", "prose")
 
 
@@ -52,7 +54,7 @@ def _read(line: str) -> Check | None:
     command, words = (line[: verdict.start()], line[verdict.start() :]) if verdict else (line, "")
     command = command.strip().rstrip(".,;") if verdict else command.strip()
     like = likeness(command)
-    if is_only_words(command) or _PROSE & set(_unquoted(command).lower().split()):
+    if is_only_words(command) or _NO_ADDRESS.match(command) or _PROSE & set(_unquoted(command).lower().split()):
         return None
     if like is Likeness.SURE:
         return Check(command, read_expectations(command, in_english(words)))

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import field_name, read_fields
-from pytest_ralph.spec.taskline import TaskLine, heading_level, read_checkbox, read_heading
+from pytest_ralph.spec.markdown import Block
+from pytest_ralph.spec.taskline import TaskLine, heading_level, read_bold, read_checkbox, read_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ralph.spec.fields import Field
-    from pytest_ralph.spec.markdown import Block, Outline
+    from pytest_ralph.spec.markdown import Outline
 
 _PHASE = re.compile(r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|sprint|wave)\b|阶段|階段|フェーズ", re.IGNORECASE)
 # A checkbox without an id is a task if it has one of these; a heading with an id also if it has one of the others.
 _WORK = frozenset(("Do", "Verify"))
 _HEADING_WORK = _WORK | {"Files", "Done when", "Commit"}
+# A bold line heads what is below it down to the next one, or to any heading.
+_BOLD = 7
 _NOT_PROSE = re.compile(r"[-*+#|>]|\d{1,9}[.)][ \t]|[ \t]+(?![-*+][ \t]+\*\*)\S")
 _INDENTED_FIELD = re.compile(r"[ \t]+[-*+][ \t]+\*\*[^*\n]{1,60}\*\*")
 
@@ -60,11 +64,12 @@ def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
 
 def _candidates(outline: Outline) -> Iterator[_Candidate]:
     """Checkboxes and headings that may be tasks, each with the phase it stands in."""
-    ends = _section_ends(outline)
+    blocks = _with_bold_lines(outline)
+    ends = _section_ends(outline, blocks)
     above: list[tuple[int, str]] = []
     phase = ""
     item_end = 0
-    for block in outline.blocks:
+    for block in blocks:
         line = outline.lines[block.line]
         if block.kind == "item":
             item_end = max(item_end, block.end)
@@ -72,10 +77,10 @@ def _candidates(outline: Outline) -> Iterator[_Candidate]:
                 end = ends.get(block.line, block.end)
                 yield _Candidate(named, phase, block.line, end, heading=block.line in ends)
         elif block.kind == "heading" and block.line >= item_end:
-            named = read_heading(line)
+            named = read_heading(line) or _read_bold(outline, block.line, ends[block.line])
             if named:
                 yield _Candidate(named, phase, block.line, ends[block.line], heading=True)
-            if not (named and named.certain):
+            if not (named and named.certain) and block.level != _BOLD:
                 above = [heading for heading in above if heading[0] < block.level]
                 above.append((block.level, line.strip().strip("#").strip()))
                 phase = _phase(above)
@@ -88,11 +93,36 @@ def _phase(headings: Sequence[tuple[int, str]]) -> str:
     return (called or below_title or [""])[-1]
 
 
-def _section_ends(outline: Outline) -> dict[int, int]:
+def _read_bold(outline: Outline, line: int, end: int) -> TaskLine | None:
+    """A task named in bold; only what is done or verified is one, for much else is written in bold."""
+    named = read_bold(outline.lines[line])
+    if named is None:
+        return None
+    for number in range(line + 1, end):
+        below = outline.lines[number]
+        if number not in outline.masked and field_name(below) in _WORK:
+            return named._replace(certain=True)
+        if (box := read_checkbox(below)) and box.certain:
+            return None
+    return None
+
+
+def _with_bold_lines(outline: Outline) -> Sequence[Block]:
+    """The blocks of the outline and the lines in bold that name a task, in order."""
+    known = {block.line for block in outline.blocks} | outline.masked
+    bold = [
+        Block("heading", number, number + 1, _BOLD)
+        for number, line in enumerate(outline.lines)
+        if "**" in line[:8] and number not in known and read_bold(line)
+    ]
+    return sorted((*outline.blocks, *bold), key=attrgetter("line")) if bold else outline.blocks
+
+
+def _section_ends(outline: Outline, blocks: Sequence[Block]) -> dict[int, int]:
     """For each line that heads a section, where the section ends: at the next heading of its level or above."""
     ends: dict[int, int] = {}
     open_sections: list[tuple[int, int]] = []
-    for block in outline.blocks:
+    for block in blocks:
         level = block.level if block.kind == "heading" else _boxed_level(block, outline)
         if not level:
             continue

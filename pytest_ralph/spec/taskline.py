@@ -11,6 +11,13 @@ _BOX = re.compile(
 # `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that heads a section.
 _BOXED_HEADING = re.compile(r"[ \t]*[-*+][ \t]*(?:\[[ xX~-]?\][ \t]*(#{1,6})|(#{1,6})[ \t]+\[[ xX~-]?\])[ \t]")
 _HEADING_BOXES = ("[ ]", "[x]", "[X]")
+# `### T2: [x] Wire it up`, `### T2 `[ ]` Wire it up`: the box behind the id.
+_MIDDLE_BOX = re.compile(r"(?P<id>[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(?P<box>\[[ xX]\])`?[ \t]+")
+# `**Task 1.1: Wire it up** ✅`: a line of its own, or a list item without a box.
+_BOLD_TASK = re.compile(
+    r" {0,3}(?:[-*+][ \t]+)?\*\*(?P<text>(?i:task)[ \t]+#?[A-Za-z]{0,4}-?\d[^*\n]*)\*\*"
+    r"(?:[ \t]*(?:[✅✔☑✓:]|\ufe0f|\([^()\n]*\)|`[^`\n]*`))*[ \t]*$"
+)
 # A heading without a box is ticked off with one of these, in front or at the end.
 _DONE = ("✅", "✔", "☑", "✓")
 # 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1 · 1.3-fix; `1.5x` says how many times.
@@ -92,6 +99,8 @@ def read_heading(line: str) -> TaskLine | None:
     if not text.startswith("#"):
         return None
     text = text.lstrip("#").strip().rstrip("#").rstrip()
+    if middle := _MIDDLE_BOX.match(text):
+        text = f"{middle['box']} {middle['id']} {text[middle.end() :]}"
     box = next((box for box in _HEADING_BOXES if text.startswith(box) or text.endswith(box)), "")
     text = text.removeprefix(box).removesuffix(box).strip()
     done = not box and (text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE))
@@ -101,6 +110,16 @@ def read_heading(line: str) -> TaskLine | None:
     marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
     certain = bool(name.id) and (bool(box) or name.word.endswith("task") or marked)
     return TaskLine(name.id, _title(name.rest), done or box in ("[x]", "[X]"), name.markers, certain)
+
+
+def read_bold(line: str) -> TaskLine | None:
+    """A line that is nothing but the bold name of a task, or None."""
+    match = _BOLD_TASK.match(line)
+    if match is None:
+        return None
+    name = _read_name(match["text"])
+    done = any(sign in line[match.end("text") :] for sign in _DONE)
+    return TaskLine(name.id, _title(name.rest), done, name.markers) if name.id else None
 
 
 def slug(title: str) -> str:

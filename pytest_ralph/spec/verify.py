@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.mention import Mention
 
 _MANUAL = any_of("manual", r"\W*")
+_NO_COMMAND = any_of("no command", "", "$")
 _RESULT = any_of("result", r"\W*")
 _EVERY = re.compile(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
 # `No output from …`: an expectation in front of its command.
@@ -94,7 +95,7 @@ def read_verify(text: str) -> Verify:
         return Verify(text=text)
     if stripped[0] == stripped[-1] == "`" and stripped.count("`") == 2 and "\n" not in stripped:
         command = without_prompt(stripped[1:-1].strip())
-        return _verify(text, [Check(command)] if runs_alone(command) else [])
+        return _verify(text, [Check(command)] if runs_alone(command) and not _NO_COMMAND.match(command) else [])
     if len(text) > LONGEST and not stripped.startswith(("```", "~~~")):
         return Verify(manual=f"longer than {LONGEST:,} characters, which only a person can make sense of", text=text)
     pieces = _without_red(read_pieces(text))

@@ -12,6 +12,7 @@ import pytest
 from pytest_ralph import Spec
 from pytest_ralph.spec import document
 from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.edit import insert_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,6 +201,14 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ("- [ ] 1. a\n  - [ ] 1.1 b\n    - **Verify**: `x`\n  - [ ] done\n", ["1.", "1.1"]),
         ("- [ ] SC-1 is met\n  - **Verify**: `x`\n- [ ] SC-2 is met\n", ["SC-1"]),
         ("- [ ] Just a title\n  - **Do**: it\n", ["just-a-title"]),
+        (
+            "**Task 1.1: a**\n- **Verify**: `x`\n\n**Task 1.2: b** ✅\n- **Do**: y\n\n**Task 2: c**\ntext\n",
+            ["1.1", "1.2"],
+        ),
+        ("*   **Task 1.1: a**\n    *   **Verify:** `x`\n*   **Task 1.2: b**\n    *   **Do:** y\n", ["1.1", "1.2"]),
+        ("**Task 1: a group**\n- [ ] 1.1 b\n  - **Verify**: `x`\n", ["1.1"]),
+        ("### 1.1 a\n**Do**: x\n**Task 2 is about** it\n**Verify**: `y`\n", ["1.1"]),
+        ("**Task 1.1: a**\n---\n- **Verify**: `x`\n", ["1.1"]),
     ],
 )
 def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:
@@ -221,6 +230,18 @@ def test_a_parent_keeps_its_own_fields_and_spans_its_children() -> None:
     spec = Spec.parse("- [ ] 1. a\n  - **Verify**: `p`\n  - [ ] 1.1 b\n    - **Verify**: `c`\n\n- [ ] 2. c\n")
     assert [check.command for task in spec.tasks for check in task.verify.checks] == ["p", "c"]
     assert [(task.line, task.end_line) for task in spec.tasks] == [(1, 4), (3, 4), (6, 6)]
+
+
+def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_when_it_gets_a_fix() -> None:
+    source = "## Phase 2\n\n**Task 1.1: a** ✅\n- **Verify**: `x`\n\n**Task 1.2: b**\n- **Verify**: `y`\n\n## End\n"
+    first, second = Spec.parse(source).tasks
+    assert (first.title, first.checked, first.phase, second.checked) == ("a", True, "Phase 2", False)
+    fixed = insert_task(Spec.parse(source), first, "- [ ] 1.1.1 [FIX 1.1] Fix: it\n  - **Verify**: `x`")
+    assert [(task.id, task.verify.text) for task in Spec.parse(fixed).tasks] == [
+        ("1.1", "`x`"),
+        ("1.1.1", "`x`"),
+        ("1.2", "`y`"),
+    ]
 
 
 @pytest.mark.parametrize("head", ["- [x] ### Task {}: a", "- ### [x] {} a", "### [x] {} a", "### Task {}: a ✓"])
