@@ -177,3 +177,16 @@ def test_the_state_file_turns_recovery_on_and_the_command_line_turns_it_off(one_
     one_task.pytester.runpytest("--ralph", "specs/demo")
     assert list(one_task.boxes) == ["1.3", "1.3.1", "1.4"]
     assert one_task.state["mine"] == 1
+
+
+def test_without_an_agent_it_is_said_that_no_repair_applies(one_task: Project) -> None:
+    result = one_task.run()
+
+    result.stdout.fnmatch_lines(["*given up: no built-in repair applies: task 1.3.1 waits in tasks.md"])
+
+
+def test_what_was_learnt_before_is_in_the_prompt(one_task: Project) -> None:
+    one_task.write("specs/demo/.progress.md", "## Learnings\n- Mind the gap\n")
+    one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+
+    assert "Mind the gap" in one_task.prompt(1)

@@ -133,3 +133,11 @@ def test_limits_in_the_state_hold_where_no_option_is_given(one_task: Project) ->
 
     result = one_task.run(executor=one_task.shell("exit 1"))
     result.stdout.fnmatch_lines(["ERROR: Max fix task depth (1) exceeded for task 1.3.*"])
+
+
+def test_a_failed_attempt_is_on_record_with_its_number_its_bound_and_its_error(one_task: Project) -> None:
+    one_task.run("--ralph-max-fixes=1", executor=one_task.shell("true"))
+
+    record = one_task.state["taskResults"]["1.3"]
+    assert (record["attempt"], record["max_attempts"]) == (2, 2)
+    assert "grep -q fixed parser.txt" in str(record)

@@ -66,3 +66,9 @@ def test_stuck_is_the_same_error_twice_with_nothing_changed_between(
     fingerprints: list[str], trees: list[str], stuck: bool
 ) -> None:
     assert is_stuck(fingerprints, trees) is stuck
+
+
+def test_only_the_last_two_attempts_decide_whether_it_is_stuck() -> None:
+    assert is_stuck(["a", "b", "c", "c"], ["t", "", "u", "u"])
+    assert not is_stuck(["c", "c", "c", "b"], ["u", "u", "u", "u"])
+    assert not is_stuck(["c", "c", "c", "c"], ["u", "u", "u", ""])
