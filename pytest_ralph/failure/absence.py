@@ -19,6 +19,8 @@ GONE = re.compile(
     r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file|no such (?:path|directory)",
     re.IGNORECASE,
 )
+# The one that ran the command repeats its name.
+STOPPED = re.compile(r"^\w+(?:\[\d+\])?: \*\*\* ")
 # What a build starts from; without it nothing was made yet.
 MANIFESTS = re.compile(
     r"(?<![\w/.-])(?:\S*/)?(cabal\.project|package\.json|package-lock\.json|pyproject\.toml|setup\.py|requirements\.txt|noxfile\.py|SConstruct|CMakeLists\.txt|"
@@ -34,7 +36,8 @@ def absences(scene: Scene) -> Iterator[Finding]:
     for number, line in enumerate(lines):
         if number in scene.echoes or not GONE.search(line):
             continue
-        nearby = f"{line} {lines[number + 1]}" if number + 1 < len(lines) else line
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        nearby = line if STOPPED.match(below) else f"{line} {below}"
         thing = next((word for word in wanted if _contains(nearby, word)), None)
         manifest = MANIFESTS.search(line)
         if thing or manifest:

@@ -71,14 +71,13 @@ def _report(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
         retryable=retryable,
         error=error,
         missing=failure.missing,
-        failed_tests=_tests_named_in(report),
+        failed_tests=_tests_named_in(f"{report.blocked_on or ''} {report.error}"),
         files=report.files_modified,
     )
 
 
-def _tests_named_in(report: Failure) -> tuple[str, ...]:
-    named = re.findall(r"[\w./-]+::[\w.\[\]:-]+", f"{report.blocked_on or ''} {report.error}")
-    return tuple(dict.fromkeys(named))
+def _tests_named_in(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(re.findall(r"[\w./-]+::[\w.\[\]:-]*\w", words)))
 
 
 def _by_category(category: str | None, error: str) -> Finding:
@@ -128,7 +127,12 @@ def _failed_block(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
     finding = read_sentence(scene, block.error)
     failure = as_failure(finding, kinds) if finding else _without_result(block)
     return replace(
-        failure, task_id=block.task_id, error=block.error, attempted_fix=block.attempted_fix, status=block.status
+        failure,
+        task_id=block.task_id,
+        error=block.error,
+        attempted_fix=block.attempted_fix,
+        status=block.status,
+        failed_tests=_tests_named_in(block.error),
     )
 
 

@@ -33,8 +33,8 @@ UNDONE = re.compile(
     r"|skipped (?:the |some )?(?:tests?|verification|steps?)"
     r"|(?:tests?|build|lint|type ?check) (?:still |currently )?(?:fails?|failing|is broken|are broken)"
     r"|still (?:failing|broken)"
-    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b"
-    r"|\b(?:exited|exit code|exit status)(?: with)?:? [1-9]",
+    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?|problems?)\b"
+    r"|\b(?:exits|exited|exit code|exit status)(?: with)?:? (?:code |status )?[1-9]",
     re.IGNORECASE,
 )
 NEGATED = re.compile(

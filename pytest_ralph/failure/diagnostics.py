@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 PLACED = re.compile(
-    rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?(?P<file>{PATH})"
+    rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?(?:file://)?(?P<file>{PATH})"
     r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)"
     r"|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
@@ -89,7 +89,7 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
     match = PLACED.match(line)
     if not match or not match["message"] or not _is_file(match["file"]):
         return None
-    if line.startswith("CMake Error"):
+    if line.startswith(("CMake Error", "e: ")):
         return Diagnostic(number, line.strip(), match["file"], "build", "error")
     level = LEVEL.match(match["message"])
     shape = "types" if match["sep"] == " -" and level and level[1] == "error" else _shape(match["message"])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.scene import Scene
     from pytest_ralph.failure.steps import Step
 
+NOTHING_COLLECTED = 5
 TIMEOUT, NOT_EXECUTABLE, NOT_FOUND, KILLED, TERMINATED = 124, 126, 127, 137, 143
 FATAL_SIGNALS = {
     132: "Illegal instruction",
@@ -20,6 +21,8 @@ FATAL_SIGNALS = {
     136: "Floating point exception",
     139: "Segmentation fault",
 }
+# Signals by which a limit of the shell is enforced.
+SPENT = {152: "CPU time limit exceeded", 153: "File size limit exceeded"}
 # What clients of the network say by their exit status alone.
 CURL = {
     5: "service",
@@ -66,11 +69,22 @@ def read_limit(scene: Scene) -> Finding | None:
     return None
 
 
+def read_unrun(scene: Scene) -> Finding | None:
+    """pytest's own word for a run without a test, whatever else it says."""
+    step = scene.main_step
+    if scene.evidence.exit_code != NOTHING_COLLECTED or step is None or step.tool not in {"pytest", "py.test"}:
+        return None
+    said = [(number, line) for number, line in enumerate(scene.transcript.lines) if line.strip()]
+    return Finding("no tests", said[-1][1].strip(), said[-1][0]) if said else None
+
+
 def read_fatal(scene: Scene) -> Finding | None:
     """Death by a signal, for which no better words were found."""
     code = scene.evidence.exit_code
     if code in FATAL_SIGNALS:
         return Finding("crash", f"{FATAL_SIGNALS[code]} (exit status {code})")
+    if code in SPENT:
+        return Finding("resource", f"{SPENT[code]} (exit status {code})")
     if code in {KILLED, TERMINATED}:
         return Finding("killed", f"Killed (exit status {code})")
     return None

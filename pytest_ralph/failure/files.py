@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.scene import Scene
 
 MOST = 40
+# How git marks the two sides of a difference.
+SIDES = ("a/", "b/")
 MOST_TOKENS = 5_000
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
 NAMED = re.compile(r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$")
+# What is left of file:///project/a.js.
+SLASHES = re.compile(r"^/{3,}")
 UNINTERESTING = re.compile(
     r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
+    r"|^\s+Running (?:unittests )?\S+ \(|^\[ *\d+ of \d+\] Compiling|^\s+using description file:"
     r"|^g?make(?:\[\d+\])?: |complete log of this run|^\+{1,3} (?!\S*(?:grep|test|diff|cat))"
 )
 SOURCE = re.compile(
@@ -32,19 +37,33 @@ def named_files(scene: Scene, failure: Failure) -> tuple[str, ...]:
     """In order of appearance, each once however it is written; first a script that the command wants and misses."""
     wanted = failure.missing if scene.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete" else None
     found: dict[str, str] = {wanted: wanted} if wanted else {}
-    for token in _tokens(scene):
+    for token in map(_path, (*_run_by_path(scene), *_tokens(scene))):
         name = scene.project.find(token) if scene.project.files else _by_shape(token)
         if name and name not in found:
-            found[name] = token
+            found[name] = name if token[2:] == name and token[:2] in SIDES else token
             if len(found) == MOST:
                 break
     return tuple(found.values())
 
 
+def _path(token: str) -> str:
+    return SLASHES.sub("/", token)
+
+
+def _run_by_path(scene: Scene) -> Iterator[str]:
+    """A program without an ending is known by its path in the command."""
+    words = (word for step in scene.steps for word in step.words if "/" in word and not NAMED.match(word))
+    yield from (word for word in words if word in scene.transcript.text)
+
+
 def _tokens(scene: Scene) -> Iterator[str]:
     left = MOST_TOKENS
     for number, line in enumerate(scene.transcript.lines):
-        if ("." not in line and "file" not in line) or number in scene.echoes or UNINTERESTING.search(line):
+        if (
+            not any(part in line for part in (".", "file", "BUILD"))
+            or number in scene.echoes
+            or UNINTERESTING.search(line)
+        ):
             continue
         for token in TOKEN.findall(line):
             if NAMED.match(token):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^']+)'")
 ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$")
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
+NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
 DATA_TOOLS = frozenset(
     {"yamllint", "jsonlint", "xmllint", "yq", "jq", "json.tool", "check-jsonschema", "tomlv", "taplo"}
 )
@@ -61,6 +62,8 @@ def _crash(scene: Scene, finding: Finding) -> Finding:
         if "/" not in match[1] and "." not in match[1] and scene.transcript.has("subprocess"):
             return replace(finding, verdict="command", missing=match[1])
         return replace(finding, verdict="absent", missing=match[1]) if scene.names(match[1]) else finding
+    if (match := NO_MEMBER.search(finding.error)) and scene.names_member(match[1]):
+        return replace(finding, verdict="absent", missing=match[1])
     if match := NO_KEY.search(finding.error):
         above = scene.transcript.lines[max(0, finding.line - 8) : finding.line]
         if any("environ" in line for line in above):

@@ -23,7 +23,7 @@ NOISE = re.compile(
     | \s*=\s(?:help|note)
     | [^\s:]+:\d+(?::\d+)?:\s(?:note|info|remark):
     | \[?(?:info|debug|trace)\]?[:\s]
-    | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace)
+    | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
     | \[notice\]
     | \s*\#\s(?:include|define|import)\b

@@ -59,12 +59,12 @@ class Project:
             name = "/".join(parts[start:])
             if name in self.files:
                 return name
-            if not path.startswith(("/", "file:", "..", "\\")) and start == 0 and len(parts) == 1:
-                return self._by_name(name)
+            if not path.startswith(("/", "file:", "..", "\\")) and start == 0 and (found := self._by_name(name)):
+                return found
         return None
 
     def _by_name(self, name: str) -> str | None:
-        """A bare name that only one file of the project has (stack traces of Java, test runners of Go)."""
+        """The end of a path that only one file has (stack traces of Java, test runners of Go, charts of Helm)."""
         found = [file for file in self.files if file.endswith("/" + name)]
         return found[0] if len(found) == 1 else None
 

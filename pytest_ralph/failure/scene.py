@@ -125,6 +125,10 @@ class Scene:
             for word in words
         )
 
+    def names_member(self, name: str) -> bool:
+        """Does the command line name it by a dotted path: `test_cart.CartTest.test_total`?"""
+        return any(word.endswith("." + name) for step in self.steps for word in step.words)
+
 
 def _shown_step(text: str) -> Step | None:
     """The telling step of a command line, or None for a sentence that begins like one."""

@@ -13,7 +13,7 @@ _TABLE: dict[str, tuple[str, str]] = {
         nextest nose nose2 nosetests nyc pa11y pabot pact paratest pest phpunit playwright promptfoo prove
         prysk py.test pytest qunit robot roundup rspec schemathesis serverspec shellspec shelltest shunit2
         spec stestr stryker tap tap-spec tape tasty tavern-ci test-kitchen testcafe testinfra testr testthat
-        trial unittest uvu vegeta vendor/bin/phpunit venom vitest ward wdio web-test-runner wtr
+        trial unittest uvu valgrind vegeta vendor/bin/phpunit venom vitest ward wdio web-test-runner wtr
         """,
         """
         anchor test, artisan test, bazel test, bin/rails test, buck test, buck2 test, bun test, cabal test,

@@ -47,7 +47,8 @@ SUMMARY = re.compile(
     re.IGNORECASE,
 )
 HEADING = re.compile(
-    r"^\W*(?:\S+ )?(?:\S*(?:error|exception)|(?:error during build|build failed)\b.*|.* panicked at \S+):$|━{5,}$",
+    r"^\W*(?:\S+ ){0,2}(?:\S*(?:error|exception) ?|(?:error during build|build failed)\b.*|.* panicked at \S+):$"
+    r"|━{5,}$",
     re.IGNORECASE,
 )
 PYTEST_MARK = re.compile(r"^E {2,}")
@@ -62,8 +63,8 @@ MESSAGE = re.compile(
 
 def decide(scene: Scene) -> Finding:
     readers = (
-        endings.read_limit, _tests, _cause, _marked, _diagnostic, endings.read_content, _symptom, endings.read_fatal,
-        endings.read_status, endings.read_unmet, _message, _quoted, endings.read_silence,
+        endings.read_limit, _tests, endings.read_unrun, _cause, _marked, _diagnostic, endings.read_content, _symptom,
+        endings.read_fatal, endings.read_status, endings.read_unmet, _message, _quoted, endings.read_silence,
     )  # fmt: skip
     for read in readers:
         if finding := read(scene):
@@ -89,8 +90,17 @@ def _tests(scene: Scene) -> Finding | None:
     readings = [_read_failing(scene, one) for one in first]
     unloaded = [finding for finding, one in zip(readings, first, strict=True) if not one.named]
     best = min(unloaded or readings, key=lambda finding: (_WEIGHT.get(finding.verdict, 3), not finding.error))
+    best = _caused_by(scene, best) if best.verdict == "test" else best
     error = best.error or _stated(scene) or (scene.transcript.lines[best.line].strip() if best.line >= 0 else NO_ERROR)
     return replace(best, error=error, tests=tuple(one.name for one in scene.failing if one.named))
+
+
+def _caused_by(scene: Scene, best: Finding) -> Finding:
+    """Java names below an exception the one that brought it about."""
+    if ASSERTION.match(best.error):
+        return best
+    outside = (one for one in scene.findings if one.verdict in OUTSIDE and one.error.startswith("Caused by: "))
+    return next(outside, best)
 
 
 def _stated(scene: Scene) -> str:
@@ -127,9 +137,14 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)
-    if WORKER_DEATH.search(said):
+    if WORKER_DEATH.search(said) and not _aborted_by_assert(scene, said):
         return Finding("crash", one.error, one.line, type=VERIFICATION_FAILED)
     return Finding("test", one.error, one.line)
+
+
+def _aborted_by_assert(scene: Scene, said: str) -> bool:
+    """C's assert() ends the process; what it says is a failed expectation."""
+    return "abort" in said.lower() and any(finding.verdict == "assertion" for finding in scene.findings)
 
 
 def _cause(scene: Scene) -> Finding | None:
@@ -201,7 +216,7 @@ def _death(scene: Scene, deaths: Sequence[Finding]) -> Finding:
     An exception of a tool that builds or checks is a tool that could not do so, not a program of ours that died.
     """
     last = deaths[-1] if scene.transcript.has("traceback") and scene.transcript.has("recent") else deaths[0]
-    if all(finding.verdict == "exception" for finding in deaths) and _own_role(scene, last) in SOFT:
+    if all(finding.verdict == "exception" for finding in deaths) and _own_role(scene, last) in {*SOFT, "install"}:
         return replace(last, verdict="build")
     return last
 
@@ -240,9 +255,9 @@ def _quoted(scene: Scene) -> Finding | None:
     step, line = scene.step_at(-1), _quote(scene)
     if not step or not line:
         return None
-    if step.name in endings.COMPARERS:
-        changed = (text for text in scene.transcript.lines if CHANGED.match(text))
-        return Finding("comparison", next(changed, line))
+    changed = next((text for text in scene.transcript.lines if CHANGED.match(text)), "")
+    if step.name in endings.COMPARERS or (changed and any(one.name in endings.COMPARERS for one in scene.steps)):
+        return Finding("comparison", changed or line)
     verdict = "package" if step.role == "install" else endings.BY_ROLE.get(step.role)
     return Finding(verdict, line) if verdict else None
 

@@ -50,6 +50,7 @@ class Grammar:
     words: str = ""
     errors: Sequence[str] = DEFAULT_ERRORS
     ends: str = DEFAULT_END
+    starts: str = ""
     loads: bool = False
     sure: bool = True
 
@@ -72,6 +73,7 @@ def _grammar(body: str) -> Grammar:
         fields.get("words", ""),
         tuple(row[1] for row in rows if row[0] == "error") or DEFAULT_ERRORS,
         fields.get("ends", DEFAULT_END),
+        fields.get("starts", ""),
         "loads" in fields,
         "unsure" not in fields,
     )
@@ -87,13 +89,20 @@ def read(transcript: Transcript, grammar: Grammar) -> Iterator[Failing]:
     if not grammar.met_in(transcript):
         return
     lines, title = transcript.lines, _compiled(grammar.title)
-    for number, line in enumerate(lines):
-        if match := title.match(line):
+    for number in range(_start(lines, grammar), len(lines)):
+        if match := title.match(lines[number]):
             at, error = number, match.groupdict().get("error") or ""
             if not error:
                 at, error = _below(lines, number, grammar)
             if (error or grammar.sure) and not SUITE.match(error):
                 yield Failing(_name(match, lines, number), error, at, not grammar.loads)
+
+
+def _start(lines: Sequence[str], grammar: Grammar) -> int:
+    """Where a runner repeats its failures at the end, what stands above also lists what contains them."""
+    if not grammar.starts:
+        return 0
+    return next((number for number, line in enumerate(lines) if _compiled(grammar.starts).match(line)), 0)
 
 
 def _name(match: re.Match[str], lines: Sequence[str], number: int) -> str:

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.transcript import Transcript
 
-SUMMARY = re.compile(r"^(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^]]*\])?) ((?:[^\s:]|:(?!:))+(?:::.+?)?)(?: - (.*))?$")
+# What stands in the brackets of a parameter may be anything, also what ends a name elsewhere.
+SUMMARY = re.compile(
+    r"^(?:FAILED|ERROR|SUBFAILED(?P<sub>\S*(?: \([^)]*\))?)) (?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]+?(?:\[.*?\])?)?)"
+    r"(?: - (?P<error>.*))?$"
+)
 TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$")
 ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
 # Lines of a block that say where, or how it came about, but not what.
@@ -20,6 +24,7 @@ FRAME = re.compile(
     r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:"
     r"|^Traceback:|^\d{3}(?: |$)"
 )
+GROUP = re.compile(r"^\s*\| ((?:[\w.]*\.)?\w+Group: .*)$")
 CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 CHAINED = re.compile(r"The above exception was the direct cause|During handling of the above exception")
 
@@ -28,8 +33,9 @@ def read(transcript: Transcript) -> Iterator[Failing]:
     errors = dict(_errors(transcript.lines)) | dict(_of_dead_workers(transcript))
     for number, line in enumerate(transcript.lines):
         match = SUMMARY.match(line)
-        if match and _is_pytest_name(name := match[1].strip()):
-            at, error = errors.get(name) or errors.get(_tail(name)) or (number, line.strip())
+        if match and _is_pytest_name(name := match["name"].strip()):
+            subtest = f"{_tail(name)} {match['sub']}" if match["sub"] else ""
+            at, error = errors.get(subtest) or errors.get(name) or errors.get(_tail(name)) or (number, line.strip())
             yield Failing(name, error, at, "::" in name)
 
 
@@ -84,7 +90,9 @@ def _of_block(title: str, block: Sequence[tuple[int, str]]) -> Iterator[tuple[st
         return
     plain = [(number, line.strip()) for number, line in last if line.strip() and not _is_frame(line)]
     native = [one for one in plain if re.match(r"[\w.]+(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b", one[1])]
-    if plain:
+    if groups := [(number, match[1]) for number, line in last if (match := GROUP.match(line))]:
+        yield title, groups[0]
+    elif plain:
         yield title, native[-1] if plain[0][1].startswith("Traceback") and native else plain[0]
 
 

@@ -1,0 +1,373 @@
+"""Outputs in the words of many tools, shortened to what decides: each is read as a person would read it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from pytest_ralph import classify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Reading(NamedTuple):
+    """What one run printed, and what a person takes it for."""
+
+    says: str
+    command: str
+    exit_code: int
+    output: str
+    expected: dict[str, Any]
+    tree: tuple[str, ...] = ()
+
+
+READINGS = (
+    Reading(
+        "a parameter may contain what elsewhere ends the name of a test",
+        "pytest -q",
+        1,
+        "FAILED test_price.py::test_net[half - price] - assert 10 == 9\n1 failed in 0.1s",
+        {"failed_tests": ("test_price.py::test_net[half - price]",)},
+    ),
+    Reading(
+        "a subtest is quoted by its own error, not by their number",
+        "pytest -q",
+        1,
+        """\
+        =================================== FAILURES ===================================
+        ____________________________ test_even [even] (n=1) ____________________________
+        >               assert n % 2 == 0
+        E               assert (1 % 2) == 0
+        ___________________________________ test_even __________________________________
+        contains 1 failed subtest
+        =========================== short test summary info ============================
+        SUBFAILED[even] (n=1) test_n.py::test_even - assert (1 % 2) == 0
+        FAILED test_n.py::test_even - contains 1 failed subtest
+        """,
+        {"error": "assert (1 % 2) == 0", "failed_tests": ("test_n.py::test_even",)},
+    ),
+    Reading(
+        "a group of exceptions is quoted by its own line",
+        "pytest -q",
+        1,
+        """\
+        =================================== FAILURES ===================================
+        ___________________________________ test_jobs __________________________________
+          + Exception Group Traceback (most recent call last):
+          |   File "/project/jobs.py", line 9, in run
+          | ExceptionGroup: jobs failed (1 sub-exception)
+          +-+---------------- 1 ----------------
+            | RuntimeError: job 1
+            +------------------------------------
+        =========================== short test summary info ============================
+        FAILED test_jobs.py::test_jobs - RuntimeError('job 1') [single exception in Ex...
+        """,
+        {"kind": "test_failure", "error": "ExceptionGroup: jobs failed (1 sub-exception)"},
+    ),
+    Reading(
+        "pytest's exit status 5 says that no test ran, whatever it warns of",
+        "pytest -q",
+        5,
+        "  /project/test_c.py:1: PytestCollectionWarning: cannot collect test class 'TestC'\n1 warning in 0.1s",
+        {"kind": "task_incomplete", "error": "1 warning in 0.1s"},
+    ),
+    Reading(
+        "a test that the command names and the class lacks is not there",
+        "python -m unittest test_api.ApiTest.test_put",
+        1,
+        f"{'=' * 70}\nERROR: test_put (unittest.loader._FailedTest.test_put)\n{'-' * 70}\n"
+        "AttributeError: type object 'ApiTest' has no attribute 'test_put'\n",
+        {"kind": "task_incomplete", "missing": "test_put"},
+    ),
+    Reading(
+        "the warning of a log is no cause",
+        "python job.py",
+        1,
+        "2026-01-02 10:00:00,1 WARNING permission denied for cache, continuing\n"
+        'Traceback (most recent call last):\n  File "job.py", line 3, in <module>\nValueError: 3 bad rows',
+        {"kind": "crash", "error": "ValueError: 3 bad rows"},
+    ),
+    Reading(
+        "a setup.py that raises is a build that stops",
+        "pip install .",
+        1,
+        """\
+          error: subprocess-exited-with-error
+              Traceback (most recent call last):
+                File "/project/setup.py", line 2, in <module>
+              RuntimeError: no version
+        """,
+        {"kind": "build_error", "error": "RuntimeError: no version"},
+    ),
+    Reading(
+        "node lists its failing tests once more, without the suites around them",
+        "node --test",
+        1,
+        """\
+        ▶ calc
+          ✖ adds (2.8ms)
+            AssertionError [ERR_ASSERTION]: 2 !== 3
+        ✖ calc (3.5ms)
+        ✖ failing tests:
+
+        test at calc.test.js:3:23
+        ✖ adds (2.8ms)
+          AssertionError [ERR_ASSERTION]: 2 !== 3
+              at TestContext.<anonymous> (file:///project/calc.test.js:3:45)
+        """,
+        {"failed_tests": ("adds",), "files": ("calc.test.js",)},
+        ("calc.test.js",),
+    ),
+    Reading(
+        "a file named by an address is named by its path",
+        "node a.mjs",
+        1,
+        "file:///project/a.mjs:1\nthrow new Error('no')\n^\n\nError: no\n    at file:///project/a.mjs:1:7",
+        {"kind": "crash", "files": ("/project/a.mjs",)},
+        ("a.mjs",),
+    ),
+    Reading(
+        "an exception need not be called one",
+        "node check.js",
+        1,
+        "throw new NoRegion('none set')\n^\n\nNoRegion [Error]: none set\n    at /project/check.js:2:7",
+        {"kind": "crash", "error": "NoRegion [Error]: none set"},
+    ),
+    Reading(
+        "cucumber-js fails scenarios, not steps",
+        "npx cucumber-js",
+        1,
+        """\
+        Failures:
+
+        1) Scenario: pay by card # features/pay.feature:2
+           ✔ Given a cart of 3 # features/steps.js:2
+           ✖ Then I pay 4 # features/steps.js:3
+               AssertionError [ERR_ASSERTION]: 3 !== 4
+
+        1 scenario (1 failed)
+        """,
+        {"failed_tests": ("pay by card",), "error": "AssertionError [ERR_ASSERTION]: 3 !== 4"},
+    ),
+    Reading(
+        "an import that rollup cannot resolve is a package, and its name stands before the importer",
+        "npx rollup -i src/m.js --failAfterWarnings",
+        1,
+        '(!) Unresolved dependencies\ncolor-mix (imported by "src/m.js")\n[!] Warnings occurred',
+        {"kind": "dependency_missing", "missing": "color-mix"},
+    ),
+    Reading(
+        "a test program that assert() aborts has a failed expectation",
+        "ctest --output-on-failure",
+        8,
+        """\
+        1/1 Test #1: ring ......................Subprocess aborted***Exception:   0.01 sec
+        t1: /project/t1.c:2: main: Assertion `1 == 2' failed.
+        The following tests FAILED:
+        \t  1 - ring (Subprocess aborted)
+        """,
+        {"kind": "test_failure", "failed_tests": ("ring",)},
+    ),
+    Reading(
+        "what valgrind finds is a check that says no",
+        "gcc -o app app.c && valgrind -q --error-exitcode=9 ./app",
+        9,
+        "==77== Invalid write of size 1\n==77==    at 0x109157: main (app.c:2)",
+        {"kind": "test_failure", "error": "==77== Invalid write of size 1"},
+    ),
+    Reading(
+        "what a sanitizer reports is a program that died",
+        "gcc -fsanitize=undefined -o app app.c && ./app",
+        1,
+        "app.c:2:41: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'",
+        {"kind": "crash"},
+    ),
+    Reading(
+        "an undeclared variable of Perl is an error of compilation",
+        "perl bin/run.pl",
+        255,
+        'Global symbol "$total" requires explicit package name at bin/run.pl line 2.\n'
+        "Execution of bin/run.pl aborted due to compilation errors.",
+        {"kind": "build_error"},
+    ),
+    Reading(
+        "a build script of Rust that panics stops the build",
+        "cargo build",
+        101,
+        "error: failed to run custom build command for `codec v1`\n\nCaused by:\n"
+        "  thread 'main' panicked at build.rs:1:13:\n  no schema given",
+        {"kind": "build_error"},
+    ),
+    Reading(
+        "an error that main returns is a program that died",
+        "cargo run -q",
+        1,
+        'Error: "2 accounts do not balance"',
+        {"kind": "crash"},
+    ),
+    Reading(
+        "a lock file that is behind is a configuration that cannot be used, not malformed data",
+        "pnpm install --frozen-lockfile",
+        1,
+        ' ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with "frozen-lockfile" because pnpm-lock.yaml is not up to date',
+        {"kind": "build_error"},
+    ),
+    Reading(
+        "whitespace that git complains of is a matter of style",
+        "git diff --check",
+        2,
+        "a.py:1: trailing whitespace.\n+x = 1   ",
+        {"kind": "lint_error", "error": "a.py:1: trailing whitespace."},
+    ),
+    Reading(
+        "the two sides of a difference are one file",
+        "git diff --exit-code",
+        1,
+        "diff --git a/db/schema.sql b/db/schema.sql\n--- a/db/schema.sql\n+++ b/db/schema.sql\n-v1\n+v2",
+        {"kind": "test_failure", "files": ("db/schema.sql",)},
+        ("db/schema.sql",),
+    ),
+    Reading(
+        "what diff prints is a difference, wherever its sides come from",
+        "diff <(jq -S . a.json) <(jq -S . b.json)",
+        1,
+        '2c2\n<   "x": 1\n---\n>   "x": 2',
+        {"kind": "test_failure", "error": '<   "x": 1'},
+    ),
+    Reading(
+        "the target that make repeats is not what is missing",
+        "make report",
+        2,
+        'python3 report.py out.csv\nTraceback (most recent call last):\n  File "report.py", line 2, in <module>\n'
+        "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'\nmake: *** [Makefile:2: report] Error 1",
+        {"kind": "crash", "missing": None},
+    ),
+    Reading(
+        "a program that cannot be executed is quoted, and known by its path",
+        "./bin/serve",
+        126,
+        "bash: line 1: ./bin/serve: cannot execute binary file: Exec format error",
+        {"kind": "permission_denied", "files": ("./bin/serve",)},
+        ("bin/serve",),
+    ),
+    Reading(
+        "a limit of the shell is a resource used up", "ulimit -f 1; dd of=out", 153, "", {"kind": "resource_exhausted"}
+    ),
+    Reading(
+        "gradle names the dependency it cannot have",
+        "gradle test",
+        1,
+        "FAILURE: Build failed with an exception.\n> Cannot resolve external dependency com.acme:codec:9.1 because no",
+        {"kind": "dependency_missing", "missing": "com.acme:codec:9.1"},
+    ),
+    Reading(
+        "the old surefire names a method and its class",
+        "mvn test",
+        1,
+        "posts(biz.CartTest)  Time elapsed: 0.2 sec  <<< FAILURE!\njava.lang.AssertionError: expected:<4> but was:<0>",
+        {"failed_tests": ("posts(biz.CartTest)",), "error": "java.lang.AssertionError: expected:<4> but was:<0>"},
+    ),
+    Reading(
+        "of an exception in a Java test the cause outside the code counts",
+        "mvn test",
+        1,
+        "[ERROR] com.acme.RepoTest.saves -- Time elapsed: 0.003 s <<< ERROR!\n"
+        "java.lang.IllegalStateException: Failed to load ApplicationContext\n"
+        "Caused by: org.postgresql.util.PSQLException: Connection to localhost:5432 refused.\n"
+        "[ERROR]   RepoTest.saves » IllegalState Failed to load ApplicationContext",
+        {"kind": "service_unavailable", "failed_tests": ("RepoTest.saves",)},
+    ),
+    Reading(
+        "a heading above an error of compilation is no error to quote",
+        "mvn compile",
+        1,
+        "[ERROR] COMPILATION ERROR : \n[ERROR] /project/src/Order.java:[14,25] cannot find symbol",
+        {"kind": "build_error", "error": "[ERROR] /project/src/Order.java:[14,25] cannot find symbol"},
+    ),
+    Reading(
+        "the old dotnet test gives no time",
+        "dotnet test",
+        1,
+        "Failed   Shop.CartTests.Totals\nError Message:\n Assert.AreEqual failed. Expected:<2>. Actual:<3>.",
+        {"failed_tests": ("Shop.CartTests.Totals",), "error": "Assert.AreEqual failed. Expected:<2>. Actual:<3>."},
+    ),
+    Reading(
+        "the new dotnet test gives only the method",
+        "dotnet test",
+        2,
+        "failed Totals_Add (6s 22ms)\n  Assert.AreEqual failed. Expected:<1>. Actual:<2>.\n failed: 1\n  succeeded: 3",
+        {"failed_tests": ("Totals_Add",), "error": "Assert.AreEqual failed. Expected:<1>. Actual:<2>."},
+    ),
+    Reading(
+        "the Kotlin compiler begins its errors with e",
+        "./gradlew assemble",
+        1,
+        "e: file:///project/src/Main.kt:21:9 Unresolved reference: setContnt\n"
+        "e: file:///project/src/Repo.kt:7:20 Type mismatch: inferred type is String but Int was expected",
+        {"kind": "build_error", "error": "e: file:///project/src/Main.kt:21:9 Unresolved reference: setContnt"},
+    ),
+    Reading(
+        "a path may begin below the root, where only one file ends so",
+        "helm lint charts/shop",
+        1,
+        "[ERROR] templates/web.yaml: unable to parse YAML: yaml: line 46: did not find expected key",
+        {"kind": "parse_error", "files": ("templates/web.yaml",)},
+        ("charts/shop/templates/web.yaml",),
+    ),
+    Reading(
+        "a variable that one may set is advice, no missing value",
+        "cargo build",
+        101,
+        "Could not find directory of OpenSSL installation\n"
+        "trouble finding it, you can set the `OPENSSL_DIR` environment variable",
+        {"kind": "dependency_missing", "missing": "OpenSSL"},
+    ),
+    Reading(
+        "a name in small letters is no variable of the environment",
+        "python load.py",
+        1,
+        'Traceback (most recent call last):\n  File "load.py", line 3, in <module>\nValueError: user_id is required',
+        {"kind": "crash", "missing": None},
+    ),
+)
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=[one.says for one in READINGS])
+def test_reading(reading: Reading, tmp_path: Path) -> None:
+    for name in reading.tree:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    failure = classify(dedent(reading.output), reading.exit_code, reading.command, root=tmp_path)
+    assert {field: getattr(failure, field) for field in reading.expected} == reading.expected
+
+
+BLOCK = "Task 2.2: Add totals FAILED\n- Error: {error}\n- Attempted fix: none\n- Status: Blocked\n"
+
+
+def test_tests_that_a_failed_block_names_are_the_failing_ones() -> None:
+    failure = classify(BLOCK.format(error="tests/test_sum.py::test_sum - assert 3 == 4"), command="(agent)")
+    assert (failure.kind, failure.failed_tests) == ("test_failure", ("tests/test_sum.py::test_sum",))
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (
+            'API Error: 500 {"type":"error","error":{"type":"api_error","message":"Internal server error"}}',
+            "service_unavailable",
+        ),
+        ("I have reached the limit of my context window after src/a.py.", "context_exhausted"),
+        ("npm run lint exits 1 with 4 problems, which were there before.\nTASK_COMPLETE", "verification_mismatch"),
+    ],
+)
+def test_what_an_agent_says_of_itself(words: str, kind: str) -> None:
+    assert classify(words, command="(agent message)").kind == kind
+
+
+def test_a_key_that_the_model_does_not_take_is_a_value_that_somebody_must_give() -> None:
+    words = 'API Error: 401 {"error":{"type":"authentication_error","message":"invalid x-api-key"}}'
+    failure = classify(words, 1, "(agent message)")
+    assert (failure.type, failure.category, failure.retryable) == ("UNKNOWN", "missing_context", False)
