@@ -141,3 +141,9 @@ def test_a_failed_attempt_is_on_record_with_its_number_its_bound_and_its_error(o
     record = one_task.state["taskResults"]["1.3"]
     assert (record["attempt"], record["max_attempts"]) == (2, 2)
     assert "grep -q fixed parser.txt" in str(record)
+
+
+def test_a_spec_stands_at_its_first_task_while_that_fails(one_task: Project) -> None:
+    one_task.run("--ralph-executor", "none")
+
+    assert one_task.state["taskIndex"] == 0
