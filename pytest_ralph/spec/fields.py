@@ -30,6 +30,7 @@ _VERIFY = re.compile(
     r"|v[ée]rifier|v[ée]rification|prüfen|prüfung|überprüfen|überprüfung|nachweis|проверка|проверить"
     r"|验证|驗證|検証|確認方法)(?:方法|命令|步骤|步驟|コマンド|手順)?"
     r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor|locally|again|all|this|now"
+    r"|manually|visually"
     r"|befehl|comando|commande))*(?:[ \t]?#?\d{1,2})?",
     re.IGNORECASE,
 )
@@ -46,9 +47,11 @@ _ITALIC = re.compile(
 )
 # `**Verify (by hand)**`
 _REMARK = re.compile(r"[ \t]*\(([^()]{0,60})\)$")
+_BY_HAND = re.compile(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
 _PLAIN = re.compile(
     _START
-    + r"(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*[:：][ \t]*"
+    + r"(?:[^\w\s\x00-\x7f]+[ \t]*)?(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)"
+    + r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*[:：][ \t]*"
 )
 _HEADED = re.compile(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*[:：]?[ \t]*#*$")
 # `**Verify** (in `web`):` says where; any other note behind a name is a remark.
@@ -56,12 +59,18 @@ _WHERE = re.compile(r"[ \t]*\((?:in|from|inside|within|under)[ \t]", re.IGNORECA
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _INLINE_VERIFY = re.compile(
-    r"[ \t.;,—–(-](?:\*\*|__)(?P<name>Verif(?:y|ication))[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE
+    r"[ \t.;,—–(-](?:\*\*|__)(?P<name>Verif(?:y|ication))[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
+    r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
+    re.IGNORECASE,
 )
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _PATH = re.compile(r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$")
 _BARE_NAMES = frozenset(("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile"))
 _NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
+
+
+# What a name is adorned with: `**✅ Verify**`.
+_SIGNS = " \t\ufe0f✅✔☑✓🔍🔎🧪🔬🎯📋👀▶➤➡•"
 
 
 class Field(NamedTuple):
@@ -176,7 +185,7 @@ def _make(match: re.Match[str], line: str) -> _Opening:
     rest = line[match.end() :]
     if canonical == "Verify" and match["note"] and _WHERE.match(match["note"]):
         rest = f"{match['note'].strip()}: {rest}"
-    if canonical == "Verify" and (remark := _REMARK.search(label)) and "manual" in remark[1].lower():
+    if canonical == "Verify" and _BY_HAND.search(label):
         rest = f"(manual): {rest}"
     if match["mark"] in ("_", "*") and match.re is _PLAIN:
         rest = rest.rstrip().removesuffix(match["mark"])
@@ -185,7 +194,7 @@ def _make(match: re.Match[str], line: str) -> _Opening:
 
 
 def _canonical(name: str) -> str:
-    name = _REMARK.sub("", name.strip().lower())
+    name = _REMARK.sub("", name.strip().lower()).lstrip(_SIGNS)
     if name in _KNOWN:
         return _KNOWN[name]
     return "Verify" if _VERIFY.fullmatch(name) else ""

@@ -29,6 +29,8 @@ _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _COLOUR = re.compile(r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE)
+# `Use `x``; but `the page uses `x``.
+_USE = re.compile(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 # `make setup` first if the lock file changed
 _ON_CONDITION = re.compile(r"\W*(?:\([^()]*\)\s*)?(?:first |again |only )?(?:if|in case)\b", re.IGNORECASE)
 _JOINING = re.compile(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
@@ -81,7 +83,7 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return False
     if _ASIDE.match(clause) or _INSTEAD.search(before) or (has_command and _BY_HAND.search(before)):
         return False
-    if _SHOWN.search(before):
+    if _SHOWN.search(before) and not _USE.match(clause):
         # `… shows npm test` names what is shown; only a pipeline is never just a name.
         return like is Likeness.SURE and not has_command and " | " in text
     if like is Likeness.SURE or _RUN.search(before):

@@ -50,7 +50,12 @@ _GLUE = re.compile(r"[ \t:–—|.)*~-]*")
 _DECORATION = re.compile(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
 _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
 # Requirements, criteria, priorities: never tasks by their name alone.
-_CRITERIA = frozenset(("AC", "FR", "NFR", "NF", "SC", "US", "UC", "REQ", "R", "BR", "CR", "UR", "SR", "P", "H", "S"))
+_CRITERIA = frozenset(
+    (
+        *("AC", "FR", "NFR", "NF", "SC", "US", "UC", "REQ", "R", "BR", "CR", "UR", "SR", "P", "H", "S"),
+        *("EC", "TC", "INV", "RISK", "OQ", "ADR", "KPI", "SLO", "DOD"),
+    )
+)
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
 
 

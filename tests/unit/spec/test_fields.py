@@ -37,6 +37,8 @@ def fields_of(text: str) -> dict[str, str]:
         "  _Verify: `x`_",
         "  - **How to verify**: `x`",
         "  - ✅ **Verify**: `x`",
+        "  - **✅ Verify:** `x`",
+        "  - 🔍 Verify: `x`",
         "  → **verify:** `x`",
         "  - [ ] **Verify**: `x`",
         "  - **Prüfung**: `x`",
@@ -93,6 +95,7 @@ def test_a_fence_is_content_whatever_is_in_it() -> None:
         ("  - **Verify**: `a`\n  - **Verify**: `b`", "`a`\n`b`"),
         ("  - **Verify (RED)**: `r`\n  - **Verify (GREEN)**: `g`", "`g`"),
         ("  - **Verify (manual)**: `npm start`", "(manual): `npm start`"),
+        ("  - **Verify manually**: `npm start`", "(manual): `npm start`"),
     ],
 )
 def test_of_red_and_green_the_green_counts(text: str, expected: str) -> None:
@@ -102,7 +105,11 @@ def test_of_red_and_green_the_green_counts(text: str, expected: str) -> None:
 
 def test_a_verify_at_the_end_of_the_title_line_is_found() -> None:
     assert inline_verify("- [ ] T001 Do it. **Verify**: `x` passes") == "`x` passes"
+    assert inline_verify("- [ ] T001 Do it — Verify: `x` passes") == "`x` passes"
+    assert inline_verify("- [ ] T001 Do it | verify: `x`") == "`x`"
     assert inline_verify("- [ ] T001 Verify the thing") == ""
+    assert inline_verify("- [ ] T001 Verify: `x` is there") == ""
+    assert inline_verify("- [ ] T001 Do it. Verify: the page loads") == ""
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,8 @@ def test_a_numbered_checkbox_is_a_task(line: str, id: str, markers: tuple[str, .
         "- [ ] E2E tests pass",
         "- [ ] AC-1.1 is met",
         "- [ ] CI is green",
+        "- [ ] TC-1.1: the form is shown",
+        "- [ ] EC-2.1 is handled",
         "- [ ] [the docs](docs.md) are updated",
         "- [ ] Step 1.1: Write it",
         "- [ ] 1.1-1.4 are done",

@@ -60,6 +60,7 @@ def expects(verify: Verify) -> list[list[str]]:
         ("`make` 통과, `tsc` sạch", ["make", "tsc"]),
         ("`Test-Path a.txt` returns True", ["Test-Path a.txt"]),
         ("`make a` && `make b`. `make setup` first if the lock file changed", ["make a", "make b"]),
+        ("Use `tool soak --all` (or the like) to make a report", ["tool soak --all"]),
         ("`rg -l x f | wc -l` prints 3 (`rg -c` leaves out files)", ["rg -l x f | wc -l"]),
         ("`./gradlew :app:test` is green", ["./gradlew :app:test"]),
         ("`./gradlew :app:test`", ["./gradlew :app:test"]),
