@@ -133,6 +133,14 @@ def test_what_a_startup_task_starts_may_live_on() -> None:
         assert codes(command, starts_service=True) == set()
 
 
+@pytest.mark.parametrize(
+    ("command", "severe"),
+    [("true", True), ("make || true", True), ("make; echo done", True), ("make | tail", False), ("sleep 60", False)],
+)
+def test_only_a_check_that_cannot_fail_is_severe(command: str, severe: bool) -> None:
+    assert [hazard.severe for hazard in hazards(Check(command))] == [severe]
+
+
 def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
     found = hazards(
         Check("git push a && git push b && curl https://x.org " + "x" * 500 + "\n make | tail " + "y" * 500)

@@ -161,6 +161,12 @@ def test_a_cycle_is_shown_as_it_goes_round() -> None:
         "  Task 2.1 depends on Task 3.1",
         "  Task 3.1 depends on Task 2.1",
     )
+    assert problem.resolution == (
+        "Resolution:",
+        '  Fix the plan\'s "Depends on" fields to remove the cycle.',
+        "  Ensure dependencies form a directed acyclic graph (DAG).",
+    )
+    assert problem.verdict == "Invalid plan"
     assert sorted(each.name for each in found.order) == ["1.1", "2.1", "3.1", "4.1"]
     assert found.blocker(found.tasks[3], {"2.1"}) == "2.1"
 
@@ -185,7 +191,12 @@ def test_an_unknown_id_makes_the_plan_invalid() -> None:
     (problem,) = planned("1.1", "2.1 | after 1.1, 9.9").problems
     assert problem.kind == "plan_invalid"
     assert problem.message == "task 2.1 depends on 9.9, which is not in the plan"
-    assert "  Task 2.1 depends on Task 9.9" in problem.facts
+    assert problem.facts == ("Plan names a task that does not exist:", "  Task 2.1 depends on Task 9.9")
+    assert problem.resolution == (
+        "Resolution:",
+        '  Fix the "Depends on" field of task 2.1 (line 2), or add task 9.9.',
+    )
+    assert (problem.verdict, problem.tasks, problem.line) == ("Invalid plan", ("2.1",), 2)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +233,14 @@ def test_two_tasks_of_a_group_naming_one_file_are_in_conflict(
 def test_a_conflict_of_many_names_a_few(count: int, listed: str, shown: int, more: str) -> None:
     (problem,) = planned(*(f"1.{number} [P] | files a.py" for number in range(1, count + 1))).problems
     assert problem.message == f"parallel tasks {listed} name the same file: a.py"
-    assert problem.line == 1
+    assert (problem.line, problem.verdict) == (1, "Parallel conflict")
+    assert problem.facts[:2] == ("Parallel tasks modify the same file:", "  File: a.py")
+    assert problem.resolution == (
+        "Resolution options:",
+        "1. Manually merge the changes",
+        "2. Modify plan to make these tasks sequential",
+        "3. Split the shared file to avoid conflicts",
+    )
     assert [fact for fact in problem.facts if fact.startswith("  Task")] == [
         f"  Task 1.{number} names it (line {number})" for number in range(1, shown + 1)
     ]

@@ -27,6 +27,8 @@ from pytest_ralph.spec.printing import Prints, ends_with_echo, prints, split_sta
         ("env grep -n x f", Prints.LINES),
         ("time ls src", Prints.LINES),
         ("LC_ALL=C ls src", Prints.LINES),
+        ("grep -c -e x f g", Prints.COUNTS),
+        ("grep -c -f patterns f", Prints.COUNT),
         ("grep -n x f", Prints.LINES),
         ("git grep x", Prints.LINES),
         ("ls src", Prints.LINES),

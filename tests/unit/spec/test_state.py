@@ -139,6 +139,12 @@ CORRUPT = [
     ('{"fixTaskMap": {"1.3": {"fixTaskIds": "1.3.1"}}}', "fixTaskIds of 1.3 is not a list"),
     ('{"fixTaskMap": {"1.3": {"fixTaskIds": [1.3]}}}', "fixTaskIds of 1.3 is not a list"),
     ('{"taskResults": {"1.3": {"attempt": null, "error": "x"}}}', "error of 1.3 is not an object"),
+    ('{"taskResults": {"1.3": {"attempt": "1"}}}', "attempt of 1.3 is not a count"),
+    ('{"splitTaskMap": []}', "splitTaskMap is not an object"),
+    ('{"splitTaskMap": {"1.3": 2}}', "splitTaskMap holds something that is not an object"),
+    ('{"splitTaskMap": {"1.3": {"partIds": [1]}}}', "partIds of 1.3 is not a list of ids"),
+    ('{"taskResults": 1}', "taskResults is not an object"),
+    ('{"uncommittedTasks": "1.3"}', "uncommittedTasks is not a list of ids"),
     ("[" * 100_000, "recursion"),
     ("\x00\x00", "Expecting value"),
 ]
@@ -443,3 +449,35 @@ def test_a_state_that_was_ruined_meanwhile_is_not_overwritten(tmp_path: Path) ->
     with pytest.raises(StateError):
         state.save()
     assert path.read_text() == '{"a": 1, "c"'
+
+
+def test_an_open_fix_that_is_used_again_is_the_latest_and_counts(path: Path) -> None:
+    state = loaded(path, GUIDE)
+    state.start_run()
+    assert (state.fixes_attempted("1.3"), state.data["fixTaskMap"]["1.3"]["attempts"]) == (0, 0)
+    state.use_again("1.3", "1.3.1")
+    assert (state.fix_ids("1.3"), state.fixes_attempted("1.3")) == (("1.3.2", "1.3.1"), 1)
+    assert state.current_fixes("1.3") == ("1.3.1",)
+
+
+def test_parts_are_counted_as_tasks_and_their_ids_are_taken(path: Path) -> None:
+    state = loaded(path, GUIDE)
+    assert state.part_ids("1.3") == ()
+    state.record_part("1.3", "1.3.3")
+    state.record_part("1.3", "1.3.4")
+    assert state.part_ids("1.3") == ("1.3.3", "1.3.4")
+    assert state.number("totalTasks") == 12
+    assert state.used_ids() == ("1.3.1", "1.3.2", "1.3.3", "1.3.4")
+    state.save()
+    assert State.load(path).data["splitTaskMap"] == {"1.3": {"partIds": ["1.3.3", "1.3.4"]}}
+
+
+def test_tasks_that_wait_for_their_commit_are_remembered_once_each(path: Path) -> None:
+    state = loaded(path, GUIDE)
+    assert state.uncommitted() == ()
+    for task_id in ("1.3", "1.4", "1.3"):
+        state.set_uncommitted(task_id, waits=True)
+    assert state.uncommitted() == ("1.4", "1.3")
+    state.set_uncommitted("1.3", waits=False)
+    state.set_uncommitted("9.9", waits=False)
+    assert state.uncommitted() == ("1.4",)
