@@ -31,6 +31,12 @@ def test_half_a_comparison_asks_nothing(words: str) -> None:
     assert expected(STATUS, words) == []
 
 
+@pytest.mark.parametrize("command", ["ls", "fd x src", "tree src", "find . -name x", "git ls-files"])
+def test_a_file_name_is_looked_for_where_names_are_listed(command: str) -> None:
+    assert expected(command, "shows a.txt") == [("stdout", "contains", "a.txt")]
+    assert expected(STATUS, "shows a.txt") == []
+
+
 @pytest.mark.parametrize("word", ["out-of-date", "non-ascii", "pre-built", "off-topic"])
 def test_a_word_that_only_looks_like_a_name_is_nothing_to_look_for(word: str) -> None:
     assert expected("ls src", "shows no old-file.txt") == [("stdout", "not_contains", "old-file.txt")]

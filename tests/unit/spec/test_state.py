@@ -469,6 +469,7 @@ def test_parts_are_counted_as_tasks_and_their_ids_are_taken(path: Path) -> None:
     assert state.number("totalTasks") == 12
     assert state.used_ids() == ("1.3.1", "1.3.2", "1.3.3", "1.3.4")
     state.save()
+    assert path.read_text().startswith('{\n  "phase": "execution",\n')
     assert State.load(path).data["splitTaskMap"] == {"1.3": {"partIds": ["1.3.3", "1.3.4"]}}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading, slug
+from pytest_ralph.spec.taskline import TaskLine, heading_level, read_checkbox, read_heading, slug
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,7 @@ from pytest_ralph.spec.taskline import TaskLine, read_checkbox, read_heading, sl
         ("- [ ] **1.4 All bold**", "1.4", (), "All bold"),
         ("- [ ] **Task 2**: Bold task", "2", (), "Bold task"),
         ("- [ ] Task 3: Named", "3", (), "Named"),
+        ("- [ ] Task 3. Named", "3", (), "Named"),
         ("- [x] ✅ 1.2 Emoji", "1.2", (), "Emoji"),
         ("- [ ] ~~1.4 Dropped~~", "1.4", (), "Dropped"),
         ("- [ ] 1.5 `code` first", "1.5", (), "`code` first"),
@@ -136,3 +137,11 @@ def test_other_headings_name_none(line: str) -> None:
 )
 def test_a_task_without_an_id_gets_a_name_that_can_stand_in_a_node_id(title: str, expected: str) -> None:
     assert slug(title) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [("## a", 2), ("  ### a", 3), ("- [x] ### Task 2", 3), ("- ## [ ] 2.3", 2), ("a # b", 0), ("- [ ] #1 is done", 0)],
+)
+def test_a_heading_has_a_level_wherever_it_is_written(line: str, level: int) -> None:
+    assert heading_level(line) == level
