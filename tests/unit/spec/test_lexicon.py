@@ -12,6 +12,7 @@ from pytest_ralph.spec.lexicon import in_english
     [
         ("devuelve `devuelve 3`", "returns `devuelve 3`"),
         ('devuelve "devuelve" 3', 'returns "devuelve" 3'),
+        ("devuelve `x` devuelve 3", "returns `x` returns 3"),
         ("doit renvoyer 0", "should returns 0"),
         ("returns 3", "returns 3"),
         ("", ""),
