@@ -19,6 +19,8 @@ PLACED = re.compile(
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
+# One finding among those that a linter writes as JSON.
+KEYED = re.compile(r"^\s*\"message\": \"(?P<message>.+)\",?$")
 DIGIT = re.compile(r"\d")
 ROW = re.compile(
     r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)|[✖⚠×]\s+\d+:\d+)\s+(?P<message>\S.*)$"
@@ -76,6 +78,8 @@ def _with_message_below(diagnostic: Diagnostic, transcript: Transcript) -> Diagn
 
 
 def _read_line(number: int, line: str) -> Diagnostic | None:
+    if match := KEYED.match(line):
+        return Diagnostic(number, match["message"], "", "message", "error")
     if not DIGIT.search(line):
         return None
     if match := ROW.match(line):

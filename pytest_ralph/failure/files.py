@@ -43,6 +43,8 @@ def named_files(scene: Scene, failure: Failure) -> tuple[str, ...]:
             found[name] = name if token[2:] == name and token[:2] in SIDES else token
             if len(found) == MOST:
                 break
+        elif name and token.endswith(name) and not found[name].endswith(name):
+            found[name] = token
     return tuple(found.values())
 
 

@@ -17,6 +17,8 @@ NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory:
 ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$")
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
 NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
+# Arguments of a function, not of a command line: at a place in a file, or in the words of an exception.
+IN_CODE = re.compile(r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) ")
 DATA_TOOLS = frozenset(
     {"yamllint", "jsonlint", "xmllint", "yq", "jq", "json.tool", "check-jsonschema", "tomlv", "taplo"}
 )
@@ -98,6 +100,8 @@ def _configuration(_scene: Scene, finding: Finding) -> Finding:
 
 
 def _usage(scene: Scene, finding: Finding) -> Finding:
+    if IN_CODE.search(finding.error):
+        return replace(finding, verdict="unknown")
     if any(step.tool in {"pytest", "py.test"} for step in scene.steps) and (plugin := missing_plugin(finding.error)):
         return replace(finding, verdict="package", missing=plugin)
     return finding

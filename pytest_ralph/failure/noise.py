@@ -38,10 +38,25 @@ CARET = re.compile(r"^\s+\^+\s*$")
 FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
 
 
+# What a program logged while it still ran.
+LOGGED = re.compile(
+    r"^(?:(?:ERROR|CRITICAL|WARNING):[\w.]*:|[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b)",
+    re.IGNORECASE,
+)
+TRACEBACK = "Traceback (most recent call last):"
+
+
 def quiet_lines(transcript: Transcript) -> frozenset[int]:
     """Numbers of the lines that are noise: code shown by a tool, traces, hints, and what was ignored or passed."""
     ignored = max((n for n, line in enumerate(transcript.lines) if line.endswith("(ignored)")), default=-1)
-    return frozenset(range(ignored + 1)) | frozenset(_noise(transcript))
+    return frozenset(range(ignored + 1)) | frozenset(_noise(transcript)) | frozenset(_logged_before_death(transcript))
+
+
+def _logged_before_death(transcript: Transcript) -> Iterator[int]:
+    """What was logged above the last traceback did not end the program; the traceback did."""
+    lines = transcript.lines
+    death = max((number for number, line in enumerate(lines) if line == TRACEBACK), default=0)
+    yield from (number for number in range(death) if LOGGED.match(lines[number]))
 
 
 def _noise(transcript: Transcript) -> Iterator[int]:

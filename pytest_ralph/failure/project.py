@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -43,6 +44,13 @@ class Project:
         return frozenset(_walk(self.root)) if self.root is not None else frozenset()
 
     @cached_property
+    def _by_base(self) -> defaultdict[str, list[str]]:
+        table: defaultdict[str, list[str]] = defaultdict(list)
+        for file in self.files:
+            table[file.rpartition("/")[2]].append(file)
+        return table
+
+    @cached_property
     def _own(self) -> frozenset[str]:
         return self.files | self._planned
 
@@ -65,7 +73,7 @@ class Project:
 
     def _by_name(self, name: str) -> str | None:
         """The end of a path that only one file has (stack traces of Java, test runners of Go, charts of Helm)."""
-        found = [file for file in self.files if file.endswith("/" + name)]
+        found = [file for file in self._by_base[name.rpartition("/")[2]] if file.endswith("/" + name)]
         return found[0] if len(found) == 1 else None
 
     def owns_module(self, name: str) -> bool:

@@ -19,7 +19,7 @@ from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.failure.transcript import Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.finding import Finding
@@ -37,6 +37,7 @@ ECHO = re.compile(
     r"^(?P<mark>> |\$ |\+ |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
 
+SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
 MOST_ECHOES = 200
 
@@ -50,7 +51,17 @@ class Scene:
 
     @cached_property
     def quiet(self) -> frozenset[int]:
-        return quiet_lines(self.transcript) | frozenset(self.echoes)
+        return quiet_lines(self.transcript) | frozenset(self.echoes) | frozenset(self._found)
+
+    @property
+    def _found(self) -> Iterator[int]:
+        """Lines of the project's own files that a search prints: their words are content."""
+        if self.main_step is None or self.main_step.tool not in SEARCHERS:
+            return
+        for number, line in enumerate(self.transcript.lines):
+            file, colon, _ = line.partition(":")
+            if colon and self.project.find(file):
+                yield number
 
     @cached_property
     def diagnostics(self) -> Sequence[Diagnostic]:

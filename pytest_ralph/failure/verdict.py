@@ -48,9 +48,10 @@ SUMMARY = re.compile(
 )
 HEADING = re.compile(
     r"^\W*(?:\S+ ){0,2}(?:\S*(?:error|exception) ?|(?:error during build|build failed)\b.*|.* panicked at \S+):$"
-    r"|━{5,}$",
+    r"|━{5,}$|^Error -{5,} \S+$",
     re.IGNORECASE,
 )
+RAISED = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 PYTEST_MARK = re.compile(r"^E {2,}")
 ALARM = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
@@ -152,8 +153,17 @@ def _cause(scene: Scene) -> Finding | None:
     if not causes:
         return None
     best = min(causes, key=lambda finding: (finding.rank, finding.missing is None, finding.line))
+    best = _last_of_chain(scene, best, causes)
     in_test = best.verdict == "timeout" and "test" in scene.roles
     return replace(best, type=VERIFICATION_FAILED) if in_test else best
+
+
+def _last_of_chain(scene: Scene, best: Finding, causes: Sequence[Finding]) -> Finding:
+    """Of exceptions that led to one another Python shows last the one that ended the program."""
+    if not RAISED.match(best.error) or not scene.transcript.has("above"):
+        return best
+    same = [one for one in causes if one.verdict == best.verdict and one.missing == best.missing]
+    return max((one for one in same if RAISED.match(one.error)), key=lambda one: one.line)
 
 
 def _diagnostic(scene: Scene) -> Finding | None:
@@ -179,6 +189,8 @@ def _diagnosed(scene: Scene, diagnostic: Diagnostic) -> str:
     """Whose words they are decides: a linter's remark and a compiler's error look the same."""
     step = scene.step_at(diagnostic.line)
     role = step.role if step and step.tool not in ORCHESTRATORS else ""
+    if diagnostic.shape == "message":
+        return role if role in {"lint", "types"} else ""
     if diagnostic.shape in scene.told_roles and len(scene.told_roles) > 1 and not scene.echoes:
         return diagnostic.shape
     if role == "format":
@@ -271,7 +283,7 @@ def _quote(scene: Scene) -> str:
     warning = [line.strip() for line in scene.transcript.lines if WARNING.match(line)]
     lines = (
         [line for line in alarming if not SUMMARY.search(line)] or warning or alarming or _traced(scene) or told[-1:]
-    )
+    ) or [line.strip() for line in scene.transcript.lines if line.strip()]
     return lines[0] if lines else ""
 
 

@@ -332,6 +332,91 @@ READINGS = (
         'Traceback (most recent call last):\n  File "load.py", line 3, in <module>\nValueError: user_id is required',
         {"kind": "crash", "missing": None},
     ),
+    Reading(
+        "what a search finds in the project is content",
+        "grep -rn TODO src && exit 1",
+        1,
+        "src/a.py:1:# TODO: permission denied is not handled",
+        {"kind": "task_incomplete", "error": "src/a.py:1:# TODO: permission denied is not handled"},
+        ("src/a.py",),
+    ),
+    Reading(
+        "what was logged before the traceback did not end the program",
+        "python app.py",
+        1,
+        "ERROR:root:Connection refused, using the cache\nTraceback (most recent call last):\n"
+        '  File "app.py", line 7, in <module>\nIndexError: list index out of range',
+        {"kind": "crash", "error": "IndexError: list index out of range"},
+    ),
+    Reading(
+        "a rejected promise is no part of the name of a test",
+        "npx ava",
+        1,
+        "  ✘ [fail]: throws Rejected promise returned by test\n\n  TypeError: bad arg\n\n  1 test failed",
+        {"failed_tests": ("throws",), "error": "TypeError: bad arg"},
+    ),
+    Reading(
+        "arguments of a function are not those of a command line",
+        "clang++ -c src/q.cpp",
+        1,
+        "src/q.cpp:3:34: error: too many arguments to function call, expected 0, have 1",
+        {"kind": "build_error"},
+    ),
+    Reading(
+        "a call with too few arguments is a program that died",
+        "php run.php",
+        255,
+        "PHP Fatal error:  Uncaught ArgumentCountError: Too few arguments to function f(), 0 passed in run.php:3",
+        {"kind": "crash"},
+    ),
+    Reading(
+        "of exceptions that led to one another the last is quoted",
+        "python call.py",
+        1,
+        """\
+        Traceback (most recent call last):
+          File "/venv/lib/python3.11/site-packages/httpcore/a.py", line 9, in connect
+        httpcore.ConnectError: [Errno 111] Connection refused
+
+        The above exception was the direct cause of the following exception:
+
+        Traceback (most recent call last):
+          File "call.py", line 2, in <module>
+        httpx.ConnectError: [Errno 111] Connection refused
+        """,
+        {"kind": "service_unavailable", "error": "httpx.ConnectError: [Errno 111] Connection refused"},
+    ),
+    Reading(
+        "an application that the command names and nobody wrote is not there",
+        "flask --app shop run",
+        2,
+        "Usage: flask run [OPTIONS]\n\nError: Could not import 'shop'.",
+        {"kind": "task_incomplete", "missing": "shop"},
+    ),
+    Reading(
+        "a file that a rule of make needs is missing from the build",
+        "make -C lib all",
+        2,
+        "make: *** No rule to make target 'util.h', needed by 'util.o'.  Stop.",
+        {"kind": "build_error", "missing": "util.h"},
+    ),
+    Reading(
+        "findings written as JSON are quoted by their message",
+        "pylint --output-format=json src/a.py",
+        4,
+        '[\n  {\n    "path": "src/a.py",\n    "message": "Unused import os",\n    "message-id": "W0611"\n  }\n]',
+        {"kind": "lint_error", "error": "Unused import os"},
+    ),
+    Reading(
+        "a file is named by the longest path that is printed of it",
+        "python render.py",
+        1,
+        "Traceback (most recent call last):\n"
+        '  File "/project/render.py", line 2\n    get("a.html")\n  File "tpl/a.html", line 2, in template\n'
+        "jinja2.exceptions.TemplateSyntaxError: unexpected '}'",
+        {"kind": "build_error", "files": ("/project/render.py", "tpl/a.html")},
+        ("render.py", "tpl/a.html"),
+    ),
 )
 
 
