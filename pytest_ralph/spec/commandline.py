@@ -21,7 +21,7 @@ _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"
 _ROOTS = re.compile(
     r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/|/\S*/s?bin/\w", re.IGNORECASE
 )
-_SCRIPT = re.compile(r"\.(?:sh|bash|zsh|bats|fish|command)$")
+_SCRIPT = re.compile(r"\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$")
 _PREFIX = re.compile(
     r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"

@@ -21,6 +21,7 @@ FOO=1 npm test
 X=$(ls | wc -l) && test "$X" = 3
 ./run.sh
 scripts/check.sh --all
+check-all.cmd --quiet
 .venv/bin/python -m pytest
 bin/rails test
 /usr/bin/env python3 x.py
