@@ -20,7 +20,7 @@ SIDES = ("a/", "b/")
 MOST_TOKENS = 5_000
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
 NAMED = re.compile(r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$")
-# What is left of file:///project/a.js.
+# What is left of file:///project/a.js; webpack:///./a.js begins at the root of the project.
 SLASHES = re.compile(r"^/{3,}")
 UNINTERESTING = re.compile(
     r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
@@ -49,7 +49,7 @@ def named_files(scene: Scene, failure: Failure) -> tuple[str, ...]:
 
 
 def _path(token: str) -> str:
-    return SLASHES.sub("/", token)
+    return SLASHES.sub("/", token.removeprefix("///./"))
 
 
 def _run_by_path(scene: Scene) -> Iterator[str]:

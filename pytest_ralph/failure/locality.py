@@ -37,7 +37,7 @@ def _module(scene: Scene, finding: Finding) -> Finding:
         return replace(finding, verdict="local module")
     own = scene.project.owns_module(name) or _is_named_as_own(finding.error, name)
     own = own or _is_quoted_include(scene, finding, name)
-    if scene.names(name) and (own or not _is_tool(scene, name)):
+    if scene.names(name.removesuffix(".__main__")) and (own or not _is_tool(scene, name)):
         return replace(finding, verdict="absent")
     return replace(finding, verdict="local module" if own else "package")
 

@@ -11,6 +11,7 @@ from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.transcript import Transcript
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 # A word that occurs on more lines than this is looked at only on the first and the last of them.
@@ -45,10 +46,17 @@ def spoken_causes_in(line: str) -> Sequence[Finding]:
 
 
 def _find(table: Mapping[str, Sequence[Rule]], transcript: Transcript, quiet: Collection[int]) -> Iterator[Finding]:
-    for key in transcript.index.keys() & table.keys():
+    # In the order of the rules, never in that of a set: of two readings of one line the first rule decides.
+    for key in (key for key in table if key in transcript.index):
         numbers = [number for number in transcript.index[key] if number not in quiet]
         for number in numbers if len(numbers) <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]:
             line = transcript.lines[number]
             for rule in table[key]:
                 if match := rule.search(line):
-                    yield Finding(rule.verdict, line.strip(), number, next(filter(None, match.groups()), None))
+                    yield Finding(rule.verdict, line.strip(), number, _caught(match))
+
+
+def _caught(match: re.Match[str]) -> str | None:
+    """The name of what is missing, without what ends the sentence around it."""
+    name = next(filter(None, match.groups()), None)
+    return (name.rstrip(".,;:") or name) if name else None

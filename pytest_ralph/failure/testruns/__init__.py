@@ -25,8 +25,14 @@ def read_failing(transcript: Transcript) -> Sequence[Failing]:
             return found
     for runner, grammar in grammars().items():
         if runner not in LAST_RESORTS and (found := _unique(read(transcript, grammar))):
-            return found
+            return (*found, *_unloaded(transcript, runner))
     return ()
+
+
+def _unloaded(transcript: Transcript, runner: str) -> Sequence[Failing]:
+    """Beside tests that failed, what the same runner could not load."""
+    grammar = grammars().get(f"{runner} load")
+    return _unique(read(transcript, grammar)) if grammar else ()
 
 
 def read_marked(transcript: Transcript) -> Sequence[Failing]:

@@ -18,6 +18,7 @@ SUMMARY = re.compile(
     r"(?: - (?P<error>.*))?$"
 )
 TITLE = re.compile(r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$")
+HEADER = re.compile(r"^=+ FAILURES =+$")
 ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
@@ -31,12 +32,16 @@ CHAINED = re.compile(r"The above exception was the direct cause|During handling 
 
 def read(transcript: Transcript) -> Iterator[Failing]:
     errors = dict(_errors(transcript.lines)) | dict(_of_dead_workers(transcript))
+    summed_up = False
     for number, line in enumerate(transcript.lines):
         match = SUMMARY.match(line)
         if match and _is_pytest_name(name := match["name"].strip()):
             subtest = f"{_tail(name)} {match['sub']}" if match["sub"] else ""
             at, error = errors.get(subtest) or errors.get(name) or errors.get(_tail(name)) or (number, line.strip())
+            summed_up = True
             yield Failing(name, error, at, "::" in name)
+    if not summed_up and any(HEADER.match(line) for line in transcript.lines):
+        yield from (Failing(title, error, at) for title, (at, error) in errors.items())
 
 
 def internal_error(transcript: Transcript) -> Failing | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -417,6 +420,89 @@ READINGS = (
         {"kind": "build_error", "files": ("/project/render.py", "tpl/a.html")},
         ("render.py", "tpl/a.html"),
     ),
+    Reading(
+        "the name of what is missing does not end with the sentence",
+        "dotnet restore",
+        1,
+        "Shop.csproj : error NU1101: Unable to find package Acme.Codec. No packages exist with this id",
+        {"kind": "dependency_missing", "missing": "Acme.Codec"},
+    ),
+    Reading(
+        "what webpack serves is a file below the root",
+        "npx cypress run",
+        1,
+        "  1 failing\n\n  1) shows a title:\n     AssertionError: no\n      at Context.eval (webpack:///./e2e/a.cy.js:1:8)",
+        {"files": ("e2e/a.cy.js",)},
+        ("e2e/a.cy.js",),
+    ),
+    Reading(
+        "without a summary the titles of pytest's failures are the names",
+        "pytest -q -rN",
+        1,
+        """\
+        =================================== FAILURES ===================================
+        _________________________________ TestX.test_a _________________________________
+        >       assert 1 > 2
+        E       assert 1 > 2
+
+        test_a.py:3: AssertionError
+        1 failed in 0.43s
+        """,
+        {"kind": "test_failure", "error": "assert 1 > 2", "failed_tests": ("TestX.test_a",)},
+    ),
+    Reading(
+        "an expression that pytest cannot read is a wrong command line",
+        'pytest -q -m "slow and"',
+        4,
+        "no tests ran in 0.13s\nERROR: Wrong expression passed to '-m': slow and: at column 9: expected not",
+        {"kind": "unknown", "type": "UNKNOWN"},
+    ),
+    Reading(
+        "a linter's count of problems is no failed test",
+        "npm run verify",
+        1,
+        """\
+        > shop@1.0.0 verify
+        > npm run lint && npm test
+
+        > shop@1.0.0 lint
+        > eslint src
+
+        /project/src/a.js
+          1:1  error  'foo' is not defined  no-undef
+
+        ✖ 1 problem (1 error, 0 warnings)
+        """,
+        {"kind": "lint_error", "error": "1:1  error  'foo' is not defined  no-undef"},
+    ),
+    Reading(
+        "beside failing tests, a suite that cannot be loaded counts first",
+        "npx jest",
+        1,
+        """\
+        FAIL ./a.test.js
+          ● one
+
+            expect(received).toBe(expected)
+
+        FAIL ./b.test.js
+          ● Test suite failed to run
+
+            Cannot find module './b' from 'b.test.js'
+
+        Test Suites: 2 failed, 2 total
+        Tests:       1 failed, 1 total
+        """,
+        {"kind": "build_error", "missing": "./b", "failed_tests": ("one",)},
+    ),
+    Reading(
+        "a package of ours that cannot be executed lacks what the command runs",
+        "python -m shop",
+        1,
+        "/usr/bin/python: No module named shop.__main__; 'shop' is a package and cannot be directly executed",
+        {"kind": "task_incomplete", "missing": "shop.__main__"},
+        ("shop/__init__.py",),
+    ),
 )
 
 
@@ -427,6 +513,16 @@ def test_reading(reading: Reading, tmp_path: Path) -> None:
         (tmp_path / name).touch()
     failure = classify(dedent(reading.output), reading.exit_code, reading.command, root=tmp_path)
     assert {field: getattr(failure, field) for field in reading.expected} == reading.expected
+
+
+def test_of_two_readings_of_a_line_every_process_takes_the_same() -> None:
+    line = "Unable to locate package alpha, library beta not found"
+    code = f"from pytest_ralph import classify; print(classify({line!r}, 1, 'apt-get install').missing)"
+    said = {
+        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True)
+        for seed in ("1", "2", "3", "4", "5")
+    }
+    assert len(said) == 1
 
 
 BLOCK = "Task 2.2: Add totals FAILED\n- Error: {error}\n- Attempted fix: none\n- Status: Blocked\n"
