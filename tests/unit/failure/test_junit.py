@@ -132,3 +132,8 @@ def test_a_report_speaks_where_the_output_does_not(tmp_path: Path) -> None:
 def test_an_error_is_the_message_or_else_the_text(result: str, error: str, tmp_path: Path) -> None:
     xml = suite(f'<testcase classname="m" name="n">{result}</testcase>')
     assert [(one.name, one.error) for one in read(tmp_path, xml)] == [("n", error)]
+
+
+def test_many_cases_beside_each_other_are_no_deep_nesting(tmp_path: Path) -> None:
+    cases = [CASE.format(where="m", name=f"n{number}", message="x") for number in range(500)]
+    assert len(read(tmp_path, suite(*cases))) == 500

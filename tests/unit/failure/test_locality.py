@@ -66,6 +66,7 @@ def test_a_bare_name_is_a_file_only_where_one_alone_has_it(tmp_path: Path) -> No
     assert project.find("Main.java") is None
     assert project.find("/elsewhere/Cart.java") is None
     assert project.find("/somewhere/src/Cart.java") == "src/Cart.java"
+    assert project.find("src\\Cart.java") == "src/Cart.java"
 
 
 @pytest.mark.parametrize(

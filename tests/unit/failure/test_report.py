@@ -8,6 +8,7 @@ from pytest_ralph.failure.report import (
     extract_completed_steps,
     extract_suggested_actions,
     is_retryable,
+    looks_like_report,
     says_retryable,
 )
 
@@ -209,3 +210,23 @@ def test_whether_it_may_be_tried_again_is_said_or_not(text: str, says: bool) -> 
 )
 def test_a_duration_is_read_or_none(line: str, seconds: float) -> None:
     assert parse_report(f"Child agent failed: x\n{line}\n").duration == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("Child agent failed: no\n", True),
+        ("<failure_category>timeout</failure_category>", True),
+        ("  Blocked on: the network\n", True),
+        ("It is blocked on: nothing\n", False),
+        ("", False),
+    ],
+)
+def test_a_report_is_known_by_any_of_its_marks(text: str, is_one: bool) -> None:
+    assert looks_like_report(text) is is_one
+
+
+@pytest.mark.parametrize("word", ["true", "Yes", "Y", "✅"])
+def test_yes_is_said_in_several_ways(word: str) -> None:
+    assert is_retryable(f"Retryable: {word}")
+    assert not is_retryable(f"Retryable: not {word}")
