@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # At the margin a bullet ends whatever was open before it, but for a fence that is never closed.
 _BULLET_AT_MARGIN = re.compile(r"[-*+] \[[ xX]\] ")
 _FENCE = re.compile(r"```|~~~")
+# What is above it may become a heading, or cease to be one, and with it the phase of all that follows.
+_UNDERLINE = re.compile(r" {0,3}(?:-+|=+)\s*")
 _HARMLESS = {"wrong-total", "duplicate-id"}
 
 
@@ -35,8 +37,10 @@ def spliced(spec: Spec, original: Task, put_in: Insertion, source: str) -> Spec 
     moved = tuple(_moved(task, added) for task in rest)
     if not (known and _is_plain(spec, first, lines, [known[0], *moved[:1]]) and _is_plain_text(put_in.text)):
         return None
-    last_line = moved[0].line - 1 if moved else len(lines)
-    new = _read_new(known, lines[known[0].line - 1 : last_line])
+    around = lines[known[0].line - 1 : moved[0].line - 1 if moved else len(lines)]
+    if any(_UNDERLINE.fullmatch(one) for one in around):
+        return None
+    new = _read_new(known, around)
     if new is None or new.end_line != line + len(put_in.text.rstrip().split("\n")) - 1 or _is_known(new, spec.tasks):
         return None
     tasks = (*spec.tasks[:after], new, *moved)
