@@ -26,6 +26,7 @@ NOISE = re.compile(
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
     | \[notice\]
+    | (?:\#\d+|\s>)\s\[[^]]+\]\s                               # the step of an image that is built
     | \s*\#\s(?:include|define|import)\b
     | (?:npm|yarn|pnpm)\s(?:warn|notice|(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
     """,

@@ -26,6 +26,8 @@ SURROGATES = re.compile(r"[\ud800-\udfff]+")
 BLANKS = re.compile(r"\n{5,}")
 # The left side of a box drawn around a whole message.
 BOX = re.compile(r"^(?:│ ?|[╷╵]$)")
+# What the builder of an image puts before every line of a step.
+STEP = re.compile(r"^#\d+ \d+\.\d+ ")
 WORD = re.compile(r"\w+")
 # Names of exceptions are also found by what they end with, as `*error`.
 ENDINGS = ("error", "exception", "warning", "exit", "interrupt")
@@ -114,4 +116,4 @@ def _clean_line(line: str) -> str:
         line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
     if not line.isprintable():
         line = UNPRINTABLE.sub("", line)
-    return BOX.sub("", line.rstrip())
+    return BOX.sub("", STEP.sub("", line.rstrip()))

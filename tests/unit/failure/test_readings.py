@@ -436,6 +436,29 @@ READINGS = (
         ("e2e/a.cy.js",),
     ),
     Reading(
+        "the step of an image is neither advice nor part of what it prints",
+        "docker build .",
+        1,
+        "#8 [4/5] RUN pip install -r requirements.txt\n"
+        "#8 1.204 ERROR: No matching distribution found for acme-core==9.1\n"
+        '#8 ERROR: process "/bin/sh -c pip install -r requirements.txt" did not complete successfully: exit code: 1',
+        {"missing": "acme-core", "error": "ERROR: No matching distribution found for acme-core==9.1"},
+    ),
+    Reading(
+        "a token that has expired is a value that somebody must give",
+        "aws sts get-caller-identity",
+        254,
+        "An error occurred (ExpiredToken): The security token included in the request is expired",
+        {"kind": "unknown", "category": "missing_context", "retryable": False},
+    ),
+    Reading(
+        "a provider that the registry does not have is a missing package",
+        "terraform init",
+        1,
+        "Error: Failed to query available provider packages\nthe registry does not have a provider named acme/nope",
+        {"kind": "dependency_missing", "missing": "acme/nope"},
+    ),
+    Reading(
         "without a summary the titles of pytest's failures are the names",
         "pytest -q -rN",
         1,
