@@ -21,6 +21,7 @@ _BOXES = (
     re.compile(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),
     re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]*\[(?P<mark> )\]"),
     re.compile(r"\ufeff?[ \t]*#{1,6}[ \t].*[ \t]\[(?P<mark> )\][ \t#]*\r?$"),
+    re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]+[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?[ \t]+`?\[(?P<mark> )\]"),
 )
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
 _TOTAL = re.compile(
