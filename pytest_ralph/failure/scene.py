@@ -38,6 +38,7 @@ ECHO = re.compile(
 )
 
 SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
+SILENT = frozenset(("exit", "true", "false", "test", "[", "cd", ":"))
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
 MOST_ECHOES = 200
 
@@ -55,8 +56,9 @@ class Scene:
 
     @property
     def _found(self) -> Iterator[int]:
-        """Lines of the project's own files that a search prints: their words are content."""
-        if self.main_step is None or self.main_step.tool not in SEARCHERS:
+        """Lines of the project's own files that a search prints, where nobody else does: their words are content."""
+        tools = {step.tool for step in self.steps} - SILENT
+        if not tools or tools - SEARCHERS:
             return
         for number, line in enumerate(self.transcript.lines):
             file, colon, _ = line.partition(":")
