@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -12,22 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Option(NamedTuple):
+class Option:
     """One row of the option table: the command line flag is `--ralph-<name>`, the ini key `ralph_<name>`."""
 
-    name: str
-    kind: str
-    default: str | bool | None
-    help: str
-    choices: tuple[str, ...] = ()
+    # No dataclass and no NamedTuple: to make one takes longer than all else that happens in here.
+    __slots__ = ("choices", "default", "flag", "help", "key", "kind", "name")
 
-    @property
-    def flag(self) -> str:
-        return f"--ralph-{self.name}"
-
-    @property
-    def key(self) -> str:
-        return f"ralph_{self.name.replace('-', '_')}"
+    def __init__(
+        self, name: str, kind: str, default: str | bool | None, text: str, choices: tuple[str, ...] = ()
+    ) -> None:
+        self.name, self.kind, self.default, self.help, self.choices = name, kind, default, text, choices
+        self.flag = f"--ralph-{name}"
+        self.key = f"ralph_{name.replace('-', '_')}"
 
 
 OPTIONS = (
