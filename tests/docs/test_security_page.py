@@ -35,8 +35,9 @@ def required(name: str) -> set[str]:
 def licence(name: str) -> str:
     """As the distribution tells it: an SPDX expression, or the words of a classifier or of its file."""
     told = metadata.metadata(name)
-    classified = (line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or [] if line.startswith("License"))
-    return told["License-Expression"] or told["License"] or next(classified, "") or _first_line_of_its_file(name)
+    classified = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or [] if line.startswith("License")]
+    words = (told.get_all("License-Expression") or []) + (told.get_all("License") or []) + classified
+    return next(filter(None, words), "") or _first_line_of_its_file(name)
 
 
 def _first_line_of_its_file(name: str) -> str:
