@@ -17,15 +17,16 @@ from pytest_ralph.recovery.journal import Journal
 from pytest_ralph.report import junit
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.scheduling import SpecScheduling
+from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.story import TaskStory
 from pytest_ralph.worker import PARCEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from pytest_ralph.scheduling import Fate
     from pytest_ralph.session import Run
-    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 
@@ -122,7 +123,11 @@ class Controller:
             return
         spec = self.run.load(self.run.root / path)
         task = next(task for task in spec.tasks if task.name == name)
-        result = self._journal(spec, path, task).died(report.node.gateway.id)
+        journal, worker = self._journal(spec, path, task), report.node.gateway.id
+        if _is_newly_checked(spec.path, self.run.snapshots[path], name):
+            result, report.outcome, report.longrepr = journal.outlived(worker), "passed", None
+        else:
+            result = journal.died(worker)
         report.when, report.location = "call", (path, task.line - 1, task.heading)
         report.ralph = {
             "story": result.story.to_json(),
@@ -135,3 +140,12 @@ class Controller:
 
     def _journal(self, spec: Spec, path: str, task: Task) -> Journal:
         return Journal(task, spec=spec.name, spec_path=path, run=self.run.id, record=self.run.history.record)
+
+
+def _is_newly_checked(path: Path, snapshot: str, name: str) -> bool:
+    """Then the task had passed when its worker died, and only the word of it was lost."""
+    try:
+        before, now = Spec.parse(snapshot, path).get(name), Spec.load(path).get(name)
+    except SpecError:
+        return False
+    return before is not None and now is not None and now.checked and not before.checked

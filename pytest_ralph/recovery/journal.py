@@ -242,6 +242,12 @@ class Journal:
         self._remember("verify", 0.0, failure, "failed")
         return self.ended("failed", error)
 
+    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
+        """The process that was at it was killed when the task was checked off and its result not yet told."""
+        self._attempts.append(AttemptStory(started=self._started))
+        reason = f"worker {worker!r} crashed after it had passed"
+        return self.ended("recovered" if fixes else "passed", reason)
+
     def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
         """The result, and with it the end of this journal."""
         task = self.task

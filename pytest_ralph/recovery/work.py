@@ -59,8 +59,9 @@ class SpecWork:
         self.ledger = ledger
         self._refused: RecoveryError | None = None
         if ledger:
-            bad = (name for name, result in ledger.results.items() if result.story.bad)
-            workspace.failed.update(dict.fromkeys((*bad, *ledger.unfinished), "failed before this worker took over"))
+            bad = [name for name, result in ledger.results.items() if result.story.bad]
+            bad += [name for name in ledger.unfinished if not self._outlived(workspace.spec.get(name))]
+            workspace.failed.update(dict.fromkeys(bad, "failed before this worker took over"))
 
     def start(self, base_path: str) -> list[str]:
         """A run in recovery mode begins; what was changed in the state. If it cannot be written, no task is begun."""
@@ -81,12 +82,22 @@ class SpecWork:
         if task.name in self.ledger.results:
             return Begun(loop, self.ledger.results[task.name])
         if task.name in self.ledger.unfinished:
-            return Begun(loop, loop.journal.died(self.ledger.unfinished[task.name]))
+            return Begun(loop, self._cut_off(task, loop.journal, self.ledger.unfinished[task.name]))
         self.ledger.begun(task.name)
         begun = self._begin(task, loop)
         if begun.result is not None:
             self.ledger.ended(task.name, begun.result)
         return begun
+
+    def _cut_off(self, task: Task, journal: Journal, worker: str) -> TaskResult:
+        return journal.outlived(worker, self.workspace.fixes_of(task)) if self._outlived(task) else journal.died(worker)
+
+    def _outlived(self, task: Task | None) -> bool:
+        """Whether a task that a worker died at is checked off by now: then it had passed."""
+        try:
+            return task is not None and not task.checked and self.workspace.is_checked(task)
+        except RecoveryError:
+            return False
 
     def _execution(self, loop: Loop) -> Execution:
         from pytest_ralph.recovery.execute import Execution

@@ -188,7 +188,8 @@ def check_files_are_whole(world: World) -> None:
         assert len(ids) == len(set(ids)), name
         assert _without_fixes(after).replace("- [x]", "- [ ]") == text, name
         for task in Spec.parse(text).tasks:
-            assert after[task.id].checked == (told[f"{name} {task.id}"] in GOOD), f"{name} {task.id}"
+            outcome = told[f"{name} {task.id}"]
+            assert after[task.id].checked == (outcome in GOOD), f"{name} {task.id} {outcome}"
         state = directory / ".ralph-state.json"
         if state.exists():
             assert json.loads(state.read_text())["totalTasks"] <= len(ids), name

@@ -186,3 +186,33 @@ def test_a_worker_that_dies_around_a_task_and_not_in_it_costs_nothing(
     assert "3 passed" in output
     assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.3"])
     assert reported(pytester.path / "junit.xml") == {"a 1.1": "passed", "a 1.2": "passed", "a 1.3": "passed"}
+
+
+def test_a_worker_that_dies_when_a_task_is_checked_off_takes_its_success_not_with_it(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    path = make_spec(numbered(3, RAN), name="a")
+    pytester.makeconftest(
+        """
+        import os
+        from pytest_ralph.recovery.workspace import Workspace
+
+        passed = Workspace.passed
+
+        def passed_and_killed(self, task, most):
+            passed(self, task, most)
+            if task.id == "1.2":
+                os.kill(os.getpid(), 9)
+
+        Workspace.passed = passed_and_killed
+        """
+    )
+
+    code, output = run(pytester.path, "--ralph-recovery", "-n1", "--junitxml=junit.xml", "specs")
+
+    assert code == 0, output
+    assert "3 passed" in output
+    assert "ALL_TASKS_COMPLETE: a" in output
+    assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.3"])
+    assert reported(pytester.path / "junit.xml") == {"a 1.1": "passed", "a 1.2": "passed", "a 1.3": "passed"}
+    assert path.read_text().count("- [x]") == 3
