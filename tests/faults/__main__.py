@@ -56,7 +56,9 @@ def _suffer(killing: Killing) -> list[Hit]:
     hits = suffer_all(killing, SCENARIOS[0], baseline, spread(len(baseline.ran.points), HARDSHIP_HITS))
     for hardship in HARDSHIPS:
         mine = [hit for hit in hits if hit.scenario == hardship.name]
-        say(f"{hardship.name:<40} {len(mine):>16} times {_broken(mine):>3} broken{'' if mine else ' (needs root)'}")
+        say(
+            f"{hardship.name:<40} {len(mine):>16} times {_broken(mine):>3} broken{'' if mine else f' ({hardship.why_not})'}"
+        )
     return hits
 
 

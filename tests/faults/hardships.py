@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tests.faults.forkserver import Job, Ran
@@ -19,6 +22,15 @@ if TYPE_CHECKING:
 NOBODY = 65534
 
 
+@cache
+def others_can_run_pytest() -> bool:
+    """An environment below a home directory, or installed from a private cache, can be read by its owner only."""
+    script = (
+        f"import os; os.setuid({NOBODY}); import importlib.metadata as m, pytest, pytest_ralph; m.version('pluggy')"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+
+
 @dataclass(frozen=True)
 class Hardship:
     """A fault at a point, or something that holds for the whole run: limits, or a user without rights."""
@@ -31,8 +43,13 @@ class Hardship:
     closed: str = ""
 
     @property
-    def is_possible(self) -> bool:
-        return not self.as_nobody or os.geteuid() == 0
+    def why_not(self) -> str:
+        """Why it cannot be suffered here; empty where it can."""
+        if not self.as_nobody:
+            return ""
+        if os.geteuid() != 0:
+            return "only root can become another user"
+        return "" if others_can_run_pytest() else "the packages of this environment are closed to other users"
 
     @property
     def has_points(self) -> bool:
@@ -131,7 +148,7 @@ def suffer_all(killing: Killing, scenario: Scenario, baseline: Baseline, points:
     each = [
         (hardship, at)
         for hardship in HARDSHIPS
-        if hardship.is_possible
+        if not hardship.why_not
         for at in (chosen if hardship.has_points else chosen[:1])
     ]
     return killing.each(lambda pair: suffer(killing, scenario, baseline, *pair), each)
