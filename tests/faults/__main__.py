@@ -56,9 +56,8 @@ def _suffer(killing: Killing) -> list[Hit]:
     hits = suffer_all(killing, SCENARIOS[0], baseline, spread(len(baseline.ran.points), HARDSHIP_HITS))
     for hardship in HARDSHIPS:
         mine = [hit for hit in hits if hit.scenario == hardship.name]
-        say(
-            f"{hardship.name:<40} {len(mine):>16} times {_broken(mine):>3} broken{'' if mine else f' ({hardship.why_not})'}"
-        )
+        why_not = "" if mine else f" ({hardship.why_not})"
+        say(f"{hardship.name:<40} {len(mine):>16} times {_broken(mine):>3} broken{why_not}")
     return hits
 
 
