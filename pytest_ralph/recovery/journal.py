@@ -77,7 +77,6 @@ class Journal:
         self.claimed = False
         self.claimed_by = ""
         self._done: _Done | None = None
-        self.executor = ""
         self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
         self._attempts: list[AttemptStory] = []
         self._fixes: dict[str, FixStory] = {}

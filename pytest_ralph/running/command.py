@@ -232,7 +232,7 @@ class Runner:
         name = f"{_file_name(label)}.{mark.number}"
         suffixes = (".out.log", ".err.log") if split else (".log",)
         added = {**env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
-        addopts = added.get("PYTEST_ADDOPTS") or self.environ.get("PYTEST_ADDOPTS", "")
+        addopts = added.get("PYTEST_ADDOPTS", self.environ.get("PYTEST_ADDOPTS", ""))
         junit = own_junit(command, addopts, cwd)
         before = _stamp(junit) if junit else None
         if junit is None and not split and self._asks_for_junit and may_ask_for_junit(command, addopts):

@@ -48,7 +48,9 @@ class Child:
 
 def spawn(argv: Sequence[str], cwd: Path, env: Mapping[bytes, bytes], streams: Streams) -> Child:
     """Start a program. OSError where that cannot be done."""
-    if sys.platform == "linux" and os.getcwd() == str(cwd):  # noqa: PTH109 - asked before every command
+    # A stream that has one of the first three numbers already could be overwritten by another on its way there.
+    apart = min(streams) > 2
+    if sys.platform == "linux" and apart and os.getcwd() == str(cwd):  # noqa: PTH109 - asked before every command
         return _spawn_here(argv, env, streams)
     stdin, stdout, stderr = streams
     popen = subprocess.Popen(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)

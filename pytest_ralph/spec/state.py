@@ -129,11 +129,6 @@ class State:
         assert field in DEFAULTS, field
         self.data[field] = value
 
-    def next_iteration(self) -> int:
-        """Count one more executor run of this spec."""
-        self.data["globalIteration"] = self.number("globalIteration") + 1
-        return self.number("globalIteration")
-
     # Fix tasks per original
 
     def fixes_attempted(self, task_id: str) -> int:

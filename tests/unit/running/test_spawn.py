@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,21 @@ def test_what_is_on_the_path_but_no_program_may_not_be_executed(tmp_path: Path) 
 
     with pytest.raises(PermissionError):
         find_program("tool", os.fsencode(tmp_path))
+
+
+SWAPPED = """\
+import os, pathlib, sys
+from pytest_ralph.running.spawn import Streams, spawn
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+nothing = os.open(os.devnull, os.O_RDONLY)
+os.dup2(out, 0)
+env = {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
+sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), env, Streams(nothing, 0, 0)).wait())
+"""
+
+
+def test_a_stream_that_has_the_number_of_another_comes_to_its_place(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", SWAPPED, "out"], cwd=tmp_path, check=False)
+
+    assert ended.returncode == 0
+    assert (tmp_path / "out").read_text() == "heard\n"

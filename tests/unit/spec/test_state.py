@@ -200,12 +200,6 @@ def test_an_absent_state_has_every_default_and_is_created_with_all_fields(path: 
     }
 
 
-def test_executor_runs_are_counted(path: Path) -> None:
-    state = loaded(path, {"globalIteration": 7})
-    assert state.next_iteration() == 8
-    assert state.number("globalIteration") == 8
-
-
 def test_nothing_is_written_before_save(path: Path) -> None:
     state = State.load(path)
     state.record_fix("1.1", "1.1.1", "e")
