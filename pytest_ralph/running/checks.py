@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.running.expecting import unmet
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Check, Verify
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """One command that ran, and which expectations it did not meet."""
 
     check: Check
@@ -30,8 +28,7 @@ class Checked:
         return not self.unmet
 
 
-@dataclass(frozen=True)
-class Verified:
+class Verified(NamedTuple):
     """How one attempt at a Verify field went."""
 
     checked: tuple[Checked, ...] = ()
@@ -59,13 +56,12 @@ class Verified:
         )
 
 
-@dataclass(frozen=True)
-class Circumstances:
+class Circumstances(NamedTuple):
     """Where and for how long the commands of one attempt run."""
 
     root: Path
     timeout: float
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] | None = None
     keep: bool = False
     label: str = ""
     on_output: Callable[[str], None] | None = None

@@ -16,8 +16,6 @@ import re
 import signal
 import threading
 import time
-from collections import ChainMap
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,7 +41,6 @@ GRACE = 1.0
 LONG = 10.0
 # Linux takes at most 128 KiB as one argument.
 LONGEST_ARGUMENT = 128 * 1024 - 1
-NOTHING = Path(os.devnull)
 # In the name of a log file.
 UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
 
@@ -52,8 +49,7 @@ class RunError(Exception):
     """The command could not be started, in one line."""
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """How a command ended. `exit_code` is what a shell would say: 128+n for signal n."""
 
     command: str
@@ -84,11 +80,9 @@ class _Plan(NamedTuple):
     argv: Sequence[str] | None
     cwd: Path
     env: Mapping[str, str]
-    # The same, as the system wants it.
-    encoded: Mapping[bytes, bytes]
     mark: Mark
     writers: tuple[SpoolWriter, ...]
-    junit: Path | None
+    junit: str | None
     junit_before: object
 
     def ended(
@@ -138,7 +132,6 @@ class Runner:
         self.root = root.absolute()
         # Copied once: another thread must never find the environment while pytest changes it.
         self.environ = clean_environ(environ)
-        self._encoded = _encoded(self.environ)
         self._run = int.from_bytes(os.urandom(4), "big")
         self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
         self._shell = shell
@@ -231,19 +224,18 @@ class Runner:
         mark = Mark(self._run, next(self._numbers))
         name = f"{_file_name(label)}.{mark.number}"
         suffixes = (".out.log", ".err.log") if split else (".log",)
-        added = {**env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
-        addopts = added.get("PYTEST_ADDOPTS", self.environ.get("PYTEST_ADDOPTS", ""))
+        environ = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
+        addopts = environ.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
         before = _stamp(junit) if junit else None
         if junit is None and not split and self._asks_for_junit and may_ask_for_junit(command, addopts):
-            junit = self.logs / f"{name}.xml"
-            added["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
+            junit = f"{self.logs}/{name}.xml"
+            environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
         return _Plan(
             command=command,
             argv=argv,
             cwd=cwd,
-            env=ChainMap(added, self.environ),
-            encoded={**self._encoded, **_encoded(added)},
+            env=environ,
             mark=mark,
             writers=tuple(SpoolWriter(self.logs / f"{name}{suffix}", self._limit, self._mask) for suffix in suffixes),
             junit=junit,
@@ -256,8 +248,7 @@ class Runner:
         # Announced before it is there: until its own mark is on it, its children look like anybody's.
         self._starting[plan.mark.number] = True
         try:
-            with (stdin or NOTHING).open("rb", buffering=0) as source:
-                process = self._spawn(plan, source.fileno())
+            process = self._spawn(plan, stdin or os.devnull)
             plan.mark.put_on(process.pid)
             with self._lock:
                 self._running[process.pid] = process
@@ -275,7 +266,14 @@ class Runner:
         with self._lock:
             return {*(-number for number in list(self._starting)), *self._running}
 
-    def _spawn(self, plan: _Plan, stdin: int) -> Process:
+    def _spawn(self, plan: _Plan, stdin: Path | str) -> Process:
+        source = os.open(stdin, os.O_RDONLY)
+        try:
+            return self._spawn_reading(plan, source)
+        finally:
+            os.close(source)
+
+    def _spawn_reading(self, plan: _Plan, stdin: int) -> Process:
         if plan.argv is None and self._shell is None and (words := direct_argv(plan.command, plan.env)):
             # What cannot be executed is for the shell to explain, or to interpret.
             with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError, _NotExecutableError):
@@ -332,9 +330,10 @@ class Runner:
         """The JUnit file, if the command has written it; without secrets, where it is ours."""
         if plan.junit is None or _stamp(plan.junit) in {None, plan.junit_before}:
             return None
-        if self._mask is not None and plan.junit.parent == self.logs:
-            mask_file(plan.junit, self._mask)
-        return plan.junit
+        written = Path(plan.junit)
+        if self._mask is not None and written.parent == self.logs:
+            mask_file(written, self._mask)
+        return written
 
     def _keep(self, kept: _Kept) -> None:
         for writer in kept.plan.writers:
@@ -363,7 +362,7 @@ class _Beat:
 
 def _process(argv: Sequence[str], plan: _Plan, stdin: int) -> Process:
     try:
-        return Process(argv, cwd=plan.cwd, env=plan.encoded, stdin=stdin, outputs=plan.writers)
+        return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
     except OSError as error:
         if error.errno == errno.ENOEXEC:
             raise _NotExecutableError(*error.args) from error
@@ -392,11 +391,7 @@ def _file_name(label: str) -> str:
     return UNFIT.sub("-", label).strip(".-")[:60] or "command"
 
 
-def _encoded(environ: Mapping[str, str]) -> dict[bytes, bytes]:
-    return {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: str) -> tuple[int, int] | None:
     try:
         stat = os.stat(path)  # noqa: PTH116 - asked after every command
     except OSError:

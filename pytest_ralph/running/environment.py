@@ -54,14 +54,14 @@ def without_our_options(addopts: str) -> str:
     return shlex.join(kept)
 
 
-def with_junit(addopts: str, path: Path) -> str:
+def with_junit(addopts: str, path: str) -> str:
     return f"{addopts} {shlex.quote(f'--junitxml={path}')}".strip()
 
 
-def own_junit(command: str, addopts: str, cwd: Path) -> Path | None:
+def own_junit(command: str, addopts: str, cwd: Path) -> str | None:
     """The JUnit file the command itself asks pytest for."""
     match = _JUNIT_OPTION.search(command) or _JUNIT_OPTION.search(addopts)
-    return cwd / match["path"] if match else None
+    return str(cwd / match["path"]) if match else None
 
 
 def may_ask_for_junit(command: str, addopts: str) -> bool:

@@ -34,7 +34,7 @@ class Process:
         argv: Sequence[str],
         *,
         cwd: Path,
-        env: Mapping[bytes, bytes],
+        env: Mapping[str, str],
         stdin: int,
         outputs: Sequence[SpoolWriter],
     ) -> None:

@@ -8,8 +8,7 @@ import re
 import shutil
 import time
 from collections import deque
-from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,8 +26,7 @@ RUNS_KEPT = 50
 _RUN = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 
 
-@dataclass(frozen=True)
-class Spool:
+class Spool(NamedTuple):
     """`size` counts what was printed; `left_out` of it, from the middle, never went to disk. No output, no file.
 
     `unstored` is the end of what was printed where it could not all be written.
@@ -37,7 +35,7 @@ class Spool:
     path: Path
     size: int
     left_out: int = 0
-    unstored: bytes = field(default=b"", repr=False)
+    unstored: bytes = b""
 
     def text(self, head: int = HEAD, tail: int = TAIL) -> str:
         """The first `head` and the last `tail` bytes, decoded, cut at line ends where there are any."""

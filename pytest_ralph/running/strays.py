@@ -125,7 +125,8 @@ def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]
 
     The leader must not have been reaped, or its id could by now be somebody else's.
     """
-    _kill_until_none(lambda: _younger(mark, leader, sessions))
+    if last_pid() != leader:
+        _kill_until_none(lambda: _younger(mark, leader, sessions))
 
 
 def kill_marked(mark: Mark, leaders: Collection[int] = (), *, whole_run: bool = False) -> None:

@@ -8,14 +8,18 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.running import spawn as module
-from pytest_ralph.running.spawn import Streams, find_program, spawn
+from pytest_ralph.running.spawn import Streams, spawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="commands are run on POSIX systems only")
-ENV = {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
+ENV = dict(os.environ)
 
 
 @pytest.fixture(params=["here", "elsewhere"])
@@ -32,26 +36,29 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def run(cwd: Path, out: Path, script: str) -> int:
+def run(cwd: Path, out: Path, *argv: str, env: dict[str, str] | None = None) -> int:
     with Path(os.devnull).open("rb") as nothing, out.open("wb") as file:
-        child = spawn(["sh", "-c", script], cwd, ENV, Streams(nothing.fileno(), file.fileno(), file.fileno()))
-        return child.wait()
+        return spawn(argv, cwd, env or ENV, Streams(nothing.fileno(), file.fileno(), file.fileno())).wait()
+
+
+def run_script(cwd: Path, out: Path, script: str) -> int:
+    return run(cwd, out, "sh", "-c", script)
 
 
 def test_it_runs_in_its_directory_and_session_with_nothing_to_read(cwd: Path, out: Path) -> None:
-    assert run(cwd, out, "pwd; cat; ps -o sid= -p $$ 2>/dev/null || echo $$; echo $$; echo aside >&2") == 0
+    assert run_script(cwd, out, "pwd; cat; ps -o sid= -p $$ 2>/dev/null || echo $$; echo $$; echo aside >&2") == 0
     place, session, own, aside = out.read_text().split()
     assert (place, session, aside) == (str(cwd), own, "aside")
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -9 $$", -9), ("kill -15 $$", -15)])
 def test_its_end_is_told_as_popen_would(cwd: Path, out: Path, script: str, code: int) -> None:
-    assert run(cwd, out, script) == code
+    assert run_script(cwd, out, script) == code
 
 
 def test_what_python_ignores_it_does_not(cwd: Path, out: Path) -> None:
     assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
-    assert run(cwd, out, "kill -PIPE $$; echo survived") == -signal.SIGPIPE
+    assert run_script(cwd, out, "kill -PIPE $$; echo survived") == -signal.SIGPIPE
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc what is open")
@@ -59,7 +66,7 @@ def test_a_descriptor_that_we_inherited_is_not_handed_on(cwd: Path, out: Path, t
     with (tmp_path / "held").open("wb") as held:
         os.set_inheritable(held.fileno(), True)
         module._inherited.cache_clear()
-        assert run(cwd, out, "ls -l /proc/$$/fd") == 0
+        assert run_script(cwd, out, "ls -l /proc/$$/fd") == 0
         assert "held" not in out.read_text()
     module._inherited.cache_clear()
 
@@ -69,35 +76,46 @@ def test_one_that_cannot_be_started_is_an_error(cwd: Path) -> None:
         spawn(["no-such-program"], cwd, ENV, Streams(0, 1, 2))
 
 
-def program(path: Path, mode: int = 0o755) -> Path:
+def program(path: Path, says: str = "", mode: int = 0o755) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("#!/bin/sh\n")
+    path.write_text(f"#!/bin/sh\necho {says}\n")
     path.chmod(mode)
     return path
 
 
-def test_the_first_on_the_path_that_may_be_executed_is_found(tmp_path: Path) -> None:
+@pytest.fixture(params=["ours", "its own"])
+def path_to(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
+    """An environment with a PATH that we have too, or that only the program is to have."""
+
+    def make(*places: Path | str) -> dict[str, str]:
+        path = os.pathsep.join(map(str, places))
+        if request.param == "ours":
+            monkeypatch.setenv("PATH", path)
+        return {**ENV, "PATH": path}
+
+    return make
+
+
+def test_the_first_on_the_path_that_may_be_executed_is_started(
+    cwd: Path, out: Path, tmp_path: Path, path_to: Callable[..., dict[str, str]]
+) -> None:
     (tmp_path / "a" / "tool").mkdir(parents=True)
-    program(tmp_path / "b" / "tool", stat.S_IRUSR)
-    wanted = program(tmp_path / "c" / "tool")
-    program(tmp_path / "d" / "tool")
-    path = os.fsencode(os.pathsep.join(str(tmp_path / name) for name in "abcd"))
+    program(tmp_path / "b" / "tool", "b", stat.S_IRUSR)
+    program(tmp_path / "c" / "tool", "c")
+    program(tmp_path / "d" / "tool", "d")
+    env = path_to(*(tmp_path / name for name in "abcd"))
 
-    assert find_program("tool", path) == os.fsencode(wanted)
-
-
-def test_an_empty_place_on_the_path_is_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    program(tmp_path / "tool")
-
-    assert find_program("tool", b"/nowhere:") == b"tool"
+    assert run(cwd, out, "tool", env=env) == 0
+    assert out.read_text() == "c\n"
 
 
-def test_what_is_on_the_path_but_no_program_may_not_be_executed(tmp_path: Path) -> None:
+def test_what_is_on_the_path_but_no_program_may_not_be_executed(
+    cwd: Path, out: Path, tmp_path: Path, path_to: Callable[..., dict[str, str]]
+) -> None:
     (tmp_path / "tool").mkdir()
 
     with pytest.raises(PermissionError):
-        find_program("tool", os.fsencode(tmp_path))
+        run(cwd, out, "tool", env=path_to(tmp_path))
 
 
 SWAPPED = """\
@@ -106,8 +124,7 @@ from pytest_ralph.running.spawn import Streams, spawn
 out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 nothing = os.open(os.devnull, os.O_RDONLY)
 os.dup2(out, 0)
-env = {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
-sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), env, Streams(nothing, 0, 0)).wait())
+sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), dict(os.environ), Streams(nothing, 0, 0)).wait())
 """
 
 
