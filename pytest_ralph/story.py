@@ -6,8 +6,8 @@ does not know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,16 +29,15 @@ def _masked(value: Any, mask: Callable[[str], str]) -> Any:
 
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    names = cls.__dataclass_fields__
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in names}
+    known = ((name, data[name]) for name in cls._fields if name in data)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in known}
 
 
 def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
     return [part.to_json() for part in parts]
 
 
-@dataclass(frozen=True)
-class AttemptStory:
+class AttemptStory(NamedTuple):
     """One thing tried: a verification, a fix, a repair. `what` is verify, retry, fix, repair or execute."""
 
     number: int = 1
@@ -86,27 +85,26 @@ class AttemptStory:
     @classmethod
     def of_failure(cls, failure: Failure, **facts: Any) -> AttemptStory:
         """A failed attempt with the evidence of its Failure; `facts` adds number, what, started, log, …"""
-        shared = {f.name for f in fields(cls)} & {f.name for f in fields(failure)}
+        shared = {*cls._fields} & {field.name for field in fields(failure)}
         told = {name: getattr(failure, name) for name in shared}
         advice = tuple(line for line in (*failure.suggested_actions, failure.guidance) if line)
         return cls(**{**told, "outcome": "failed", "advice": advice, "output": failure.raw_output, **facts})
 
     def masked(self, mask: Callable[[str], str]) -> AttemptStory:
         """Without secrets: in what was printed, and in what was run."""
-        told = {name: value for name, value in vars(self).items() if value and name not in OURS}
+        told = {name: value for name, value in zip(self._fields, self, strict=True) if value and name not in OURS}
         changed = {name: masked for name, value in told.items() if (masked := _masked(value, mask)) != value}
-        return replace(self, **changed) if changed else self
+        return self._replace(**changed) if changed else self
 
     def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return self._asdict()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AttemptStory:
         return cls(**_known(cls, data))
 
 
-@dataclass(frozen=True)
-class FixStory:
+class FixStory(NamedTuple):
     """A fix task and the fixes made for it. It ends open, completed, failed or as a verification_mismatch."""
 
     id: str
@@ -122,7 +120,7 @@ class FixStory:
             yield from child.walk(depth + 1)
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "children": _plain(self.children)}
+        return {**self._asdict(), "children": _plain(self.children)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FixStory:
@@ -133,12 +131,11 @@ class FixStory:
 def fix_tree(fixes: Iterable[FixStory], root: str) -> tuple[FixStory, ...]:
     """A flat list of fixes, in the order they were made, as the tree below the task `root`."""
     flat = list(fixes)
-    children = (replace(fix, children=fix_tree(flat, fix.id)) for fix in flat if fix.for_id == root and fix.id != root)
+    children = (fix._replace(children=fix_tree(flat, fix.id)) for fix in flat if fix.for_id == root and fix.id != root)
     return tuple(children)
 
 
-@dataclass(frozen=True)
-class TaskStory:
+class TaskStory(NamedTuple):
     """One task: how it ended, everything tried on the way, and the fixes it took."""
 
     id: str
@@ -201,10 +198,10 @@ class TaskStory:
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
         if attempts == self.attempts and not self.reason:
             return self
-        return replace(self, attempts=attempts, reason=mask(self.reason))
+        return self._replace(attempts=attempts, reason=mask(self.reason))
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "attempts": _plain(self.attempts), "fixes": _plain(self.fixes)}
+        return {**self._asdict(), "attempts": _plain(self.attempts), "fixes": _plain(self.fixes)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TaskStory:
@@ -219,8 +216,7 @@ def story_of(report: object) -> TaskStory | None:
     return TaskStory.from_json(told["story"]) if told else None
 
 
-@dataclass(frozen=True)
-class PastRun:
+class PastRun(NamedTuple):
     """One earlier run, for the charts."""
 
     started: float
@@ -241,8 +237,7 @@ class PastRun:
         return self.recovered / tried if tried else None
 
 
-@dataclass(frozen=True)
-class PastKind:
+class PastKind(NamedTuple):
     """How often a kind of failure was met, and how often it was recovered from."""
 
     kind: str
@@ -250,15 +245,14 @@ class PastKind:
     recovered: int = 0
 
 
-@dataclass(frozen=True)
-class HistoryStory:
+class HistoryStory(NamedTuple):
     """What earlier runs add: oldest run first, this run last."""
 
     runs: tuple[PastRun, ...] = ()
     kinds: tuple[PastKind, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"runs": [dict(vars(run)) for run in self.runs], "kinds": [dict(vars(kind)) for kind in self.kinds]}
+        return {"runs": [run._asdict() for run in self.runs], "kinds": [kind._asdict() for kind in self.kinds]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> HistoryStory:
@@ -267,8 +261,7 @@ class HistoryStory:
         return cls(runs, kinds)
 
 
-@dataclass(frozen=True)
-class RunStory:
+class RunStory(NamedTuple):
     """One run of pytest over any number of specs."""
 
     tasks: tuple[TaskStory, ...] = ()
@@ -299,7 +292,7 @@ class RunStory:
         return not any(task.bad or task.outcome == "blocked" for task in self.tasks)
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "tasks": _plain(self.tasks), "history": self.history.to_json()}
+        return {**self._asdict(), "tasks": _plain(self.tasks), "history": self.history.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunStory:

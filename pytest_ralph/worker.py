@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,7 +31,7 @@ class Worker:
 
     def _parcel(self) -> dict[str, Any]:
         run = self.run
-        parcel = {"notes": run.notes, "shown": run.shown, "records": [asdict(record) for record in run.records]}
+        parcel = {"notes": run.notes, "shown": run.shown, "records": [record._asdict() for record in run.records]}
         run.notes, run.shown, run.records = [], [], []
         return parcel if any(parcel.values()) else {}
 

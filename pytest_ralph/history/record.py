@@ -7,11 +7,10 @@ kind, type, category, error and fingerprint are those of the failure they answer
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 OBSERVATIONS = ("verify", "execute")
 REMEDIES = ("fix", "repair", "retry")
@@ -25,8 +24,7 @@ class HistoryError(Exception):
     """One clear line; a run goes on without its history."""
 
 
-@dataclass(frozen=True)
-class AttemptRecord:
+class AttemptRecord(NamedTuple):
     """One attempt, as it ended. `time` is seconds since the epoch, `number` counts within the run from 1."""
 
     run: str
@@ -63,13 +61,12 @@ class AttemptRecord:
 
     def row(self, mask: Callable[[str], str] | None = None) -> tuple[Any, ...]:
         """The cells to store, what people and tools wrote passed through `mask`."""
-        return tuple(
-            _storable(mask(value) if mask and value and name in FREE_TEXT else value)
-            for name, value in vars(self).items()
-        )
+        named: Iterator[tuple[str, Any]] = zip(COLUMNS, self, strict=True)
+        cells = (mask(value) if mask and value and name in FREE_TEXT else value for name, value in named)
+        return tuple(_storable(cell) if cell else cell for cell in cells)
 
 
-COLUMNS = tuple(field.name for field in fields(AttemptRecord))
+COLUMNS = AttemptRecord._fields
 FREE_TEXT = frozenset({"error", "blocker", "decision", "executor", "approach"})
 
 

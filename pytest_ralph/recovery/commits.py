@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.disk import sweep
@@ -51,9 +50,9 @@ class Commits:
                     git.mark_good(self.workspace.spec.name)
             except GitError as error:
                 journal.say(f"no commit for {task.id}: {error}")
-                return replace(result, lines=tuple(journal.lines))
+                return result._replace(lines=tuple(journal.lines))
         self.workspace.committed(task, commit)
-        return replace(result, story=replace(result.story, commit=commit))
+        return result._replace(story=result.story._replace(commit=commit))
 
     def _commit(self, task: Task) -> str:
         from pytest_ralph.fixing.commits import append_commit, commit_message

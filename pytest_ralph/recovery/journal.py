@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.history.record import AttemptRecord
@@ -27,8 +27,7 @@ PASSED = ("passed", "recovered")
 SKIPPED = ("skipped", "manual", "blocked")
 
 
-@dataclass(frozen=True)
-class TaskResult:
+class TaskResult(NamedTuple):
     """How a task ended: its story, and what a person is told besides."""
 
     story: TaskStory
@@ -138,7 +137,7 @@ class Journal:
     def decided(self, target: Task, failure: Failure, decision: Decision) -> None:
         """Why the next step is taken: shown, noted on the attempt that made it necessary, and stored."""
         if self._attempts:
-            self._attempts[-1] = replace(self._attempts[-1], decision=decision.reason)
+            self._attempts[-1] = self._attempts[-1]._replace(decision=decision.reason)
         if decision.action != "escalate":
             self.say(f"{target.id}: {decision.reason}")
         outcome = "escalated" if decision.action == "escalate" else "decided"
@@ -151,7 +150,7 @@ class Journal:
         assert self.failures
         self.failures[-1] = replace(self.failures[-1], type=CIRCULAR_FIX, retryable=False)
         last = max(at for at, attempt in enumerate(self._attempts) if attempt.verifies)
-        self._attempts[last] = replace(self._attempts[last], type=CIRCULAR_FIX, retryable=False)
+        self._attempts[last] = self._attempts[last]._replace(type=CIRCULAR_FIX, retryable=False)
         return self.failures[-1]
 
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
@@ -216,7 +215,7 @@ class Journal:
     def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
         if fix_id in self._fixes:
             known = self._fixes[fix_id]
-            self._fixes[fix_id] = replace(known, outcome=outcome, executor=executor or known.executor)
+            self._fixes[fix_id] = known._replace(outcome=outcome, executor=executor or known.executor)
 
     def _remember(self, what: str, duration: float, about: Failure | None, outcome: str, **facts: Any) -> None:
         if about:

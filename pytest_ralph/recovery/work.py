@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.recovery.commits import Commits
@@ -32,14 +31,14 @@ STOPS = (RecoveryError, TemplatesError)
 MANUAL = re.compile(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
-@dataclass
-class Begun:
+class Begun(NamedTuple):
     """A task after its first attempt: either it has its result, or a failure waits for what comes next."""
 
     loop: Loop
     result: TaskResult | None = None
     setback: Setback | None = None
-    at: float = field(default_factory=time.monotonic)
+    # When the first attempt ended, where siblings may be waited for.
+    at: float = 0.0
 
     @property
     def failure(self) -> Failure | None:
@@ -124,7 +123,7 @@ class SpecWork:
             return Begun(loop, self._passed(loop))
         if execution and not self.recovery:
             loop.journal.say(*execution.lines)
-        return Begun(loop, setback=setback)
+        return Begun(loop, setback=setback, at=time.monotonic())
 
     def finish(self, begun: Begun) -> TaskResult:
         result = begun.result or self._after(begun)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,14 +101,14 @@ def in_file_order(tasks: Sequence[TaskStory]) -> list[TaskStory]:
 
 
 def _shown(task: TaskStory, root: str) -> TaskStory:
-    return replace(task, attempts=tuple(_shown_attempt(attempt, root) for attempt in task.attempts))
+    return task._replace(attempts=tuple(_shown_attempt(attempt, root) for attempt in task.attempts))
 
 
 def _shown_attempt(attempt: AttemptStory, root: str) -> AttemptStory:
     # What passed is rarely read, and there are thousands of it.
     head, tail = (40, 160) if attempt.failed else (2, 8)
     output = terminal(bounded(attempt.output, head, tail, widest=500))
-    return replace(attempt, output=output, log=attempt.log.removeprefix(f"{root}/"))
+    return attempt._replace(output=output, log=attempt.log.removeprefix(f"{root}/"))
 
 
 def _without_defaults(value: Any) -> Any:

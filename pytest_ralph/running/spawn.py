@@ -1,14 +1,16 @@
 """Running: a Child, a process started in a session of its own, in the cheapest way the system has.
 
-`posix_spawnp` starts a process for a third of what `subprocess` takes in our own process, which counts where a spec has
-a thousand small commands; but it knows neither another working directory nor another PATH than ours. So it is used
-where the command has both from us, on Linux, and `subprocess` everywhere else.
+`posix_spawn` starts a process for a third of what `subprocess` takes in our own process, which counts where a spec has
+a thousand small commands; but it knows no working directory. So it is used where the command runs in our own, on
+Linux, and `subprocess` everywhere else.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 from functools import cache
@@ -46,24 +48,21 @@ class Child:
 
 def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Child:
     """Start a program. OSError where that cannot be done."""
-    if sys.platform == "linux" and _is_ours(cwd, env, streams):
+    # A stream that has one of the first three numbers already could be overwritten by another on its way there.
+    apart = min(streams) > 2
+    if sys.platform == "linux" and apart and os.getcwd() == str(cwd):  # noqa: PTH109 - asked before every command
         return _spawn_here(argv, env, streams)
     stdin, stdout, stderr = streams
     popen = subprocess.Popen(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
     return Child(popen.pid, popen)
 
 
-def _is_ours(cwd: Path, env: Mapping[str, str], streams: Streams) -> bool:
-    """Whether a program finds directory and PATH as we do, and its streams may be put in their places one by one."""
-    # One that has one of the first three numbers already could be overwritten by another on its way there.
-    apart = min(streams) > 2
-    return apart and os.getcwd() == str(cwd) and os.environ.get("PATH") == env.get("PATH")  # noqa: PTH109 - a Path is slow
-
-
 def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -> Child:
     placed = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
     actions = [*placed, *_inherited()]
-    return Child(os.posix_spawnp(argv[0], tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS))
+    # Looking for it ourselves is cheaper than to have the new process try every place, as `posix_spawnp` does.
+    program = argv[0] if "/" in argv[0] else find_program(argv[0], env.get("PATH", ""))
+    return Child(os.posix_spawn(program, tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS))
 
 
 @cache
@@ -79,3 +78,15 @@ def _is_inheritable(descriptor: int) -> bool:
     except OSError:
         # The one by which the others were found.
         return False
+
+
+def find_program(name: str, path: str) -> str:
+    """The first file of that name on `path` that may be executed, looked for as the system does. OSError if none."""
+    found = errno.ENOENT
+    for directory in path.split(":"):
+        candidate = f"{directory}/{name}" if directory else name
+        if os.access(candidate, os.X_OK):
+            if stat.S_ISREG(os.stat(candidate).st_mode):  # noqa: PTH116 - a Path for each would cost more than the look
+                return candidate
+            found = errno.EACCES
+    raise OSError(found, os.strerror(found), name)

@@ -322,8 +322,8 @@ class Outline(HTMLParser):
 
 def page_of(texts: list[str]) -> str:
     stories = [story_of(text) for text in texts]
-    tasks = tuple(replace(task, id=f"{number}.{task.id}") for number, one in enumerate(stories) for task in one.tasks)
-    return html.render(replace(stories[0], tasks=tasks))
+    tasks = tuple(task._replace(id=f"{number}.{task.id}") for number, one in enumerate(stories) for task in one.tasks)
+    return html.render(stories[0]._replace(tasks=tasks))
 
 
 def test_in_the_html_report_it_adds_no_element() -> None:

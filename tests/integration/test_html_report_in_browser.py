@@ -7,7 +7,6 @@ import os
 import select
 import shutil
 import subprocess
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -401,7 +400,7 @@ def test_without_scripts_what_did_not_pass_is_still_listed(browser: Browser, tmp
 def many(count: int) -> RunStory:
     kinds = tasks()
     told = (
-        replace(kinds[n % 5], id=f"{n // 50}.{n % 50}", spec=f"s{n // 250}", spec_path=f"specs/s{n // 250}/tasks.md")
+        kinds[n % 5]._replace(id=f"{n // 50}.{n % 50}", spec=f"s{n // 250}", spec_path=f"specs/s{n // 250}/tasks.md")
         for n in range(count)
     )
     return story(*told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
@@ -203,7 +202,7 @@ OPEN, TRIED = FixStory("1.3.1", title="Fix: it", outcome="open"), FixStory("1.3.
         ({"kind": "unknown"}, (TRIED,), "Fix what fails in task 1.3 (specs/a/tasks.md:7)"),
         ({"kind": "dependency_missing", "missing": "yaml"}, (), "Install yaml, which task 1.3 needs"),
         ({"kind": "test_failure"}, (OPEN,), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
-        ({"kind": "test_failure"}, (replace(TRIED, children=(OPEN,)),), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
+        ({"kind": "test_failure"}, (TRIED._replace(children=(OPEN,)),), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
     ],
 )
 def test_the_first_step_is_what_a_person_has_to_do(

@@ -8,15 +8,11 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.running import spawn as module
-from pytest_ralph.running.spawn import Streams, spawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from pytest_ralph.running.spawn import Streams, find_program, spawn
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="commands are run on POSIX systems only")
 ENV = dict(os.environ)
@@ -83,22 +79,11 @@ def program(path: Path, says: str = "", mode: int = 0o755) -> Path:
     return path
 
 
-@pytest.fixture(params=["ours", "its own"])
-def path_to(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
-    """An environment with a PATH that we have too, or that only the program is to have."""
-
-    def make(*places: Path | str) -> dict[str, str]:
-        path = os.pathsep.join(map(str, places))
-        if request.param == "ours":
-            monkeypatch.setenv("PATH", path)
-        return {**ENV, "PATH": path}
-
-    return make
+def path_to(*places: Path | str) -> dict[str, str]:
+    return {**ENV, "PATH": os.pathsep.join(map(str, places))}
 
 
-def test_the_first_on_the_path_that_may_be_executed_is_started(
-    cwd: Path, out: Path, tmp_path: Path, path_to: Callable[..., dict[str, str]]
-) -> None:
+def test_the_first_on_the_path_that_may_be_executed_is_started(cwd: Path, out: Path, tmp_path: Path) -> None:
     (tmp_path / "a" / "tool").mkdir(parents=True)
     program(tmp_path / "b" / "tool", "b", stat.S_IRUSR)
     program(tmp_path / "c" / "tool", "c")
@@ -109,9 +94,14 @@ def test_the_first_on_the_path_that_may_be_executed_is_started(
     assert out.read_text() == "c\n"
 
 
-def test_what_is_on_the_path_but_no_program_may_not_be_executed(
-    cwd: Path, out: Path, tmp_path: Path, path_to: Callable[..., dict[str, str]]
-) -> None:
+def test_an_empty_place_on_the_path_is_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program(tmp_path / "tool")
+
+    assert find_program("tool", "/nowhere:") == "tool"
+
+
+def test_what_is_on_the_path_but_no_program_may_not_be_executed(cwd: Path, out: Path, tmp_path: Path) -> None:
     (tmp_path / "tool").mkdir()
 
     with pytest.raises(PermissionError):
@@ -120,7 +110,7 @@ def test_what_is_on_the_path_but_no_program_may_not_be_executed(
 
 SWAPPED = """\
 import os, pathlib, sys
-from pytest_ralph.running.spawn import Streams, spawn
+from pytest_ralph.running.spawn import Streams, find_program, spawn
 out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 nothing = os.open(os.devnull, os.O_RDONLY)
 os.dup2(out, 0)
