@@ -12,6 +12,7 @@ from pytest_ralph.running.checks import Circumstances, Verified, run_checks
 from pytest_ralph.running.command import RunError
 from pytest_ralph.spec.order import is_e2e_startup
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.checks import Checked
     from pytest_ralph.spec.task import Task
 
-SECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|sec\w*|m|min\w*|h|hours?)?", re.IGNORECASE)
+SECONDS = regex(r"(\d+(?:\.\d+)?)\s*(ms|s|sec\w*|m|min\w*|h|hours?)?", re.IGNORECASE)
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

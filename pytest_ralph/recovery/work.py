@@ -14,6 +14,7 @@ from pytest_ralph.recovery.journal import Journal, TaskResult
 from pytest_ralph.recovery.loop import Loop
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 STOPS = (RecoveryError, TemplatesError)
 
 # The field often begins with the word that the reason begins with.
-MANUAL = re.compile(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
+MANUAL = regex(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
 class Begun(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING
+
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,11 +19,11 @@ _OF_THE_OUTER_RUN = {
     "PYTEST_XDIST_WORKER_COUNT",
     "PYTEST_XDIST_TESTRUNUID",
 }
-_OUR_OPTIONS_WITH_VALUE = re.compile(
+_OUR_OPTIONS_WITH_VALUE = regex(
     r"--ralph-(executor|max-fixes|max-depth|budget|timeout|executor-timeout|jobs|repair|commit|shell|report)"
 )
-_JUNIT_OPTION = re.compile(r"""--junit-?xml(?:=|\s+)(?P<quote>["']?)(?P<path>[^\s"';|&]+)(?P=quote)""")
-_SPEAKS_OF_JUNIT = re.compile(r"--junit-?xml|no:junitxml")
+_JUNIT_OPTION = regex(r"""--junit-?xml(?:=|\s+)(?P<quote>["']?)(?P<path>[^\s"';|&]+)(?P=quote)""")
+_SPEAKS_OF_JUNIT = regex(r"--junit-?xml|no:junitxml")
 _CONFIG_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 

@@ -6,6 +6,8 @@ import operator
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 COMPARED = 1024 * 1024
 QUOTED = 80
 
-NUMBER = re.compile(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?)%?")
+NUMBER = regex(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?)%?")
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq, "!=": operator.ne, ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
 }  # fmt: skip

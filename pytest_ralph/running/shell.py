@@ -6,13 +6,15 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 USUAL = ("bash", "sh", "/bin/sh")
 
 # Characters that no POSIX shell gives a meaning to, in words that are neither assignments nor job names.
-_PLAIN = re.compile(r"[A-Za-z0-9_./][\w./:@%+,-]*(?: +[\w./:@%+,=-]+)*", re.ASCII)
+_PLAIN = regex(r"[A-Za-z0-9_./][\w./:@%+,-]*(?: +[\w./:@%+,=-]+)*", re.ASCII)
 
 # Reserved words and builtins of bash, dash and ksh. Not here: `true` and `false`, which as programs do the same.
 _SHELL_WORDS = frozenset(

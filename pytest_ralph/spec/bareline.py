@@ -11,22 +11,23 @@ from pytest_ralph.spec.fields import dedent
 from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.task import Check
 from pytest_ralph.spec.words import words
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-_LABEL = re.compile(
+_BULLET = regex(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_LABEL = regex(
     r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*|^run\s+(?=\S)",
     re.IGNORECASE,
 )
-_VERDICT = re.compile(
+_VERDICT = regex(
     r"\s(?:\(|(?:[→—–-]|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b))\s|->|=>|>=\s|(?:should|must|will)\s|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
 # `curl test`, `curl GET /x`: nothing that could be called.
-_NO_ADDRESS = re.compile(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
+_NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
 _PROSE = words("programs", "prose")
 
 

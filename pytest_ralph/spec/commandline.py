@@ -6,6 +6,7 @@ import re
 from enum import IntEnum
 
 from pytest_ralph.spec.words import words
+from pytest_ralph.text.regex import regex
 
 # Programs whose names are everyday words: without an option, a path or an operator they are read as prose.
 _WORDS = words("programs", "everyday")
@@ -18,21 +19,21 @@ _NOT_SHELL = words("programs", "never")
 _SEARCHES = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "ack"))
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
-_ROOTS = re.compile(
+_ROOTS = regex(
     r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/|/\S*/s?bin/\w", re.IGNORECASE
 )
-_SCRIPT = re.compile(r"\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$")
-_PREFIX = re.compile(
+_SCRIPT = regex(r"\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$")
+_PREFIX = regex(
     r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
-_NAME = re.compile(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")
-_OPERATOR = re.compile(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
-_OPTION = re.compile(r"\s--?[A-Za-z]")
-_PATHLIKE = re.compile(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
+_NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")
+_OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
+_OPTION = regex(r"\s--?[A-Za-z]")
+_PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `Get-ChildItem`, `.\\tools\\run.exe`
-_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
-_PROMPT = re.compile(r"^[ \t]*[$❯➜][ \t]+")
+_CMDLET = regex(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
+_PROMPT = regex(r"^[ \t]*[$❯➜][ \t]+")
 
 
 class Likeness(IntEnum):

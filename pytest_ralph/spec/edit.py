@@ -9,22 +9,24 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ralph.spec.task import Task
 
-_BLOCK = re.compile(r"- \[ \] (?P<heading>.*)")
-_HEADING = re.compile(r"\ufeff?[ \t]*(#{1,6})(?:[ \t]|$)")
-_ITEM = re.compile(r"\ufeff?(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d{1,9}[.)])")
+_BLOCK = regex(r"- \[ \] (?P<heading>.*)")
+_HEADING = regex(r"\ufeff?[ \t]*(#{1,6})(?:[ \t]|$)")
+_ITEM = regex(r"\ufeff?(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d{1,9}[.)])")
 _BOXES = (
-    re.compile(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),
-    re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]*\[(?P<mark> )\]"),
-    re.compile(r"\ufeff?[ \t]*#{1,6}[ \t].*[ \t]\[(?P<mark> )\][ \t#]*\r?$"),
-    re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]+[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?[ \t]+`?\[(?P<mark> )\]"),
+    regex(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),
+    regex(r"\ufeff?[ \t]*#{1,6}[ \t]*\[(?P<mark> )\]"),
+    regex(r"\ufeff?[ \t]*#{1,6}[ \t].*[ \t]\[(?P<mark> )\][ \t#]*\r?$"),
+    regex(r"\ufeff?[ \t]*#{1,6}[ \t]+[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?[ \t]+`?\[(?P<mark> )\]"),
 )
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
-_TOTAL = re.compile(
+_FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
+_TOTAL = regex(
     r"^(?P<before>total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?))\d+(?=(?P=quote)[ \t]*(?:#.*)?\r?$)", re.MULTILINE
 )
 _COLUMNS_OF_TAB = 4

@@ -6,7 +6,6 @@ green`) ask for nothing: the command's exit status decides, as it does when noth
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from pytest_ralph.spec.printing import (
 from pytest_ralph.spec.saying import FAILING, PASSING, Kind, Saying, sayings
 from pytest_ralph.spec.task import Expect, OneOf
 from pytest_ralph.spec.words import any_of
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Stream
 
 # Quoted parts come first in both, so that what stands in them is never taken for an aside or the end of a clause.
-_ASIDES = re.compile(r"`[^`]*`|\"[^\"]*\"|\((?P<aside>[^()`\"]*(?:[`\"][^`\"]*[`\"][^()`\"]*)*)\)")
-_CLAUSE_ENDS = re.compile(r"`[^`]*`|\"[^\"]*\"|(?P<end>[;\n]|[.!?](?=\s|$))")
-_TERSE_STATUS = re.compile(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
+_ASIDES = regex(r"`[^`]*`|\"[^\"]*\"|\((?P<aside>[^()`\"]*(?:[`\"][^`\"]*[`\"][^()`\"]*)*)\)")
+_CLAUSE_ENDS = regex(r"`[^`]*`|\"[^\"]*\"|(?P<end>[;\n]|[.!?](?=\s|$))")
+_TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 _GOES_ON = any_of("result", r"\W*")
 _TOLD = any_of("told", r"\W*")
 _FAR = 4
@@ -55,7 +55,7 @@ _DASHES = frozenset(("-", "–", "—"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
-_GLOB = re.compile(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|^v?\d+(?:\.\d+)*\.x$|…")
+_GLOB = regex(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|^v?\d+(?:\.\d+)*\.x$|…")
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 

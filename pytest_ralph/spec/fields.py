@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
@@ -24,7 +26,7 @@ _KNOWN = {
     "design": "Design",
 }
 # The word for "verify" as specs in several languages write it, alone or with a word that narrows it.
-_VERIFY = re.compile(
+_VERIFY = regex(
     r"(?:how to |automated? |auto-?|ralph-|quick |final )?"
     r"(?:verify|verification|verifizieren|verifizierung|verifikation|verificar|verificaci[oó]n|verifica[cç][aã]o|verifica"
     r"|v[ée]rifier|v[ée]rification|prüfen|prüfung|überprüfen|überprüfung|nachweis|проверка|проверить"
@@ -35,36 +37,36 @@ _VERIFY = re.compile(
     re.IGNORECASE,
 )
 _START = r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
-_BOLD = re.compile(
+_BOLD = regex(
     _START + r"(?:[^\w\s*_`\[(<\"'-]+[ \t]*)?(?P<mark>\*\*|__)(?P<name>[^*_`\n:：][^*`\n:：]{0,60}?)"
     r"[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
 )
 # `*Verify*: …`; only a name that is known, for much else is written in italics.
-_ITALIC = re.compile(
+_ITALIC = regex(
     _START + r"(?P<mark>[*_])(?P<name>[^\W\d_][^*_`\n:：()]{0,40})[ \t]*(?P<colon>[:：])?(?P=mark)(?!\w)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?(colon)|[:：])[ \t]*"
 )
 # `**Verify (by hand)**`
-_REMARK = re.compile(r"[ \t]*\(([^()]{0,60})\)$")
-_BY_HAND = re.compile(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
-_PLAIN = re.compile(
+_REMARK = regex(r"[ \t]*\(([^()]{0,60})\)$")
+_BY_HAND = regex(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
+_PLAIN = regex(
     _START
     + r"(?:[^\w\s\x00-\x7f]+[ \t]*)?(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)"
     + r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*[:：][ \t]*"
 )
-_HEADED = re.compile(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*[:：]?[ \t]*#*$")
+_HEADED = regex(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*[:：]?[ \t]*#*$")
 # `**Verify** (in `web`):` says where; any other note behind a name is a remark.
-_WHERE = re.compile(r"[ \t]*\((?:in|from|inside|within|under)[ \t]", re.IGNORECASE)
-_RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-_INLINE_VERIFY = re.compile(
+_WHERE = regex(r"[ \t]*\((?:in|from|inside|within|under)[ \t]", re.IGNORECASE)
+_RULE = regex(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_BULLET = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_INLINE_VERIFY = regex(
     r"[ \t.;,—–(-](?:\*\*|__)(?P<name>Verif(?:y|ication))[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
     r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-_PATH = re.compile(r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$")
+_SPAN = regex(r"(?<!`)`([^`\n]+)`(?!`)")
+_PATH = regex(r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$")
 _BARE_NAMES = frozenset(("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile"))
 _NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
 
@@ -187,7 +189,7 @@ def _make(match: re.Match[str], line: str) -> _Opening:
         rest = f"{match['note'].strip()}: {rest}"
     if canonical == "Verify" and _BY_HAND.search(label):
         rest = f"(manual): {rest}"
-    if match["mark"] in ("_", "*") and match.re is _PLAIN:
+    if match["mark"] in ("_", "*") and match.re.pattern == _PLAIN.pattern:
         rest = rest.rstrip().removesuffix(match["mark"])
     indent = len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))
     return _Opening(canonical or label, label, indent, bool(match["bullet"]), bool(canonical), rest)

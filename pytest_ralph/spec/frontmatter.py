@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ SETTING_KEYS = (*OPTION_KEYS, "verify")
 # Reading YAML takes its time: what is longer was not written by hand.
 LONGEST = 20_000
 MOST_VALUES = 10_000
-_LIKE_A_KEY = re.compile(r"\s*[\w-]+:(?:\s|$)")
+_LIKE_A_KEY = regex(r"\s*[\w-]+:(?:\s|$)")
 
 _NO_COMMANDS = "`ralph: verify:` must map ids, markers or phases to commands"
 

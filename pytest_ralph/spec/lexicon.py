@@ -10,20 +10,21 @@ import re
 from functools import cache
 
 from pytest_ralph.spec.words import phrases, words
+from pytest_ralph.text.regex import regex
 
 # Where the verb comes last, the number or text it is said of is brought behind it.
 _ORDER = (
-    (re.compile(r"(\d+)\s*(?:件|行|個|つ)?\s*以上"), r" at least \1 "),
-    (re.compile(r"(\d+)\s*(?:件|行|個|つ)?\s*以下"), r" at most \1 "),
+    (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以上"), r" at least \1 "),
+    (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以下"), r" at most \1 "),
     (
-        re.compile(r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*(?:返|出力|表示)\S*"),
+        regex(r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*(?:返|出力|表示)\S*"),
         r" returns \1 ",
     ),
-    (re.compile(r"не равен нулю"), " non-zero "),
+    (regex(r"не равен нулю"), " non-zero "),
 )
 _FULL_WIDTH = str.maketrans("，。；：（）“”「」＞＜＝０１２３４５６７８９", ',.;:()""""><=0123456789')
-_OTHER_SCRIPT = re.compile("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
-_LATIN_WORD = re.compile("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
+_OTHER_SCRIPT = regex("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
 
 
 def in_english(text: str) -> str:

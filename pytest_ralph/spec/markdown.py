@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyromark
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -31,14 +33,14 @@ _STRUCTURE: dict[str, Kind] = {
 _INDENTED = {"CodeBlock": "Indented"}
 # How far behind the start of an item its box opens, even with a two-digit number and a tab before it.
 _BOX_REACH = 16
-FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
-_TIGHT_BOX = re.compile(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
-_SPAN_OPENER = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
-_TASK_FIELD = re.compile(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commit)\b")
-_NUMBERED_TASK = re.compile(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
-_HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
-BACKTICK = re.compile(r"(?<!\\)`")
-_QUOTE = re.compile(r'(?<!\\)"')
+FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
+_TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
+_SPAN_OPENER = regex(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
+_TASK_FIELD = regex(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commit)\b")
+_NUMBERED_TASK = regex(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
+_HERE_DOCUMENT = regex(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
+BACKTICK = regex(r"(?<!\\)`")
+_QUOTE = regex(r'(?<!\\)"')
 
 
 @dataclass(frozen=True, slots=True)

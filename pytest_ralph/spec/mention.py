@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.spec.commandline import Likeness, likeness, without_prompt
 from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.words import any_of, phrases
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +29,13 @@ _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _RESULT = any_of("outcome", "")
 _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
-_PARENTHESES = re.compile(r"\([^()]*\)")
-_COLOUR = re.compile(r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE)
+_PARENTHESES = regex(r"\([^()]*\)")
+_COLOUR = regex(r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE)
 # `Use `x``; but `the page uses `x``.
-_USE = re.compile(r"\W*(?:then )?use\W*$", re.IGNORECASE)
+_USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 # `make setup` first if the lock file changed
-_ON_CONDITION = re.compile(r"\W*(?:\([^()]*\)\s*)?(?:first |again |only )?(?:if|in case)\b", re.IGNORECASE)
-_JOINING = re.compile(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
+_ON_CONDITION = regex(r"\W*(?:\([^()]*\)\s*)?(?:first |again |only )?(?:if|in case)\b", re.IGNORECASE)
+_JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 # A command is told from a name by the words close to it.
 _NEAR = 8
 

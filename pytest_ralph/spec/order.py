@@ -11,6 +11,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
@@ -19,17 +21,17 @@ if TYPE_CHECKING:
 Group = tuple["Task", ...]
 
 _DEPENDS_FIELDS = ("depends on", "depends", "depends-on", "dependencies")
-_NOTHING = re.compile(r"(?:none|nothing|no|n/?a|[-–—]|∅)\b.*|[-–—]|∅", re.IGNORECASE)
-_IN_TITLE = re.compile(r"\((?:depends on|after):?\s+([^()]+)\)", re.IGNORECASE)
-_PHASE = re.compile(r"\bphases?\s+\S+", re.IGNORECASE)
-_BETWEEN = re.compile(r"[,;&+\n]|\band\b", re.IGNORECASE)
-_DRESSING = re.compile(r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\"']", re.IGNORECASE)
-_WORD = re.compile(r"[^\s,;`'\"()\[\]*&+]+")
+_NOTHING = regex(r"(?:none|nothing|no|n/?a|[-–—]|∅)\b.*|[-–—]|∅", re.IGNORECASE)
+_IN_TITLE = regex(r"\((?:depends on|after):?\s+([^()]+)\)", re.IGNORECASE)
+_PHASE = regex(r"\bphases?\s+\S+", re.IGNORECASE)
+_BETWEEN = regex(r"[,;&+\n]|\band\b", re.IGNORECASE)
+_DRESSING = regex(r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\"']", re.IGNORECASE)
+_WORD = regex(r"[^\s,;`'\"()\[\]*&+]+")
 # What can only be meant as the id of a task: a number with dots, or capitals with a number.
-_LOOKS_LIKE_ID = re.compile(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
-_ROLE = re.compile(r"\be2e\b.*?\b(start-?up|start|set-?up|check|test|verif\w*|clean-?up|tear-?down)\b", re.IGNORECASE)
-_STARTUP_ID = re.compile(r"(?:.*\.)?VE-?1", re.IGNORECASE)
-_CLEANUP_ID = re.compile(r"(?:.*\.)?VE-?3", re.IGNORECASE)
+_LOOKS_LIKE_ID = regex(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
+_ROLE = regex(r"\be2e\b.*?\b(start-?up|start|set-?up|check|test|verif\w*|clean-?up|tear-?down)\b", re.IGNORECASE)
+_STARTUP_ID = regex(r"(?:.*\.)?VE-?1", re.IGNORECASE)
+_CLEANUP_ID = regex(r"(?:.*\.)?VE-?3", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

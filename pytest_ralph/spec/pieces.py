@@ -13,13 +13,14 @@ import pyromark
 
 from pytest_ralph.spec.fields import dedent
 from pytest_ralph.spec.markdown import closing_backtick, is_open
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Stands for an escaped backtick while CommonMark, which knows no escapes in code, reads the field.
 _ESCAPED = "\ue000"
-_QUOTE_MARK = re.compile(r"\n([ \t]*)>")
+_QUOTE_MARK = regex(r"\n([ \t]*)>")
 _BREAKS = frozenset(("Item", "Paragraph", "Heading"))
 
 

@@ -6,12 +6,13 @@ import re
 from enum import Enum
 
 from pytest_ralph.spec.words import words
+from pytest_ralph.text.regex import regex
 
-_STAGES = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\\.|(?P<stop>\|\||&&|[|;\n&])")
-_COUNT_FLAG = re.compile(r"\s(?:-[A-Za-z]*c[A-Za-z]*|--count)\b")
-_NAMES_ONLY = re.compile(r"\s(?:-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only)\b")
-_QUIET_FLAG = re.compile(r"\s(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)\b")
-_WORD = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
+_STAGES = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\\.|(?P<stop>\|\||&&|[|;\n&])")
+_COUNT_FLAG = regex(r"\s(?:-[A-Za-z]*c[A-Za-z]*|--count)\b")
+_NAMES_ONLY = regex(r"\s(?:-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only)\b")
+_QUIET_FLAG = regex(r"\s(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)\b")
+_WORD = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _OPTION_WITH_VALUE = frozenset(
     ("-e", "-m", "-A", "-B", "-C", "-f", "-g", "-t", "--include", "--exclude", "--exclude-dir", "--glob")
 )
@@ -19,29 +20,27 @@ _GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep", "ag", "ack", "git g
 _LISTS = words("programs", "lists")
 _TEXTS = words("programs", "prints")
 _HEADED = words("programs", "headed")
-_BODY_ONLY = re.compile(
-    r"\s(?:-[A-Za-z]*[qs][A-Za-z]*|--porcelain|--short|--quiet|--no-headers?|--format\S*)(?:\s|=|$)"
-)
+_BODY_ONLY = regex(r"\s(?:-[A-Za-z]*[qs][A-Za-z]*|--porcelain|--short|--quiet|--no-headers?|--format\S*)(?:\s|=|$)")
 _CONTENTS = words("programs", "contents")
 _SILENT = words("programs", "silent")
-_TURNS = re.compile(r"&&|;|\n")
+_TURNS = regex(r"&&|;|\n")
 _PASS_ON = frozenset(("head", "tail", "tr", "xargs", "sort", "sed", "awk", "cut", "bc", "tee", "cat"))
-_COUNTING = re.compile(
+_COUNTING = regex(
     r"\blength\b|\blen\(|\.length\b|\bcount\(|-(?:-count)\b|%\{http_code\}|\$\?|\bNR\b|\$#|count", re.IGNORECASE
 )
 
 
 # `python -m pytest`, `node --test`: a tool run by an interpreter prints what it likes.
-_TOOL = re.compile(
+_TOOL = regex(
     r"\s(?:-m\s+(?!json)\S|--test\b|--check\b|-l\s)|^deno\s+(?:test|check|lint|fmt)\b"
     r"|^(?:python3?|node|ruby|perl|php)\s+[\w./-]+\.\w+"
 )
 # What only starts the program behind it.
-_RUNNER = re.compile(
+_RUNNER = regex(
     r"(?:(?:uv|poetry|pipenv|pdm|hatch|rye|pixi) run|npx|bunx|pnpm (?:exec|dlx)|yarn dlx|bundle exec)\s+(?:-\S+\s+)*"
 )
-_SUMMARY = re.compile(r"^git\s.*\s--(?:short)?stat\b")
-_POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
+_SUMMARY = regex(r"^git\s.*\s--(?:short)?stat\b")
+_POWERSHELL_COUNT = regex(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 
 
 class Prints(Enum):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.text.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -20,10 +22,10 @@ MAX_DEPTH = "FAIL (max depth)"
 CIRCULAR = "FAIL (circular)"
 NOT_RETRYABLE = "FAIL (not retryable)"
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"\ufeff?(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_DONE = re.compile(r"[-*+] \[[xX]\] (\S+)")
-_BULLET = re.compile(r"[-*+][ \t]+(?:\[.\][ \t]+)?(.*)")
+_FENCE = regex(r" {0,3}(`{3,}|~{3,})")
+_HEADING = regex(r"\ufeff?(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_DONE = regex(r"[-*+] \[[xX]\] (\S+)")
+_BULLET = regex(r"[-*+][ \t]+(?:\[.\][ \t]+)?(.*)")
 
 
 class _Section(NamedTuple):

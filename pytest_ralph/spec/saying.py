@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.words import phrases, words
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 
@@ -60,7 +61,7 @@ FAILING = words("sayings", "failing")
 _LITERALS = words("sayings", "literal")
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
-_LEX = re.compile(
+_LEX = regex(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”|(?<!\w)'(?P<single>[^']*)'(?!\w)"
     r"|(?P<symbol>>=|<=|!=|={1,3}>?|->|[≥⩾≤≠→⇒<>:,&/+–—]|-(?=\s))"
     r"|(?P<ratio>\b\d+/\d+\b(?: [A-Z]{2,}\b)?|\b\d+[-–]\d+\b(?![.-]\d))|(?P<shout>\b[A-Z]{3,}(?: [A-Z]{3,})+\b)"
@@ -69,7 +70,7 @@ _LEX = re.compile(
     r"|(?P<word>[^\W\d][\w'’./-]*)"
 )
 _QUOTES = ("span", "quote", "curly", "single")
-_COMPARISON = re.compile(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")
+_COMPARISON = regex(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")
 _LONGEST = 5
 _FIRST_WORDS = frozenset(saying.split()[0] for saying in (*_MEANINGS, *_COMPARISONS) if " " in saying)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.commandline import Likeness, likeness
 from pytest_ralph.spec.words import any_of
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from pytest_ralph.spec.pieces import Script
 
 _SHELLS = frozenset(("sh", "bash", "shell", "zsh", "ksh", "dash", "console", "terminal", "shellsession", "cmd"))
-_PROMPT = re.compile(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
+_PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 
 

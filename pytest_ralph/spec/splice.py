@@ -6,11 +6,11 @@ not as plain as most documents are is left to the reader of whole documents.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.document import Spec, front_matter_of, problems_of
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 # At the margin a bullet ends whatever was open before it, but for a fence that is never closed.
-_BULLET_AT_MARGIN = re.compile(r"[-*+] \[[ xX]\] ")
-_FENCE = re.compile(r"```|~~~")
+_BULLET_AT_MARGIN = regex(r"[-*+] \[[ xX]\] ")
+_FENCE = regex(r"```|~~~")
 # What is above it may become a heading, or cease to be one, and with it the phase of all that follows.
-_UNDERLINE = re.compile(r" {0,3}(?:-+|=+)\s*")
+_UNDERLINE = regex(r" {0,3}(?:-+|=+)\s*")
 _HARMLESS = {"wrong-total", "duplicate-id"}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from copy import deepcopy
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.disk import Seen, look_at, replace_seen
 from pytest_ralph.spec.edit import owners
 from pytest_ralph.spec.statetext import StateText
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ DEFAULTS: Mapping[str, int] = {
 }
 # Counters beyond this are no counters; readers in other languages would round them.
 _LARGEST_INTEGER = 2**53
-_ADDRESSED = re.compile(r"Address the error:\s*(.+)")
+_ADDRESSED = regex(r"Address the error:\s*(.+)")
 
 
 class StateError(Exception):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.spec.fields import field_name, read_fields
 from pytest_ralph.spec.markdown import Block
 from pytest_ralph.spec.taskline import TaskLine, heading_level, read_bold, read_checkbox, read_heading
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.markdown import Outline
 
-_PHASE = re.compile(r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|sprint|wave)\b|阶段|階段|フェーズ", re.IGNORECASE)
+_PHASE = regex(r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|sprint|wave)\b|阶段|階段|フェーズ", re.IGNORECASE)
 # A checkbox without an id is a task if it has one of these; a heading with an id also if it has one of the others.
 _WORK = frozenset(("Do", "Verify"))
 _HEADING_WORK = _WORK | {"Files", "Done when", "Commit"}
 # A bold line heads what is below it down to the next one, or to any heading.
 _BOLD = 7
-_NOT_PROSE = re.compile(r"[-*+#|>]|\d{1,9}[.)][ \t]|[ \t]+(?![-*+][ \t]+\*\*)\S")
-_INDENTED_FIELD = re.compile(r"[ \t]+[-*+][ \t]+\*\*[^*\n]{1,60}\*\*")
+_NOT_PROSE = regex(r"[-*+#|>]|\d{1,9}[.)][ \t]|[ \t]+(?![-*+][ \t]+\*\*)\S")
+_INDENTED_FIELD = regex(r"[ \t]+[-*+][ \t]+\*\*[^*\n]{1,60}\*\*")
 
 
 class TaskBlock(NamedTuple):

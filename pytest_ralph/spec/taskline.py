@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_BOX = re.compile(
-    r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*(?:#{1,6}[ \t]+)?(.*)$"
-)
+from pytest_ralph.text.regex import regex
+
+_BOX = regex(r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*(?:#{1,6}[ \t]+)?(.*)$")
 # `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that heads a section.
-_BOXED_HEADING = re.compile(r"[ \t]*[-*+][ \t]*(?:\[[ xX~-]?\][ \t]*(#{1,6})|(#{1,6})[ \t]+\[[ xX~-]?\])[ \t]")
+_BOXED_HEADING = regex(r"[ \t]*[-*+][ \t]*(?:\[[ xX~-]?\][ \t]*(#{1,6})|(#{1,6})[ \t]+\[[ xX~-]?\])[ \t]")
 _HEADING_BOXES = ("[ ]", "[x]", "[X]")
 # `### T2: [x] Wire it up`, `### T2 `[ ]` Wire it up`: the box behind the id.
-_MIDDLE_BOX = re.compile(r"(?P<id>[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(?P<box>\[[ xX]\])`?[ \t]+")
+_MIDDLE_BOX = regex(r"(?P<id>[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(?P<box>\[[ xX]\])`?[ \t]+")
 # `**Task 1.1: Wire it up** ✅`: a line of its own, or a list item without a box.
-_BOLD_TASK = re.compile(
+_BOLD_TASK = regex(
     r" {0,3}(?:[-*+][ \t]+)?\*\*(?P<text>(?i:task)[ \t]+#?[A-Za-z]{0,4}-?\d[^*\n]*)\*\*"
     r"(?:[ \t]*(?:[✅✔☑✓:]|\ufe0f|\([^()\n]*\)|`[^`\n]*`))*[ \t]*$"
 )
@@ -32,22 +32,22 @@ _SECTIONED = rf"[A-Z](?:\.\d{{1,2}}{_LETTER})+"
 _CHECKPOINT = r"VE-\w{1,12}|V[A-Z]?[-_]\w{1,20}(?=[ \t]+\[)"
 # A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
 _OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
-_ID = re.compile(
+_ID = regex(
     r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
     rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
 # `T001-T004` speaks of several tasks.
-_RANGE = re.compile(r"([A-Z]+-?)\d+-\1\d")
-_MARKER = re.compile(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
+_RANGE = regex(r"([A-Z]+-?)\d+-\1\d")
+_MARKER = regex(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
 _KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
-_LAST_MARKERS = re.compile(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
+_LAST_MARKERS = regex(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
 # `4.5 V1 [VERIFY] …`: a second name before the markers.
-_SECOND_NAME = re.compile(rf"(V[A-Z]?-?[A-Z]?\d{{0,3}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)")
-_GLUE = re.compile(r"[ \t:–—|.)*~-]*")
+_SECOND_NAME = regex(rf"(V[A-Z]?-?[A-Z]?\d{{0,3}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)")
+_GLUE = regex(r"[ \t:–—|.)*~-]*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
-_DECORATION = re.compile(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
+_DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
 _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
 # Requirements, criteria, priorities: never tasks by their name alone.
 _CRITERIA = frozenset(

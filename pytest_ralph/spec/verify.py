@@ -16,6 +16,7 @@ from pytest_ralph.spec.pieces import Passage, Script, read_pieces
 from pytest_ralph.spec.script import runnable
 from pytest_ralph.spec.task import Check, Verify
 from pytest_ralph.spec.words import any_of, phrases
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,21 +26,21 @@ if TYPE_CHECKING:
 _MANUAL = any_of("manual", r"\W*")
 _NO_COMMAND = any_of("no command", "", "$")
 _RESULT = any_of("result", r"\W*")
-_EVERY = re.compile(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
+_EVERY = regex(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
 # `No output from …`: an expectation in front of its command.
-_LEAD = re.compile(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )", re.IGNORECASE)
-_LEAD_END = re.compile(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
-_RED = re.compile(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
-_GREEN = re.compile(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
-_DIRECTORY = re.compile(
+_LEAD = regex(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )", re.IGNORECASE)
+_LEAD_END = regex(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
+_RED = regex(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
+_GREEN = regex(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
+_DIRECTORY = regex(
     r"\b(?:from|in|inside|within|under)\s+(?:the\s+)?(?P<called>[`\"']?[\w.@-][\w./@-]*[`\"']?)"
     r"\s+(?:directory|folder|dir\b|package|workspace)"
     r"|\b(?:from|inside|within)\s+(?:the\s+)?(?P<path>`?[\w.@-]+/[\w./@-]*`?|`[\w.@-]+`)",
     re.IGNORECASE,
 )
-_INSIDE = re.compile(r"\s*\(in\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)\)", re.IGNORECASE)
+_INSIDE = regex(r"\s*\(in\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)\)", re.IGNORECASE)
 # In front of a list or a script: `In `web`:`, `(in web/app):`
-_AHEAD = re.compile(
+_AHEAD = regex(
     r"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)"
     r"(?:\s+(?:directory|folder|dir|package|workspace))?\)?\s*[:,]",
     re.IGNORECASE,

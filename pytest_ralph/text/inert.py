@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import re
 
+from pytest_ralph.text.regex import regex
+
 ONE_LINE = 300
 MARKDOWN = 200
 COMMIT = 2_000
 LONGEST_RUN = 32
 
 # CSI, OSC and the other string sequences (ended by BEL or ST, or not at all), then the two-character ones.
-_ESCAPES = re.compile(
+_ESCAPES = regex(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_LINE_ENDS = regex("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Controls; characters without width; those that turn the direction of what follows; tags; what is no character.
-_UNSEEN = re.compile(
+_UNSEEN = regex(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = regex("[\ud800-\udfff]")
 
 
 def terminal(text: str) -> str:
@@ -65,7 +67,7 @@ def markdown(text: str, limit: int = MARKDOWN) -> str:
 
 
 # `name[0]` stays as it is: no link and no box. `a_b` and ` * ` stay too: never emphasis.
-_STRUCTURE = re.compile(
+_STRUCTURE = regex(
     r"""(?P<keep> (?<=\w) \[ [^\[\]()`<>\\*_~&!]* \] (?! [\[(:] )
         | (?<=[^\W_]) _+ (?=[^\W_])
         | (?<=\s) [*_]+ (?=\s) )
@@ -78,8 +80,8 @@ _STRUCTURE = re.compile(
     """,
     re.VERBOSE,
 )
-_STARTS_A_BLOCK = re.compile(r"(?: [#>|=:~]+ | [-+]+ | \d{1,9} (?=[.)]) )", re.VERBOSE)
-_LIKE_A_FIELD = re.compile(
+_STARTS_A_BLOCK = regex(r"(?: [#>|=:~]+ | [-+]+ | \d{1,9} (?=[.)]) )", re.VERBOSE)
+_LIKE_A_FIELD = regex(
     r"[\W_]*(?:do|files?|done\s+when|verify|verification|commit|requirements|design|depends\s+on|timeout)[\s*_]*:",
     re.IGNORECASE,
 )
@@ -104,7 +106,7 @@ def prompt_line(text: str, limit: int = ONE_LINE) -> str:
     return f"{number}\\{line[len(number) :]}"
 
 
-_OPENS_A_BLOCK = re.compile(
+_OPENS_A_BLOCK = regex(
     r"""(?P<number>\d{1,9})[.)](?:\s|$) | \#{1,6}(?:\s|$) | [-+*](?:\s|$) | `{3} | ~{3} | [>|=] | (?:[-*_]\s*){3,}$
     | --+$ | <[A-Za-z/!?] | \[[^\]]*\]: """,
     re.VERBOSE,
@@ -120,7 +122,7 @@ def prompt(text: str) -> str:
     return f"{fence}text\n{clean}\n{fence}"
 
 
-_LONG_RUN = re.compile(f"`{{{LONGEST_RUN},}}")
+_LONG_RUN = regex(f"`{{{LONGEST_RUN},}}")
 
 
 def commit(text: str, limit: int = COMMIT) -> str:
@@ -130,7 +132,7 @@ def commit(text: str, limit: int = COMMIT) -> str:
     return "\n".join([_indented_comment(subject), *(f" {line}" if _SPECIAL.match(line) else line for line in body)])
 
 
-_SPECIAL = re.compile(r"[#;@!$%^&|:]|[-=]{3,}|diff |[A-Za-z0-9-]+\s*:")
+_SPECIAL = regex(r"[#;@!$%^&|:]|[-=]{3,}|diff |[A-Za-z0-9-]+\s*:")
 
 
 def _indented_comment(line: str) -> str:

@@ -9,6 +9,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from pytest_ralph.text.regex import regex
+
 
 def words(table: str, key: str) -> frozenset[str]:
     """The entries of one key, where every entry is a single word."""
@@ -17,7 +19,7 @@ def words(table: str, key: str) -> frozenset[str]:
 
 def any_of(key: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """A pattern for any entry of one key of prose.txt, with what has to stand around it."""
-    return re.compile(rf"{before}(?:{'|'.join(phrases('prose')[key])}){after}", re.IGNORECASE)
+    return regex(rf"{before}(?:{'|'.join(phrases('prose')[key])}){after}", re.IGNORECASE)
 
 
 @cache
