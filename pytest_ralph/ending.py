@@ -97,7 +97,8 @@ class Whole:
     @cached_property
     def stories(self) -> dict[str, TaskStory]:
         """Node id → story."""
-        return {name: TaskStory.from_json(told["story"]) for name, told in self.told.items()}
+        here = self.run.stories
+        return {name: here.get(name) or TaskStory.from_json(told["story"]) for name, told in self.told.items()}
 
     def _recovered_specs(self) -> Iterator[tuple[str, list[TaskStory]]]:
         """The specs worked on in recovery mode, by path, with what became of their tasks."""

@@ -28,6 +28,7 @@ class Reporting:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._summing_up = False
+        self._writes_junit = bool(run.config.getoption("xmlpath", None))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -40,6 +41,7 @@ class Reporting:
 
     def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskStory) -> None:
         assert item.result is not None
+        self.run.stories[item.nodeid] = story
         work = self.run.work(item.parent.spec)
         report.ralph = {  # type: ignore[attr-defined]
             "story": story.to_json(),
@@ -69,5 +71,5 @@ class Reporting:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if told := getattr(report, "ralph", None):
+        if self._writes_junit and (told := getattr(report, "ralph", None)):
             junit.add_attempts(self.run.config, report, told["story"])

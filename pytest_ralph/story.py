@@ -92,8 +92,8 @@ class AttemptStory(NamedTuple):
 
     def masked(self, mask: Callable[[str], str]) -> AttemptStory:
         """Without secrets: in what was printed, and in what was run."""
-        told = {name: value for name, value in zip(self._fields, self, strict=True) if value and name not in OURS}
-        changed = {name: masked for name, value in told.items() if (masked := _masked(value, mask)) != value}
+        told = ((name, value) for name in THEIRS if (value := getattr(self, name)))
+        changed = {name: masked for name, value in told if (masked := _masked(value, mask)) != value}
         return self._replace(**changed) if changed else self
 
     def to_json(self) -> dict[str, Any]:
@@ -102,6 +102,11 @@ class AttemptStory(NamedTuple):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AttemptStory:
         return cls(**_known(cls, data))
+
+
+# Flags and numbers hold nobody's text.
+_TEXTS = (name for name, default in AttemptStory._field_defaults.items() if not isinstance(default, float | int))
+THEIRS = tuple(name for name in _TEXTS if name not in OURS)
 
 
 class FixStory(NamedTuple):

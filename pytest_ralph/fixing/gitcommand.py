@@ -7,8 +7,7 @@ import os
 import re
 import signal
 import subprocess
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,8 +41,7 @@ class GitError(Exception):
     """One clear line: why git could not do it, and that nothing was changed."""
 
 
-@dataclass(frozen=True)
-class GitCommand:
+class GitCommand(NamedTuple):
     """How to call git in one directory."""
 
     directory: Path

@@ -6,9 +6,8 @@ import contextlib
 import os
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.history.record import HistoryError
 
@@ -39,8 +38,7 @@ def make_private(directory: Path) -> Path:
     return directory
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     path: Path
     size: int
     changed: float

@@ -61,7 +61,7 @@ class History:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._writable = False
-        self._waiting: deque[tuple[Any, ...]] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[AttemptRecord] = deque(maxlen=MOST_WAITING)
         self._flushed = time.monotonic()
         self._not_before = 0.0
         self._told = False
@@ -78,7 +78,7 @@ class History:
 
     def record(self, attempt: AttemptRecord) -> None:
         with self._lock:
-            self._waiting.append(attempt.row(self._mask))
+            self._waiting.append(attempt)
             due = time.monotonic() - self._flushed >= self._flush_every
             if (due or not attempt.routine) and time.monotonic() >= self._not_before:
                 self.flush()
@@ -88,7 +88,7 @@ class History:
         with self._lock:
             if not self._waiting:
                 return
-            rows = list(self._waiting)
+            rows = [attempt.row(self._mask) for attempt in self._waiting]
             try:
                 self._do(lambda connection: _insert(connection, rows), write=True)
             except HistoryError as error:

@@ -90,24 +90,20 @@ class Attempts:
         printed = verified.failing is not None and verified.failing.ended.progress
         return printed or self.desk.written_since(verified.started)
 
-    @property
-    def _label(self) -> str:
-        """Names the logs; what an E2E startup leaves running is known by its spec, so that the cleanup finds it."""
-        spec = self.workspace.spec.name
-        return f"{spec}-e2e" if is_e2e_startup(self.task) else f"{spec}-{self.task.name}"
-
     def _run(self) -> Verified:
         number = self.journal.attempts + 1
         most = max(number, self.desk.options.max_fixes + 1)
         attempt = f", attempt {number} of {most}" if number > 1 else ""
+        startup, spec = is_e2e_startup(self.task), self.workspace.spec.name
         try:
             with self.desk.live(f"{self.task.id} verify{attempt}", self.timeout, self.task.title) as on_output:
                 around = Circumstances(
                     root=self.desk.root,
                     timeout=self.timeout,
                     env=self.desk.task_env(self.workspace, self.task, number),
-                    keep=is_e2e_startup(self.task),
-                    label=self._label,
+                    keep=startup,
+                    # Names the logs; what a startup leaves running is known by its spec, so that the cleanup finds it.
+                    label=f"{spec}-e2e" if startup else f"{spec}-{self.task.name}",
                     on_output=on_output,
                 )
                 return run_checks(self.task.verify, self.desk.runner, around)

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.executors.naming import called
-from pytest_ralph.report.failure_text import relevant
 from pytest_ralph.report.words import duration
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import fitted
@@ -153,6 +152,8 @@ class Summary:
         if attempt.decision:
             self._line(f"     → {one_line(attempt.decision, LONGEST)}")
         if attempt.failed and with_output:
+            from pytest_ralph.report.failure_text import relevant
+
             for line in relevant(terminal(attempt.output), attempt.error):
                 self._line(f"     | {line[:LONGEST]}")
 

@@ -179,6 +179,8 @@ class SpoolWriter:
         return Spool(self.path, self.size, self._left_out, self._unstored)
 
     def close(self) -> None:
+        if not self.size:
+            return
         self.flush(everything=True)
         end = self._masked(b"".join(self._end))
         if self._file is None:

@@ -28,6 +28,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+if sys.platform == "linux":
+    import resource
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -75,8 +78,6 @@ class Mark(NamedTuple):
 def set_soft_limit(pid: int, limit: int) -> int | None:
     """Set the soft limit that marks are made of; gives the one before, or None where it cannot be set."""
     if sys.platform == "linux":
-        import resource
-
         with contextlib.suppress(OSError, ValueError):
             return resource.prlimit(pid, resource.RLIMIT_RTTIME, (limit, _hard_limit()))[0]
     return None
@@ -87,8 +88,6 @@ def _hard_limit() -> int:
     """Inherited by all that is started here, and asked for once."""
     if sys.platform != "linux":
         return 0
-    import resource
-
     return resource.getrlimit(resource.RLIMIT_RTTIME)[1]
 
 

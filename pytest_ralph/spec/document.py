@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, verify_text
 from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter, unusable
@@ -38,8 +39,7 @@ class SpecError(Exception):
         return SpecError, (self.path, self.line, self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong with a spec that does not keep it from being used."""
 
     line: int
@@ -95,7 +95,7 @@ class Spec:
     def directory(self) -> Path:
         return self.path.parent
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The directory's name for a tasks.md, the file's stem for any other file."""
         if self.path.name.lower() != TASKS_FILE:

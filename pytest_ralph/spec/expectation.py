@@ -6,7 +6,6 @@ green`) ask for nothing: the command's exit status decides, as it does when noth
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.spec.lexicon import in_english
@@ -75,7 +74,7 @@ def read_expectations(command: str, words: str) -> tuple[Expect, ...]:
         told = (_Reader(command).read(sayings(aside)) for aside in asides if _TOLD.match(aside))
         found = next(filter(None, told), ())
     if "stderr" in words:
-        found = tuple(replace(one, stream="stderr") if one.stream == "stdout" else one for one in found)
+        found = tuple(one._replace(stream="stderr") if one.stream == "stdout" else one for one in found)
     return tuple(dict.fromkeys(found))
 
 

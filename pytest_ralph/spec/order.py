@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
 
@@ -34,8 +34,7 @@ _STARTUP_ID = regex(r"(?:.*\.)?VE-?1", re.IGNORECASE)
 _CLEANUP_ID = regex(r"(?:.*\.)?VE-?3", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class PlanProblem:
+class PlanProblem(NamedTuple):
     """Why a plan cannot be carried out: what was found, how to resolve it, and the verdict."""
 
     kind: str
@@ -144,14 +143,16 @@ def plan(tasks: Iterable[Task]) -> Plan:
 
 def is_e2e_startup(task: Task) -> bool:
     """Whether what this task starts must live on for the tasks after it."""
-    return _role(task) == "start" or (_role(task) == "" and bool(_STARTUP_ID.fullmatch(task.id)))
+    role = _role(task)
+    return role == "start" or (role == "" and bool(_STARTUP_ID.fullmatch(task.id)))
 
 
 def is_e2e_cleanup(task: Task) -> bool:
     """Whether this task must run whatever failed before it."""
     if task.has_marker("CLEANUP"):
         return True
-    return _role(task) == "cleanup" or (_role(task) == "" and bool(_CLEANUP_ID.fullmatch(task.id)))
+    role = _role(task)
+    return role == "cleanup" or (role == "" and bool(_CLEANUP_ID.fullmatch(task.id)))
 
 
 def is_red(task: Task) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from textwrap import dedent as dedent_all
@@ -31,8 +30,7 @@ class Piece(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """One paragraph or list item."""
 
     pieces: tuple[Piece, ...]
@@ -48,8 +46,7 @@ class Passage:
         return " ".join("".join(p.text if p.kind == "prose" else f"`{p.text}`" for p in self.pieces).split())
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(NamedTuple):
     """One fenced block, dedented."""
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,7 @@ class OneOf(tuple[int | float | str, ...]):
         return repr(list(self))
 
 
-@dataclass(frozen=True, slots=True)
-class Expect:
+class Expect(NamedTuple):
     """One expectation on how a command ended or on what it printed."""
 
     stream: Stream
@@ -35,8 +34,7 @@ class Expect:
         return f"{name} {self.op}" if self.value is None else f"{name} {self.op} {self.value!r}"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One command of a Verify field. No expectation means: exit status 0."""
 
     command: str
@@ -48,14 +46,16 @@ class Check:
         return any(expect.stream != "exit" for expect in self.expect)
 
 
-@dataclass(frozen=True, slots=True)
-class Verify:
+class Verify(NamedTuple):
     """A Verify field as a careful person reads it. `text` is the field exactly as written."""
 
     checks: tuple[Check, ...] = ()
     mode: Literal["all", "any"] = "all"
     manual: str | None = None
     text: str = ""
+
+
+UNSAID = Verify()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Task:
     end_line: int = 1
     fields: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
-    verify: Verify = Verify()
+    verify: Verify = UNSAID
     # `1.3~2` where the id occurs twice; the node name of the item.
     name: str = ""
 

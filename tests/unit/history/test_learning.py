@@ -215,7 +215,7 @@ def test_learning_stays_quick_with_many_attempts(tmp_path: Path) -> None:
             )
             for n in range(9_000)
         ]  # fmt: skip
-        history._waiting.extend(row.row() for row in rows)
+        history._waiting.extend(rows)
         history.flush()
         begun = time.process_time()
         for _ in range(10):

@@ -123,7 +123,7 @@ def test_the_verify_field_is_the_originals(written: str, eol: str) -> None:
     task = spec["1.3"]
     after = Spec.parse(insert_task(spec, task, make_fix_task(task, FAILURE, "1.3.1")))
     fix = after["1.3.1"]
-    assert fix.verify == replace(task.verify, text=fix.verify.text)
+    assert fix.verify == task.verify._replace(text=fix.verify.text)
     assert fix.fields["Verify"] == task.fields["Verify"]
     assert fix.fields["Files"] == task.fields["Files"]
     assert fix.files == task.files
