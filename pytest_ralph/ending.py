@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,7 +16,7 @@ from pytest_ralph.history.directory import KEEP_RUNS, prune_logs
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory
+from pytest_ralph.story import HistoryStory, PastKind, PastRun, RunStory, TaskStory, Told, told_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Ending:
         self.run.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if told := getattr(report, "ralph", None):
+        if told := told_by(report):
             self.whole.told[report.nodeid] = told
 
     @pytest.hookimpl(trylast=True)
@@ -76,8 +76,8 @@ class Ending:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         summary = Summary(terminalreporter, self.run.config.option.verbose)
-        lines = {name: told["lines"] for name, told in self.whole.told.items()}
-        summary.write([*self.whole.stories.values()], lines, list(self.whole.complete()))
+        lines = {name: told.lines for name, told in self.whole.told.items()}
+        summary.write(self.whole.stories, lines, list(self.whole.complete()))
         for halt in self.whole.halts():
             halt.write(terminalreporter)
         summary.notes(self.run.notes)
@@ -92,17 +92,15 @@ class Whole:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.told: dict[str, dict[str, Any]] = {}
+        self.told: dict[str, Told] = {}
 
-    @cached_property
-    def stories(self) -> dict[str, TaskStory]:
-        """Node id → story."""
-        here = self.run.stories
-        return {name: here.get(name) or TaskStory.from_json(told["story"]) for name, told in self.told.items()}
+    @property
+    def stories(self) -> list[TaskStory]:
+        return [told.story for told in self.told.values()]
 
     def _recovered_specs(self) -> Iterator[tuple[str, list[TaskStory]]]:
         """The specs worked on in recovery mode, by path, with what became of their tasks."""
-        mine = [story for name, story in self.stories.items() if self.told[name]["recovery"]]
+        mine = [told.story for told in self.told.values() if told.recovery]
         for path, stories in groupby(
             sorted(mine, key=lambda story: story.spec_path), key=lambda story: story.spec_path
         ):
@@ -121,7 +119,7 @@ class Whole:
             if any(story.bad for story in stories):
                 from pytest_ralph.halting import HaltTeller
 
-                most = max(told["max_attempts"] for told in self.told.values() if told["story"]["spec_path"] == path)
+                most = max(told.max_attempts for told in self.told.values() if told.story.spec_path == path)
                 yield HaltTeller(self.run, path, stories, most)
 
     @cached_property
@@ -129,7 +127,7 @@ class Whole:
         from pytest_ralph.halting import command_line
 
         return RunStory(
-            tasks=tuple(self.stories.values()),
+            tasks=tuple(self.stories),
             started=self.run.started,
             duration=time.time() - self.run.started,
             command_line=command_line(self.run.config),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pytest_ralph.items import TaskItem
 from pytest_ralph.report import junit
+from pytest_ralph.story import Told, told_by
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -23,7 +24,7 @@ WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
 
 
 class Reporting:
-    """Registered for a run with `--ralph`. What it puts on a report is plain data, so that it travels through xdist."""
+    """Registered for a run with `--ralph`. What it puts on a report travels with it through xdist."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -41,14 +42,9 @@ class Reporting:
 
     def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskStory) -> None:
         assert item.result is not None
-        self.run.stories[item.nodeid] = story
         work = self.run.work(item.parent.spec)
-        report.ralph = {  # type: ignore[attr-defined]
-            "story": story.to_json(),
-            "lines": list(item.result.lines),
-            "recovery": work.recovery,
-            "max_attempts": work.desk.options.max_fixes + 1,
-        }
+        most = work.desk.options.max_fixes + 1
+        report.ralph = Told(story, item.result.lines, work.recovery, most)  # type: ignore[attr-defined]
         junit.add_properties(item, report, story)
         report.duration = story.duration
         if report.skipped:
@@ -60,10 +56,10 @@ class Reporting:
             report.sections.extend((f"attempt {one.number}: {one.error}", one.output) for one in failed)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        told = getattr(report, "ralph", None)
-        if not told or report.when != "call" or (self._summing_up and report.skipped):
+        told = told_by(report)
+        if told is None or report.when != "call" or (self._summing_up and report.skipped):
             return None
-        return WORDS.get(told["story"]["outcome"])
+        return WORDS.get(told.story.outcome)
 
     def pytest_terminal_summary(self) -> None:
         # The short summary puts all that were skipped under one word, and that is not ours.
@@ -71,5 +67,19 @@ class Reporting:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._writes_junit and (told := getattr(report, "ralph", None)):
-            junit.add_attempts(self.run.config, report, told["story"])
+        if self._writes_junit and (told := told_by(report)):
+            junit.add_attempts(self.run.config, report, told.story)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(self, report: object) -> Generator[None, dict[str, Any], dict[str, Any]]:
+        data = yield
+        if told := told_by(report):
+            data["ralph"] = told.to_json()
+        return data
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
+        report = yield
+        if told := told_by(report):
+            report.ralph = Told.from_json(cast("dict[str, Any]", told))
+        return report

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from pytest_ralph.items import TaskItem
     from pytest_ralph.recovery.journal import TaskResult
     from pytest_ralph.running.command import Runner
-    from pytest_ralph.story import TaskStory
 
 run_key = pytest.StashKey["Run"]()
 
@@ -122,8 +121,6 @@ class Run:
         self.screen = Screen(config)
         self.session: pytest.Session | None = None
         self.works: dict[Path, SpecWork] = {}
-        # Of the tasks that ran in this process, by node id: what a report carries need not be read back.
-        self.stories: dict[str, TaskStory] = {}
         self._runners: dict[str | None, Runner] = {}
         self._executors: dict[str, Executor | None] = {}
         self._plans: dict[Path, Plan] = {}

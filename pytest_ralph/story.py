@@ -1,4 +1,4 @@
-"""The story of a run: what every report tells. Plain values only, so that it travels on pytest's reports through xdist.
+"""The story of a run: what every report tells. Plain values only, so that it can travel between processes.
 
 `to_json` gives dict, list, tuple, str, int, float, bool and None; `from_json` reads them back and ignores fields it
 does not know.
@@ -215,10 +215,25 @@ class TaskStory(NamedTuple):
         return cls(**{**_known(cls, data), "attempts": attempts, "fixes": fixes})
 
 
-def story_of(report: object) -> TaskStory | None:
-    """The story a pytest report carries as `report.ralph["story"]`, None for a report of anything but a task."""
-    told = getattr(report, "ralph", None)
-    return TaskStory.from_json(told["story"]) if told else None
+class Told(NamedTuple):
+    """What a pytest report carries about a task, as `report.ralph`."""
+
+    story: TaskStory
+    lines: tuple[str, ...] = ()
+    recovery: bool = False
+    max_attempts: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "story": self.story.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Told:
+        return cls(**{**_known(cls, data), "story": TaskStory.from_json(data["story"])})
+
+
+def told_by(report: object) -> Told | None:
+    """None for a report of anything but a task that ran."""
+    return getattr(report, "ralph", None)
 
 
 class PastRun(NamedTuple):

@@ -18,7 +18,7 @@ from pytest_ralph.report import junit
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.scheduling import SpecScheduling
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.story import TaskStory
+from pytest_ralph.story import Told
 from pytest_ralph.worker import PARCEL
 
 if TYPE_CHECKING:
@@ -129,13 +129,9 @@ class Controller:
         else:
             result = journal.died(worker)
         report.when, report.location = "call", (path, task.line - 1, task.heading)
-        report.ralph = {
-            "story": result.story.to_json(),
-            "lines": [],
-            "recovery": self.run.holding.is_written(spec),
-            "max_attempts": self.run.settings_of(spec).max_fixes + 1,
-        }
-        report.user_properties = junit.properties(TaskStory.from_json(report.ralph["story"]))
+        recovery, most = self.run.holding.is_written(spec), self.run.settings_of(spec).max_fixes + 1
+        report.ralph = Told(result.story, (), recovery, most)
+        report.user_properties = junit.properties(result.story)
         junit.write_properties(self.run.config, report)
 
     def _journal(self, spec: Spec, path: str, task: Task) -> Journal:

@@ -5,19 +5,18 @@ Both functions work on pytest's own writer, so every option of it (family, loggi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
-from pytest_ralph.story import TaskStory
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import one_line, xml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import pytest
 
-    from pytest_ralph.story import AttemptStory
+    from pytest_ralph.story import AttemptStory, TaskStory
 
 MESSAGE_LIMIT = 500
 # Surefire's schema is a sequence; captured output closes it.
@@ -64,7 +63,7 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
             writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
 
 
-def add_attempts(config: pytest.Config, report: pytest.TestReport, story: Mapping[str, Any]) -> None:
+def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskStory) -> None:
     """Put the earlier failed attempts beside the result.
 
     To be called for the call report, after pytest's own writer has seen it (a `trylast` hook) and before the
@@ -75,7 +74,6 @@ def add_attempts(config: pytest.Config, report: pytest.TestReport, story: Mappin
     writer = config.stash.get(xml_key, None)
     if writer is None or report.when != "call":
         return
-    task = TaskStory.from_json(story)
     nodes: list[Element] = writer.node_reporter(report).nodes
     _name_the_failure(nodes, task)
     if report.outcome != "skipped":

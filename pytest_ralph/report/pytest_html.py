@@ -6,7 +6,7 @@ from html import escape
 
 import pytest
 
-from pytest_ralph.story import story_of
+from pytest_ralph.story import told_by
 
 # After Result and Test, before Duration and Links.
 PLACE = 2
@@ -29,8 +29,9 @@ class HtmlColumns:
 
 
 def _values(report: pytest.TestReport) -> tuple[str, str, str, str]:
-    task = story_of(report)
-    if task is None:
+    told = told_by(report)
+    if told is None:
         return "", "", "", ""
+    task = told.story
     kind = task.last_failure.kind if task.last_failure else ""
     return task.outcome, str(len(task.verifications)), str(len(task.all_fixes)), kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from pytest_ralph.story import (
     PastRun,
     RunStory,
     TaskStory,
+    Told,
     fix_tree,
 )
 
@@ -50,11 +51,17 @@ def test_json_of_a_story_holds_nothing_but_plain_values() -> None:
     def plain(value: object) -> bool:
         if isinstance(value, dict):
             return all(type(key) is str and plain(item) for key, item in value.items())
-        if isinstance(value, (list, tuple)):
-            return all(map(plain, value))
+        if type(value) in (list, tuple):
+            return all(map(plain, cast("list[object]", value)))
         return value is None or type(value) in (str, int, float, bool)
 
     assert plain(a_run().to_json())
+    assert plain(Told(a_run().tasks[0], ("a line",)).to_json())
+
+
+def test_what_a_report_tells_survives_json_unchanged() -> None:
+    told = Told(a_run().tasks[0], ("a line",), recovery=True, max_attempts=4)
+    assert Told.from_json(json.loads(json.dumps(told.to_json()))) == told
 
 
 def test_fields_of_a_later_version_are_ignored() -> None:

@@ -51,7 +51,7 @@ CONFTEST = """
     def pytest_runtest_makereport(item, call):
         report = yield
         if call.when == "call":
-            report.ralph = {"story": item.story}
+            report.story = item.story
             junit.add_properties(item, report, TaskStory.from_json(item.story))
         return report
 
@@ -61,8 +61,8 @@ CONFTEST = """
 
         @pytest.hookimpl(trylast=True)
         def pytest_runtest_logreport(self, report):
-            if hasattr(report, "ralph"):
-                junit.add_attempts(self.config, report, report.ralph["story"])
+            if hasattr(report, "story"):
+                junit.add_attempts(self.config, report, TaskStory.from_json(report.story))
 
     def pytest_configure(config):
         config.pluginmanager.register(Attempts(config))

@@ -13,7 +13,7 @@ pytest.importorskip("pytest_html", minversion="4.0")
 CONFTEST = """
     import pytest
     from pytest_ralph.report.pytest_html import HtmlColumns
-    from pytest_ralph.story import AttemptStory, FixStory, TaskStory
+    from pytest_ralph.story import AttemptStory, FixStory, TaskStory, Told
 
     STORY = TaskStory(
         "1.3", outcome="recovered", fixes=(FixStory("1.3.1"),),
@@ -27,7 +27,7 @@ CONFTEST = """
     def pytest_runtest_makereport(item, call):
         report = yield
         if call.when == "call" and item.name == "test_task":
-            report.ralph = {"story": STORY.to_json()}
+            report.ralph = Told(STORY)
         return report
 """
 
