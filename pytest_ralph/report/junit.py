@@ -26,16 +26,17 @@ CLOSING_TAGS = ("system-out", "system-err")
 def properties(task: TaskStory) -> list[tuple[str, str]]:
     """What goes into the item's `user_properties`; those of a failure only where there was one."""
     told = {
-        "spec": task.spec,
-        "task": task.id,
-        "title": task.title,
-        "outcome": task.outcome,
-        "attempts": len(task.verifications),
-        "fixes": len(task.all_fixes),
+        "ralph.spec": one_line(task.spec, MESSAGE_LIMIT),
+        "ralph.task": one_line(task.id, MESSAGE_LIMIT),
+        "ralph.title": one_line(task.title, MESSAGE_LIMIT),
+        "ralph.outcome": task.outcome,
+        "ralph.attempts": str(len(task.verifications)),
+        "ralph.fixes": str(len(task.all_fixes)),
     }
     if failure := task.last_failure:
-        told |= {f"failure.{view}": getattr(failure, view) or "" for view in ("kind", "type", "category")}
-    return [(f"ralph.{name}", one_line(str(value), MESSAGE_LIMIT)) for name, value in told.items()]
+        for view in ("kind", "type", "category"):
+            told[f"ralph.failure.{view}"] = one_line(getattr(failure, view) or "", MESSAGE_LIMIT)
+    return [*told.items()]
 
 
 def add_properties(item: pytest.Item, report: pytest.TestReport, story: TaskStory) -> None:

@@ -30,7 +30,7 @@ from pytest_ralph.running.environment import (
 from pytest_ralph.running.process import BEAT, LINGER, Process
 from pytest_ralph.running.shell import direct_argv, find_shell, shell_argv
 from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file, prune
-from pytest_ralph.running.strays import VARIABLE, Mark, kill_marked, kill_younger, set_soft_limit
+from pytest_ralph.running.strays import VARIABLE, Mark, is_youngest, kill_marked, kill_younger, set_soft_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -237,7 +237,7 @@ class Runner:
             cwd=cwd,
             env=environ,
             mark=mark,
-            writers=tuple(SpoolWriter(self.logs / f"{name}{suffix}", self._limit, self._mask) for suffix in suffixes),
+            writers=tuple(SpoolWriter(f"{self.logs}/{name}{suffix}", self._limit, self._mask) for suffix in suffixes),
             junit=junit,
             junit_before=before,
         )
@@ -266,14 +266,7 @@ class Runner:
         with self._lock:
             return {*(-number for number in list(self._starting)), *self._running}
 
-    def _spawn(self, plan: _Plan, stdin: Path | str) -> Process:
-        source = os.open(stdin, os.O_RDONLY)
-        try:
-            return self._spawn_reading(plan, source)
-        finally:
-            os.close(source)
-
-    def _spawn_reading(self, plan: _Plan, stdin: int) -> Process:
+    def _spawn(self, plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
         if plan.argv is None and self._shell is None and (words := direct_argv(plan.command, plan.env)):
             # What cannot be executed is for the shell to explain, or to interpret.
             with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError, _NotExecutableError):
@@ -286,7 +279,7 @@ class Runner:
             raise RunError(f"shell not found: {self._shell or 'bash, sh'}")
         if len(os.fsencode(plan.command)) < LONGEST_ARGUMENT:
             return shell_argv(shell, plan.command)
-        script = plan.writers[0].path.with_suffix(".sh")
+        script = Path(plan.writers[0].file).with_suffix(".sh")
         script.parent.mkdir(parents=True, exist_ok=True)
         script.write_bytes(os.fsencode(plan.command))
         return [shell, str(script)]
@@ -315,8 +308,9 @@ class Runner:
 
     def _finish(self, process: Process, plan: _Plan, *, thorough: bool) -> int:
         """Kill what is left of the command, and give Popen's return code."""
-        process.signal(signal.SIGKILL)
-        kill_younger(plan.mark, process.pid, self._sessions)
+        if thorough or not is_youngest(process.pid):
+            process.signal(signal.SIGKILL)
+            kill_younger(plan.mark, process.pid, self._sessions)
         if thorough:
             kill_marked(plan.mark, self._sessions())
         code = process.reap()
@@ -360,7 +354,7 @@ class _Beat:
             self._tell(max(self._writers, key=lambda writer: writer.touched).last_line())
 
 
-def _process(argv: Sequence[str], plan: _Plan, stdin: int) -> Process:
+def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
     try:
         return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
     except OSError as error:

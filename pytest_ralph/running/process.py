@@ -35,7 +35,7 @@ class Process:
         *,
         cwd: Path,
         env: Mapping[str, str],
-        stdin: int,
+        stdin: str | os.PathLike[str],
         outputs: Sequence[SpoolWriter],
     ) -> None:
         self._lock = threading.Lock()

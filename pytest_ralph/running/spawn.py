@@ -25,9 +25,9 @@ DEFAULTS = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if has
 
 
 class Streams(NamedTuple):
-    """What a command finds as its first three descriptors."""
+    """What a command finds as its first three descriptors: a file to read, and where it prints to."""
 
-    stdin: int
+    stdin: str | os.PathLike[str]
     stdout: int
     stderr: int
 
@@ -48,18 +48,25 @@ class Child:
 
 def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Child:
     """Start a program. OSError where that cannot be done."""
+    stdin, stdout, stderr = streams
     # A stream that has one of the first three numbers already could be overwritten by another on its way there.
-    apart = min(streams) > 2
+    apart = stdout > 2 and stderr > 2
     if sys.platform == "linux" and apart and os.getcwd() == str(cwd):  # noqa: PTH109 - asked before every command
         return _spawn_here(argv, env, streams)
-    stdin, stdout, stderr = streams
-    popen = subprocess.Popen(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
+    with open(stdin, "rb", buffering=0) as source:  # noqa: PTH123 - takes a name or a path
+        popen = subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=source, stdout=stdout, stderr=stderr, start_new_session=True
+        )
     return Child(popen.pid, popen)
 
 
 def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -> Child:
-    placed = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
-    actions = [*placed, *_inherited()]
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, streams.stdin, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, streams.stdout, 1),
+        (os.POSIX_SPAWN_DUP2, streams.stderr, 2),
+        *_inherited(),
+    ]
     # Looking for it ourselves is cheaper than to have the new process try every place, as `posix_spawnp` does.
     program = argv[0] if "/" in argv[0] else find_program(argv[0], env.get("PATH", ""))
     return Child(os.posix_spawn(program, tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS))

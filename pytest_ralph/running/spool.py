@@ -8,11 +8,12 @@ import re
 import shutil
 import time
 from collections import deque
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 HEAD = 32 * 1024
 TAIL = 96 * 1024
@@ -32,10 +33,14 @@ class Spool(NamedTuple):
     `unstored` is the end of what was printed where it could not all be written.
     """
 
-    path: Path
+    file: str | os.PathLike[str]
     size: int
     left_out: int = 0
     unstored: bytes = b""
+
+    @property
+    def path(self) -> Path:
+        return Path(self.file)
 
     def text(self, head: int = HEAD, tail: int = TAIL) -> str:
         """The first `head` and the last `tail` bytes, decoded, cut at line ends where there are any."""
@@ -116,8 +121,10 @@ class SpoolWriter:
     Past `limit` bytes only the end is kept, so that neither disk nor memory fills and the command need not be killed.
     """
 
-    def __init__(self, path: Path, limit: int = STORED, mask: Callable[[str], str] | None = None) -> None:
-        self.path = path
+    def __init__(
+        self, file: str | os.PathLike[str], limit: int = STORED, mask: Callable[[str], str] | None = None
+    ) -> None:
+        self.file = file
         self.size = 0
         self.touched = 0.0
         self._mask = mask
@@ -156,8 +163,9 @@ class SpoolWriter:
         stored, rest = block[: self._room], block[self._room :]
         try:
             if self._file is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self.path.open("wb", buffering=0)
+                path = Path(self.file)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = path.open("wb", buffering=0)
             self._file.write(stored)
         except OSError:
             # A full disk must not end the command: go on with what memory holds.
@@ -176,7 +184,7 @@ class SpoolWriter:
         return decode(self._masked(next((line for line in reversed(lines) if line.strip()), b""))).strip()
 
     def spool(self) -> Spool:
-        return Spool(self.path, self.size, self._left_out, self._unstored)
+        return Spool(self.file, self.size, self._left_out, self._unstored)
 
     def close(self) -> None:
         if not self.size:

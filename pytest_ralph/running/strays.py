@@ -119,13 +119,17 @@ def last_pid() -> int | None:
         os.close(descriptor)
 
 
+def is_youngest(leader: int) -> bool:
+    """Whether it is certain that the command of session `leader` has started nothing: nobody has since."""
+    return last_pid() == leader
+
+
 def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> None:
     """Kill what the command of session `leader` started outside its group. `sessions`: those of running commands now.
 
     The leader must not have been reaped, or its id could by now be somebody else's.
     """
-    if last_pid() != leader:
-        _kill_until_none(lambda: _younger(mark, leader, sessions))
+    _kill_until_none(lambda: _younger(mark, leader, sessions))
 
 
 def kill_marked(mark: Mark, leaders: Collection[int] = (), *, whole_run: bool = False) -> None:

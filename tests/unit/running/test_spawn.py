@@ -33,8 +33,8 @@ def out(tmp_path: Path) -> Path:
 
 
 def run(cwd: Path, out: Path, *argv: str, env: dict[str, str] | None = None) -> int:
-    with Path(os.devnull).open("rb") as nothing, out.open("wb") as file:
-        return spawn(argv, cwd, env or ENV, Streams(nothing.fileno(), file.fileno(), file.fileno())).wait()
+    with out.open("wb") as file:
+        return spawn(argv, cwd, env or ENV, Streams(os.devnull, file.fileno(), file.fileno())).wait()
 
 
 def run_script(cwd: Path, out: Path, script: str) -> int:
@@ -69,7 +69,7 @@ def test_a_descriptor_that_we_inherited_is_not_handed_on(cwd: Path, out: Path, t
 
 def test_one_that_cannot_be_started_is_an_error(cwd: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        spawn(["no-such-program"], cwd, ENV, Streams(0, 1, 2))
+        spawn(["no-such-program"], cwd, ENV, Streams(os.devnull, 1, 2))
 
 
 def program(path: Path, says: str = "", mode: int = 0o755) -> Path:
@@ -112,9 +112,8 @@ SWAPPED = """\
 import os, pathlib, sys
 from pytest_ralph.running.spawn import Streams, find_program, spawn
 out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
-nothing = os.open(os.devnull, os.O_RDONLY)
 os.dup2(out, 0)
-sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), dict(os.environ), Streams(nothing, 0, 0)).wait())
+sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), dict(os.environ), Streams(os.devnull, 0, 0)).wait())
 """
 
 

@@ -93,7 +93,7 @@ def test_output_is_masked_however_it_is_cut(tmp_path: Path) -> None:
         writer.write(b"x" * (room.BLOCK - 3) + b"\nsec")
         writer.write(b"ret \xff\n")
     writer.close()
-    kept = writer.path.read_bytes()
+    kept = Path(writer.file).read_bytes()
     assert b"secret" not in kept
     assert kept.count(b"***") >= 2
     assert b"\xff" in kept
@@ -103,7 +103,7 @@ def test_the_log_grows_while_the_command_runs(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(room, "FLUSH", -1.0)
     writer = SpoolWriter(tmp_path / "log")
     writer.write(b"whole line\nhalf a")
-    assert writer.path.read_bytes() == b"whole line\n"
+    assert Path(writer.file).read_bytes() == b"whole line\n"
     writer.close()
 
 
