@@ -124,10 +124,11 @@ class Controller:
         spec = self.run.load(self.run.root / path)
         task = next(task for task in spec.tasks if task.name == name)
         journal, worker = self._journal(spec, path, task), report.node.gateway.id
-        if _is_newly_checked(spec.path, self.run.snapshots[path], name):
-            result, report.outcome, report.longrepr = journal.outlived(worker), "passed", None
-        else:
+        fixes = _fixes_that_helped(spec.path, self.run.snapshots[path], name)
+        if fixes is None:
             result = journal.died(worker)
+        else:
+            result, report.outcome, report.longrepr = journal.outlived(worker, fixes), "passed", None
         report.when, report.location = "call", (path, task.line - 1, task.heading)
         recovery, most = self.run.holding.is_written(spec), self.run.settings_of(spec).max_fixes + 1
         report.ralph = Told(result.story, (), recovery, most)
@@ -138,10 +139,13 @@ class Controller:
         return Journal(task, spec=spec.name, spec_path=path, run=self.run.id, record=self.run.history.record)
 
 
-def _is_newly_checked(path: Path, snapshot: str, name: str) -> bool:
-    """Then the task had passed when its worker died, and only the word of it was lost."""
+def _fixes_that_helped(path: Path, snapshot: str, name: str) -> list[str] | None:
+    """Of a task checked off since: it had passed when its worker died, and only the word of it was lost. Else None."""
     try:
-        before, now = Spec.parse(snapshot, path).get(name), Spec.load(path).get(name)
+        before, now = Spec.parse(snapshot, path), Spec.load(path)
     except SpecError:
-        return False
-    return before is not None and now is not None and now.checked and not before.checked
+        return None
+    was, task = before.get(name), now.get(name)
+    if was is None or task is None or was.checked or not task.checked:
+        return None
+    return [fix.id for fix in now.tasks if fix.fix_for == task.id and fix.name not in before]

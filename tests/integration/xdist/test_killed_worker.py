@@ -130,6 +130,31 @@ def test_the_worker_that_takes_over_collects_what_the_controller_saw_whatever_th
     assert state["fixTaskMap"]["1.1"]["fixTaskIds"] == ["1.1.1"]
 
 
+@pytest.mark.parametrize(("verify", "outcome"), [(RAN, "passed"), (f"{RAN}; test -e fixed", "recovered")])
+def test_a_task_that_was_checked_off_when_its_worker_died_is_told_as_what_it_had_become(
+    pytester: pytest.Pytester, make_spec: SpecMaker, verify: str, outcome: str
+) -> None:
+    path = make_spec(spec(task("1.1 First", verify), task("1.2 Second", RAN)), name="a")
+    pytester.makeconftest("""
+        import os
+        from pytest_ralph.recovery.ledger import Ledger
+
+        ended = Ledger.ended
+
+        def deadly(self, name, result):
+            if name == "1.1":
+                os.kill(os.getpid(), 9)
+            ended(self, name, result)
+
+        Ledger.ended = deadly
+    """)
+
+    run(pytester.path, "--ralph-recovery", "--ralph-executor=touch fixed", "-n1", "--junitxml=junit.xml", "specs")
+
+    assert "- [x] 1.1" in path.read_text()
+    assert reported(pytester.path / "junit.xml") == {"a 1.1": outcome, "a 1.2": "passed"}
+
+
 def test_a_test_of_python_that_kills_its_worker_is_not_run_again_either(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
