@@ -65,3 +65,15 @@ def test_a_read_only_spec_is_one_clear_error_and_nothing_is_changed(one_task: Pr
     assert one_task.tasks.read_bytes() == before
     assert names(one_task.directory) == ["tasks.md"]
     assert not (one_task.root / "begun.txt").exists()
+
+
+def test_what_needs_a_task_that_was_stopped_is_blocked_by_it(one_task: Project) -> None:
+    broken = "- [ ] 1.1 Broken\n  - **Verify**: `false`\n"
+    dependent = "- [ ] 1.2 Needs it\n  - **Depends on**: 1.1\n  - **Verify**: `touch begun.txt`\n"
+    one_task.tasks.write_text(broken + dependent + "x" * 200_000 + "\n")
+    one_task.write("limited.py", LIMITED)
+    result = run(one_task, sys.executable, "limited.py", str(one_task.tasks.stat().st_size + 10), "-rs")
+
+    assert "tasks.md cannot be read or written: File too large" in result.stdout
+    assert "blocked by 1.1" in result.stdout
+    assert not (one_task.root / "begun.txt").exists()

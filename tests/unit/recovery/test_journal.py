@@ -329,3 +329,12 @@ def test_the_command_that_decided_is_told_with_its_log_and_what_was_expected_of_
     assert (attempt.command, attempt.exit_code, attempt.printed) == (checks[1].command, 3, len("two\noops\n"))
     assert (attempt.expected, attempt.got, attempt.beside) == ("stdout to be 5", "'two'", ("command 2 of 2",))
     assert attempt.log
+
+
+def test_a_log_that_could_not_be_kept_is_not_told_of(kept: Kept, tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file where a directory should be")
+    with closing(Runner(root=tmp_path, environ=os.environ, logs=tmp_path / "logs")) as runner:
+        verified = run_checks(Verify((Check("echo one"),)), runner, Circumstances(tmp_path, 30.0))
+        kept.journal.verified(verified, None, timeout=30.0)
+    (attempt,) = kept.journal.ended("passed").story.attempts
+    assert (attempt.log, attempt.printed) == ("", len("one\n"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING
 
 from pytest_ralph.recovery.journal import TaskResult
@@ -55,3 +57,13 @@ def test_a_line_that_was_cut_off_counts_as_not_written_and_spoils_no_other(tmp_p
     second.begun("1.2")
     assert Ledger(path).results == {"1.1": RESULT}
     assert Ledger(path).unfinished == {"1.2": "gw1"}
+
+
+def test_others_may_read_it_and_only_its_owner_may_write(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Ledger(tmp_path / "spec", "gw0").begun("1.1")
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((tmp_path / "spec").stat().st_mode) == 0o644

@@ -163,6 +163,32 @@ def test_parts_are_no_fixes(path: Path) -> None:
     assert [one.id for one in Spec.load(path).tasks if one.checked] == ["1.2", "1.2.1"]
 
 
+def test_a_part_that_is_done_does_not_make_the_fix_it_is_a_part_of_done(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+    parts = work.insert_parts(
+        fix, {f"1.2.1.{n}": f"- [ ] 1.2.1.{n} [SPLIT 1.2.1] Part {n}\n  - **Do**: it" for n in (1, 2)}
+    )
+
+    work.executed(parts[0])
+
+    assert [one.id for one in work.open_parts(fix)] == ["1.2.1.2"]
+    assert work.use_open_fix(task) == fix
+
+
+def test_a_fix_of_a_fix_that_was_carried_out_ends_both(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+    deeper = work.insert_fix(fix, "1.2.1.1", fix_block("1.2.1.1", "1.2.1"), "broken too")
+
+    work.executed(deeper)
+
+    assert work.use_open_fix(fix) is None
+    assert work.use_open_fix(task) is None
+
+
 def test_a_fix_with_a_verify_of_its_own_is_not_checked_off_with_its_original(path: Path) -> None:
     work = workspace(path)
     task = work.spec["1.2"]
