@@ -98,9 +98,13 @@ LABELLED = {
 )
 
 
+def _start_of(form: str) -> str:
+    plain = re.match(r"[\w:/-]+(?![?*+{])", form)
+    return plain[0] if plain else ""
+
+
 # With what stands at the start of each, so that a form is looked for, and compiled, only where that is to be seen.
-_START = regex(r"[\w:/-]+(?![?*+{])")
-_FORMS = tuple((start[0], regex(form)) for form in FORMS if (start := _START.match(form)))
+_FORMS = tuple((_start_of(form), regex(form)) for form in FORMS)
 _WORDED = {form: regex(form) for form in LABELLED.values()}
 _LABELLED = tuple((word, _WORDED[form]) for word, form in LABELLED.items())
 
