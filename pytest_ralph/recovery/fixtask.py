@@ -38,6 +38,8 @@ _TYPES_BY_KIND = {
     "format_error": "formatting",
     "task_incomplete": "incomplete task",
 }
+# In which line of a command the shell was when something went wrong is worth no room in a title.
+_SHELLS_OWN_PLACE = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: (?:line )?\d+: (?=\S)")
 _STARTS_A_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3}|[|>]")
 _MARKER_AT_END = re.compile(r"(\[(?:P|VERIFY|SEQUENTIAL|FIX|SPLIT)[^\[\]]*)\]$", re.IGNORECASE)
 _STEP = re.compile(r"(?P<indent>[ \t]*)(?P<number>\d{1,3}[.)]|[-*+])[ \t]+(?P<text>.*)")
@@ -80,7 +82,7 @@ def make_fix_task(
 def derive(task: Task, failure: Failure, fix_id: str, *, spec_name: str = "", directory: str = ".") -> Derived:
     error = one_line(failure.error)
     attempted = one_line(failure.attempted_fix)
-    summary = markdown(error[:SUMMARY_LENGTH].rstrip()) or f"task {task.id} failure"
+    summary = markdown(_summary(error)) or f"task {task.id} failure"
     return Derived(
         id=fix_id,
         task=task.id,
@@ -96,6 +98,11 @@ def derive(task: Task, failure: Failure, fix_id: str, *, spec_name: str = "", di
         kind=failure.kind,
         guidance=markdown(failure.guidance),
     )
+
+
+def _summary(error: str) -> str:
+    place = _SHELLS_OWN_PLACE.match(error)
+    return error[place.end() if place else 0 :][:SUMMARY_LENGTH].rstrip()
 
 
 def scope(spec_name: str) -> str:

@@ -65,6 +65,20 @@ def test_the_title_holds_the_first_fifty_characters() -> None:
     assert title == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error[:50]}"
 
 
+@pytest.mark.parametrize("place", ["/usr/bin/bash: line 1: ", "bash: line 12: ", "sh: 1: ", "/bin/dash: 3: "])
+def test_the_title_does_without_the_place_the_shell_puts_before_an_error(place: str) -> None:
+    error = "./scripts/build.sh: Permission denied"
+    block = make_fix_task(TASK, replace(FAILURE, error=place + error), "1.3.1")
+    assert block.splitlines()[0] == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error}"
+    assert f"Address the error: {place}{error}" in block
+
+
+@pytest.mark.parametrize("error", ["run.sh: line 2: syntax error", "bash: build: command not found", "sh: 1: "])
+def test_what_else_begins_like_a_shell_stays(error: str) -> None:
+    block = make_fix_task(TASK, replace(FAILURE, error=error), "1.3.1")
+    assert block.splitlines()[0] == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error}".rstrip()
+
+
 def test_the_original_of_a_fix_of_a_fix_is_the_fix() -> None:
     fix = Spec.parse(make_fix_task(TASK, FAILURE, "1.3.1"))["1.3.1"]
     block = make_fix_task(fix, FAILURE, "1.3.1.1")
