@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 OBSERVATIONS = ("verify", "execute")
 REMEDIES = ("fix", "repair", "retry")
@@ -61,13 +61,15 @@ class AttemptRecord(NamedTuple):
 
     def row(self, mask: Callable[[str], str] | None = None) -> tuple[Any, ...]:
         """The cells to store, what people and tools wrote passed through `mask`."""
-        named: Iterator[tuple[str, Any]] = zip(COLUMNS, self, strict=True)
-        cells = (mask(value) if mask and value and name in FREE_TEXT else value for name, value in named)
+        cells: list[Any] = [*self]
+        if mask is not None:
+            for at in FREE_TEXT:
+                cells[at] = mask(cells[at]) if cells[at] else cells[at]
         return tuple(_storable(cell) if cell else cell for cell in cells)
 
 
 COLUMNS = AttemptRecord._fields
-FREE_TEXT = frozenset({"error", "blocker", "decision", "executor", "approach"})
+FREE_TEXT = tuple(map(COLUMNS.index, ("error", "blocker", "decision", "executor", "approach")))
 
 
 def _storable(value: Any) -> Any:
