@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.tools import ORCHESTRATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_ralph.failure.scene import Scene
+    from pytest_ralph.failure.steps import Step
 
 GONE = re.compile(
     r"not (?:be )?(?:found|exist|located|opened)\b|no such file|no module named|does(?: not|n't) (?:exist|appear)"
@@ -21,6 +23,8 @@ GONE = re.compile(
 )
 # The one that ran the command repeats its name.
 STOPPED = re.compile(r"^\w+(?:\[\d+\])?: \*\*\* ")
+# An argument that is no name of anything.
+VALUE = re.compile(r"[.*/\s\d]+|.*[\s;=$<>(){}].*")
 # What a build starts from; without it nothing was made yet.
 MANIFESTS = re.compile(
     r"(?<![\w/.-])(?:\S*/)?(cabal\.project|package\.json|package-lock\.json|pyproject\.toml|setup\.py|requirements\.txt|noxfile\.py|SConstruct|CMakeLists\.txt|"
@@ -55,7 +59,13 @@ def _operands(scene: Scene) -> Iterator[str]:
     """Files, targets and the like; what stands for a value or a whole directory is none."""
     for step in scene.steps:
         if step.role not in {"install", "database", "versions"}:
-            yield from (word for word in step.operands if not re.fullmatch(r"[.*/\s\d]+|.*[\s;=$<>(){}].*", word))
+            yield from (word for word in step.operands if not VALUE.fullmatch(word) and not _is_subcommand(step, word))
+
+
+def _is_subcommand(step: Step, word: str) -> bool:
+    """`build` in `dotnet build`; what an orchestrator is told may be a target of the project's own."""
+    first = step.operands[0] if step.operands else ""
+    return step.tool not in ORCHESTRATORS and word == first and step.name == f"{step.tool} {word}"
 
 
 def _contains(line: str, word: str) -> bool:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.scene import Scene
 
 NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^']+)'")
-ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$")
+ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
+# Where a cloud tells its own machines who they are; nobody else reaches it.
+METADATA_HOST = "169.254.169.254"
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
 NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
 # Arguments of a function, not of a command line: at a place in a file, or in the words of an exception.
@@ -89,10 +91,15 @@ def _package(scene: Scene, finding: Finding) -> Finding:
     below = scene.transcript.lines[finding.line + 1 : finding.line + 4] if finding.line >= 0 else ()
     for line in (finding.error, *below):
         if match := ADVISED.search(line):
-            return replace(finding, missing=match[1])
+            return replace(finding, missing=match[1] or match[2])
     if "async def functions are not natively supported" in finding.error:
         return replace(finding, missing="pytest-asyncio")
     return replace(finding, missing=finding.missing.replace("%2f", "/")) if finding.missing else finding
+
+
+def _service(_scene: Scene, finding: Finding) -> Finding:
+    """Who asks a cloud's own host in vain was given no credentials."""
+    return replace(finding, verdict="value") if METADATA_HOST in finding.error else finding
 
 
 def _configuration(_scene: Scene, finding: Finding) -> Finding:
@@ -110,6 +117,7 @@ def _usage(scene: Scene, finding: Finding) -> Finding:
 _SETTLERS = {
     "usage": _usage,
     "package": _package,
+    "service": _service,
     "configuration": _configuration,
     "module": _module,
     "command": _command,

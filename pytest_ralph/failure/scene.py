@@ -15,6 +15,7 @@ from pytest_ralph.failure.noise import quiet_lines
 from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.steps import Step, read_shown, read_steps
 from pytest_ralph.failure.testruns import Failing, read_failing, read_marked
+from pytest_ralph.failure.tools import ORCHESTRATORS
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.failure.transcript import Transcript
 
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.finding import Finding
 
-# Programs that only run other programs: their role says nothing about what failed.
-ORCHESTRATORS = frozenset(
-    "make gmake just task npm yarn pnpm bun tox nox rake invoke bash sh zsh dash pre-commit lefthook git docker turbo "
-    "nx "
-    "lerna hatch poetry uv ant gradle gradlew mvn mvnw bazel mage doit composer bundle ninja cmake mix".split()
-)
 TELLING = frozenset({"test", "lint", "types", "format", "build"})
 # Of these, the ones that show a command without any mark before it.
 PLAIN_ECHO = frozenset("make gmake just task ninja cmake".split())

@@ -227,3 +227,10 @@ ROLES: dict[str, str] = {
     for role, (programs, subcommands) in _TABLE.items()
     for name in (*programs.split(), *subcommands.split(","))
 }
+
+# Programs that only run other programs: their role says nothing about what failed.
+ORCHESTRATORS = frozenset(
+    "make gmake just task npm yarn pnpm bun tox nox rake invoke bash sh zsh dash pre-commit lefthook git docker turbo "
+    "nx "
+    "lerna hatch poetry uv ant gradle gradlew mvn mvnw bazel mage doit composer bundle ninja cmake mix".split()
+)

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 START = re.compile(r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$")
 EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
+TCL_TRACE = "    while executing"
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 
 
 def exceptions(transcript: Transcript) -> Iterator[Finding]:
+    yield from _ended_by_tcl(transcript)
     if not transcript.has("traceback"):
         return
     depth: int | None = None
@@ -28,3 +30,11 @@ def exceptions(transcript: Transcript) -> Iterator[Finding]:
             depth = None
             if match := EXCEPTION.match(line):
                 yield Finding("assertion" if ASSERTION.match(match["error"]) else "exception", match["error"], number)
+
+
+def _ended_by_tcl(transcript: Transcript) -> Iterator[Finding]:
+    """Tcl says first what went wrong, and below it where."""
+    lines = transcript.lines
+    for number in transcript.index.get("executing", ()):
+        if number and lines[number] == TCL_TRACE:
+            yield Finding("crash", lines[number - 1].strip(), number - 1)

@@ -11,8 +11,8 @@ from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.locality import settle
-from pytest_ralph.failure.scene import ORCHESTRATORS
 from pytest_ralph.failure.testruns import pytest_run
+from pytest_ralph.failure.tools import ORCHESTRATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +132,7 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
     if not one.named or scene.project.find(one.name):
         if found and found[0].rank < CAUSES_BELOW:
             return found[0]
-        return _cause(scene) or Finding("test" if one.named else "build", one.error, one.line)
+        return _unloaded(scene, one) or _cause(scene) or Finding("test" if one.named else "build", one.error, one.line)
     for finding in found:
         if finding.verdict in OUTSIDE:
             return finding
@@ -141,6 +141,14 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
     if WORKER_DEATH.search(said) and not _aborted_by_assert(scene, said):
         return Finding("crash", one.error, one.line, type=VERIFICATION_FAILED)
     return Finding("test", one.error, one.line)
+
+
+def _unloaded(scene: Scene, one: Failing) -> Finding | None:
+    """A test file that died before its first test: that none was found in it is only what follows."""
+    if not one.named or all(finding.verdict != "no tests" for finding in scene.findings):
+        return None
+    died = next((finding for finding in scene.findings if finding.verdict in DEATHS), None)
+    return replace(died, verdict="build") if died else None
 
 
 def _aborted_by_assert(scene: Scene, said: str) -> bool:

@@ -526,6 +526,204 @@ READINGS = (
         {"kind": "task_incomplete", "missing": "shop.__main__"},
         ("shop/__init__.py",),
     ),
+    Reading(
+        "a directory that is said not to exist is what is missing",
+        "alembic upgrade head",
+        255,
+        "FAILED: Path doesn't exist: db/versions.  Create it first.",
+        {"kind": "task_incomplete", "missing": "db/versions"},
+    ),
+    Reading(
+        "a browser that was never fetched is something to install, also inside a test",
+        "npx playwright test",
+        1,
+        """\
+        Running 1 test using 1 worker
+
+          1) shop.spec.ts:4:1 › buys a book ─────────────────────────────────────
+
+            Error: browserType.launch: Executable doesn't exist at /home/me/.cache/browsers/firefox
+
+          1 failed
+            shop.spec.ts:4:1 › buys a book ──────────────────────────────────────
+        """,
+        {"kind": "dependency_missing", "failed_tests": ("buys a book",), "missing": None},
+    ),
+    Reading(
+        "a provider that is not there is named below the headline",
+        "terraform validate",
+        1,
+        """\
+        ╷
+        │ Error: Missing required provider
+        │
+        │ This configuration requires provider registry.example.org/acme/dns,
+        │ but that provider isn't available.
+        ╵
+        """,
+        {
+            "kind": "dependency_missing",
+            "error": "Error: Missing required provider",
+            "missing": "registry.example.org/acme/dns",
+        },
+    ),
+    Reading(
+        "an artifact that was never downloaded is named",
+        "mvn -o verify",
+        1,
+        "[ERROR] Cannot access central (https://repo.example.org) in offline mode and the artifact "
+        "org.acme:codec:jar:1.2 has not been downloaded from it before.",
+        {"kind": "dependency_missing", "missing": "org.acme:codec:jar:1.2"},
+    ),
+    Reading(
+        "a certificate that cannot be read is malformed data",
+        "openssl x509 -in site.pem -noout -text",
+        1,
+        "Could not read certificate from site.pem\nUnable to load certificate",
+        {"kind": "parse_error", "error": "Could not read certificate from site.pem"},
+        ("site.pem",),
+    ),
+    Reading(
+        "an error of Tcl stands above the words that tell where",
+        "tclsh load.tcl",
+        1,
+        'no port given\n    while executing\n"error "no port given""\n    (file "load.tcl" line 3)',
+        {"kind": "crash", "error": "no port given"},
+    ),
+    Reading(
+        "a service that a script waits for in vain is not available",
+        "bash wait.sh",
+        1,
+        "waiting for it\nwaiting for it\nthe database did not come up",
+        {"kind": "service_unavailable", "error": "the database did not come up"},
+    ),
+    Reading(
+        "a runner may indent the tests that failed",
+        "dotnet test",
+        1,
+        """\
+          failed Rounds_Up ("2;3",true) (1s 20ms)
+            Assert.AreEqual failed. Expected:<3>. Actual:<2>.
+        Test run summary: Failed!
+          failed: 1
+          succeeded: 4
+        """,
+        {"failed_tests": ('Rounds_Up ("2;3",true)',)},
+    ),
+    Reading(
+        "the summary of an older runner names the tests that failed",
+        "mvn install",
+        1,
+        """\
+        Results :
+
+        Failed tests:   rounds(org.acme.PriceTest): expected:<[3]> but was:<[2]>
+          adds(org.acme.SumTest): expected:<4> but was:<5>
+
+        Tests run: 9, Failures: 2, Errors: 0, Skipped: 0
+
+        [INFO] BUILD FAILURE
+        [ERROR] Failed to execute goal maven-surefire-plugin:2.12:test on project shop: There are test failures.
+        """,
+        {
+            "kind": "test_failure",
+            "error": "expected:<[3]> but was:<[2]>",
+            "failed_tests": ("rounds(org.acme.PriceTest)", "adds(org.acme.SumTest)"),
+        },
+    ),
+    Reading(
+        "the subcommand of a compiler is nothing that can be missing",
+        "dotnet build",
+        1,
+        "Shop.cs(4,7): error CS0246: The type or namespace name 'Tax' could not be found [Shop.csproj]\n"
+        "The build failed. Fix the errors and run it again.",
+        {"kind": "build_error", "missing": None},
+        ("Shop.cs",),
+    ),
+    Reading(
+        "where nobody gave a credential, the host that would have given one is not what is missing",
+        "terraform plan",
+        1,
+        """\
+        │ Error: configuring provider: no valid credential sources for the provider found.
+        │
+        │ failed to refresh: Get "http://169.254.169.254/latest": dial tcp 169.254.169.254:80: network is unreachable
+        """,
+        {
+            "kind": "unknown",
+            "category": "missing_context",
+            "error": "Error: configuring provider: no valid credential sources for the provider found.",
+        },
+    ),
+    Reading(
+        "a token that the cloud does not take is a value somebody must give",
+        "terraform apply",
+        1,
+        "Error: sts call: InvalidClientTokenId: The security token included in the request is invalid.\n"
+        "        status code: 403, request id: 1",
+        {"kind": "unknown", "category": "missing_context", "retryable": False},
+    ),
+    Reading(
+        "an extension of PHP that a package requires is what is missing",
+        "composer install",
+        2,
+        """\
+        Your requirements could not be resolved to an installable set of packages.
+
+          Problem 1
+            - acme/pdf 2.0.1 requires ext-gd * -> it is missing from your system. Install or enable it.
+        """,
+        {"kind": "dependency_missing", "missing": "ext-gd"},
+    ),
+    Reading(
+        "a package that no other version of a package can have is what is missing",
+        "composer update",
+        2,
+        "  Problem 1\n    - acme/pdf dev-main requires acme/fonts ~3.0 -> no matching package found.",
+        {"kind": "dependency_missing", "missing": "acme/fonts"},
+    ),
+    Reading(
+        "scenarios that failed are named where no count stands below",
+        "bundle exec cucumber",
+        1,
+        "expected: 3\n     got: 2 (using ==)\n\nFailing Scenarios:\n"
+        "cucumber features/sum.feature:9 # Scenario: two and one\n",
+        {"kind": "test_failure", "failed_tests": ("two and one",)},
+    ),
+    Reading(
+        "a test file that died before its first test could not be loaded",
+        "npx tap run test/sum.js",
+        1,
+        """\
+        TAP version 14
+        TypeError: Cannot read properties of undefined (reading 'sum')
+            at load (/project/node_modules/loader/index.js:4:2)
+        # Subtest: test/sum.js
+            1..0 # no tests found
+        not ok 1 - test/sum.js # time=12ms
+          ---
+          exitCode: 1
+          ...
+        """,
+        {"kind": "build_error", "error": "TypeError: Cannot read properties of undefined (reading 'sum')"},
+        ("test/sum.js",),
+    ),
+    Reading(
+        "a list of what was built, with sizes, is not about those files",
+        "npx vite build",
+        1,
+        "dist/page.html   0.07 kB │ gzip: 0.09 kB\n"
+        'Error: Rolldown failed to resolve import "acme-ui" from "/project/main.js".',
+        {"missing": "acme-ui", "files": ("/project/main.js",)},
+        ("page.html", "main.js"),
+    ),
+    Reading(
+        "SQLite calls it a parse error that a table is not there",
+        "sqlite3 shop.db < seed.sql",
+        1,
+        "Parse error near line 4: no such table: orders",
+        {"kind": "task_incomplete", "missing": "orders"},
+    ),
 )
 
 
