@@ -16,7 +16,10 @@ _SHELL_WORDS = frozenset(
     ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
 )
 _NOT_SHELL = words("programs", "never")
-_SEARCHES = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "ack"))
+# What works on a file or on what is piped into it.
+_FILTERS = frozenset(
+    ("grep", "egrep", "fgrep", "rg", "ag", "ack", "awk", "cut", "head", "sed", "sort", "tail", "tr", "uniq", "wc")
+)
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
@@ -98,8 +101,8 @@ def _can_be_program(first: str, rest: str) -> bool:
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:
-    if first in _SEARCHES and all(word.startswith("-") for word in rest.split()):
-        # `rg -c` without a pattern is only talked about.
+    if first in _FILTERS and all(word.startswith("-") for word in rest.split()):
+        # `rg -c` without a pattern, `wc -l` without a file are only talked about.
         return Likeness.NONE
     evident = bool(_OPERATOR.search(rest) or _OPTION.search(rest))
     name = first.rsplit("/", 1)[-1]

@@ -16,6 +16,7 @@ from pytest_ralph.spec.printing import (
     counts_only,
     echoes_words,
     ends_with_echo,
+    filters,
     hides_zero,
     is_http,
     is_noisy,
@@ -47,14 +48,16 @@ _FAR = 4
 # Verbs that may be about anything: a bare number behind them is not the output of a tool.
 _LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have", "is", "are"))
 # Behind these a text says where something is, and before them and a noun what it is called.
-_PLACES = frozenset(("in", "from", "under", "inside", "within", "across", "against"))
+_PLACES = frozenset(
+    ("in", "from", "under", "inside", "within", "across", "against", "below", "above", "beneath", "behind")
+)
 _SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
 _PRINTING = frozenset(("prints", "print", "printing", "outputs", "output", "shows", "displays", "echoes"))
 _DASHES = frozenset(("-", "–", "—"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
-_GLOB = regex(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|^v?\d+(?:\.\d+)*\.x$|…")
+_GLOB = regex(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$|^v?\d+(?:\.\d+)*\.x$|…")
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -106,10 +109,13 @@ class _Reader:
         self.said = ""
         # Whether it is said to pass: what it then does without is the tool's own affair.
         self.passes = False
+        # Whether something may be printed after all: `no matches except …`.
+        self.excepts = False
 
     def read(self, said: Sequence[Saying]) -> tuple[Expect, ...]:
         self.each = any(saying.kind is Kind.EACH for saying in said)
         self.each_line = any(saying.kind is Kind.EACH and " " in saying.text for saying in said)
+        self.excepts = any(saying.kind is Kind.EXCEPT for saying in said) and not filters(self.command)
         at = len(said) if self._is_about_another(said) else 0
         while at < len(said) and not self._turns_away(said, at):
             at += max(self._step(said, at), 1)
@@ -157,6 +163,9 @@ class _Reader:
             return self._exit(said, at)
         if kind is Kind.NOT:
             return self._not(said, at)
+        if kind is Kind.NOTHING and self.verb is None and at and said[at - 1].kind is Kind.EACH:
+            # `ls a b`: both exist, both empty.
+            return 1 if lists_names(self.command) else self._state(said[at])
         if kind is Kind.OTHER and self.far == 0 and self._is_literal(said[at]):
             return self._value(said, at)
         return self._state(said[at])
@@ -175,6 +184,9 @@ class _Reader:
             return 1
         if kind is Kind.NOTHING or (saying.text == "clean" and _TERSE_STATUS.search(self.command)):
             self._empty()
+        elif saying.text.endswith("an error") and is_http(self.command):
+            # It is answered all the same.
+            self.verb = None
         elif kind is Kind.SOMETHING:
             self._add("stdout", "nonempty")
         elif kind is Kind.NONZERO:
@@ -292,6 +304,8 @@ class _Reader:
 
     def _none_of(self, said: Sequence[Saying], at: int) -> int:
         """`no matches`; or, where changes are listed, `no change to x`. The index of the last saying used."""
+        if _compares_each(said, at + 1):
+            return len(said) - 1
         value = _next(said, at + 1, Kind.VALUE) or _next(said, at + 2, Kind.VALUE)
         if value is None or not lists_changes(self.command):
             self._empty(said[at].text)
@@ -318,12 +332,20 @@ class _Reader:
                 break
             joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
             values.append(after)
-        if before not in _PLACES:
+        if self._is_told_of(said, values[-1] + 1):
+            return len(said) - at
+        if not _place(said, at):
             texts = [str(said[index].value).strip() for index in values]
             named = before in _ARTICLES and _kind(said, values[-1] + 1) in (Kind.OTHER, Kind.THING)
             among = before == "only" and self.shown is Prints.LINES
             self._texts([text for text in texts if text and not _GLOB.search(text)], joined, named or among)
         return values[-1] - at + 1
+
+    def _is_told_of(self, said: Sequence[Saying], at: int) -> bool:
+        """`→ `start` waits for `ready``: what the code that is shown does, which a person reads from it."""
+        verb = said[at] if at < len(said) else None
+        told = verb is not None and verb.kind is Kind.OTHER and verb.text.endswith("s")
+        return told and self.far == 0 and self.said in _SYMBOLS
 
     def _texts(self, texts: list[str], joined: Kind | None, names: bool) -> None:
         """`names`: the texts only say what a thing that is printed is called, as in "the `x` rule"."""
@@ -401,6 +423,8 @@ class _Reader:
             self._add("stdout", "sum>=" if op == ">" else op, number + 1 if op == ">" else number)
 
     def _lines(self, op: str, number: float) -> None:
+        if always_prints(self.command):
+            return
         if number == 0 and op in ("==", "<="):
             self._empty()
         elif number == 0 and op in (">", "!="):
@@ -421,7 +445,7 @@ class _Reader:
         if thing in ("diff", "change", "changes", "differences") and not compares(self.command):
             return
         # A command that echoes its own verdict, or heads its list, is never silent, whatever the prose says.
-        if ends_with_echo(self.command) or always_prints(self.command):
+        if self.excepts or ends_with_echo(self.command) or always_prints(self.command):
             return
         if shown in (Prints.COUNT, Prints.COUNTS) and not hides_zero(self.command):
             self._add("stdout", "==" if shown is Prints.COUNT else "sum==", 0)
@@ -435,6 +459,21 @@ class _Reader:
 
 def _kind(said: Sequence[Saying], at: int) -> Kind | None:
     return said[at].kind if at < len(said) else None
+
+
+def _compares_each(said: Sequence[Saying], at: int) -> bool:
+    """`no file over 400 lines`, `no matches other than x` say something of each of them."""
+    if _kind(said, at) is not Kind.COMPARES:
+        return False
+    return said[at].value == "!=" or _next(said, at + 1, Kind.NUMBER) is not None
+
+
+def _place(said: Sequence[Saying], at: int) -> bool:
+    """Whether the value at `at` says where something is: `in `x``, `under a "Done" heading`."""
+    at -= 1
+    while at > 0 and said[at].text in _ARTICLES:
+        at -= 1
+    return at >= 0 and said[at].text in _PLACES
 
 
 def _is_subject(said: Sequence[Saying], at: int) -> bool:

@@ -39,6 +39,9 @@ _TOOL = regex(
 _RUNNER = regex(
     r"(?:(?:uv|poetry|pipenv|pdm|hatch|rye|pixi) run|npx|bunx|pnpm (?:exec|dlx)|yarn dlx|bundle exec)\s+(?:-\S+\s+)*"
 )
+_FILTER = regex(
+    r"\bgrep\s+(?:-\S+\s+)*-[A-Za-z]*v|\s--(?:exclude|invert)|\s-not\s|\s(?:-g|--glob)[ =][\"']?!|:!|:\(exclude"
+)
 _SUMMARY = regex(r"^git\s.*\s--(?:short)?stat\b")
 _POWERSHELL_COUNT = regex(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 
@@ -98,6 +101,11 @@ def counts_only(command: str) -> bool:
     """`grep -c`, `wc -l`: nothing but numbers."""
     last = split_stages(command)[-1]
     return _program(last) in _GREPS | {"wc"} and _of_stage(last) in (Prints.COUNT, Prints.COUNTS)
+
+
+def filters(command: str) -> bool:
+    """`… | grep -v note`, `--exclude-dir=docs`: what is not to be counted is left out already."""
+    return bool(_FILTER.search(command))
 
 
 def hides_zero(command: str) -> bool:

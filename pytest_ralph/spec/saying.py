@@ -40,6 +40,7 @@ class Kind(Enum):
     VERDICT = auto()
     MEASURE = auto()
     CONDITION = auto()
+    EXCEPT = auto()
     SMALL = auto()
     OTHER = auto()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,11 +57,38 @@ def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
     starts = [c.line for c in candidates if c.named.certain or c.heading]
     blocks = [_block(candidate, outline, starts) for candidate in candidates]
     tasks = [
-        block for candidate, block in zip(candidates, blocks, strict=True) if _is_task(candidate, block, sure_boxes)
+        block
+        for candidate, block in zip(candidates, blocks, strict=True)
+        if _is_task(candidate, block, sure_boxes) and not _only_groups(candidate, candidates, blocks, outline)
     ]
+    tails = _tails(tasks, outline)
+    ends = set(tails.values())
     for index, block in enumerate(tasks):
         limit = tasks[index + 1].line if index + 1 < len(tasks) else len(outline.lines)
-        yield _settled(block, outline, limit)
+        settled = _settled(block, outline, block.end if block.end in ends else limit)
+        if tail := tails.get(index):
+            below = read_fields(outline.lines, tail, block.end, outline.masked)
+            settled = settled._replace(fields=(*settled.fields, *below))
+        yield settled
+
+
+def _tails(tasks: Sequence[TaskBlock], outline: Outline) -> dict[int, int]:
+    """By the index of each parent, where its own fields go on behind its last child; not where children have such."""
+    tails: dict[int, int] = {}
+    for index, parent in enumerate(tasks):
+        if heading_level(outline.lines[parent.line]) or index + 1 == len(tasks) or tasks[index + 1].line >= parent.end:
+            continue
+        last = bisect_left(tasks, parent.end, key=attrgetter("line"))
+        children = tasks[index + 1 : last]
+        tail = max(child.end for child in children)
+        apart = [(child.end, following.line) for child, following in pairwise(children) if child.end <= following.line]
+        if _names_field(outline, tail, parent.end) and not any(_names_field(outline, *gap) for gap in apart):
+            tails[index] = tail
+    return tails
+
+
+def _names_field(outline: Outline, start: int, end: int) -> bool:
+    return any(n not in outline.masked and bool(field_name(outline.lines[n])) for n in range(start, end))
 
 
 def _candidates(outline: Outline) -> Iterator[_Candidate]:
@@ -159,6 +187,27 @@ def _is_task(candidate: _Candidate, block: TaskBlock, sure_boxes: Sequence[int])
         # A heading over numbered checkboxes groups them, unless it is worked and verified itself.
         return candidate.named.certain and any(field.name == "Verify" for field in block.fields)
     return candidate.named.certain or works
+
+
+def _only_groups(
+    candidate: _Candidate, candidates: Sequence[_Candidate], blocks: Sequence[TaskBlock], outline: Outline
+) -> bool:
+    """Whether a heading has no fields but those of boxes below it that are tasks themselves."""
+    if not candidate.heading or candidate.named.certain:
+        return False
+    first = bisect_right(blocks, candidate.line, key=attrgetter("line"))
+    last = bisect_left(blocks, candidate.end, key=attrgetter("line"))
+    boxes = [
+        block
+        for inner, block in zip(candidates[first:last], blocks[first:last], strict=True)
+        if not inner.heading and any(field.name in _WORK for field in block.fields)
+    ]
+    start = candidate.line + 1
+    for box in boxes:
+        if _names_field(outline, start, box.line):
+            return False
+        start = max(start, box.end)
+    return bool(boxes) and not _names_field(outline, start, candidate.end)
 
 
 def _settled(block: TaskBlock, outline: Outline, limit: int) -> TaskBlock:

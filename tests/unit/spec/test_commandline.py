@@ -73,6 +73,9 @@ https://example.org
 count=3
 ValueError: bad
 state: "a" | "b"
+wc -l
+sed -n
+sort -u
 """
 
 

@@ -209,6 +209,8 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ("**Task 1: a group**\n- [ ] 1.1 b\n  - **Verify**: `x`\n", ["1.1"]),
         ("### 1.1 a\n**Do**: x\n**Task 2 is about** it\n**Verify**: `y`\n", ["1.1"]),
         ("**Task 1.1: a**\n---\n- **Verify**: `x`\n", ["1.1"]),
+        ("### 0.3 a group\n- [ ] **one**\n  - Verify: `x`\n- [ ] **two**\n  - Verify: `y`\n", ["one", "two"]),
+        ("### 0.3 a task\n- [ ] a criterion\n\n**Verify**: `x`\n", ["0.3"]),
     ],
 )
 def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:
@@ -254,3 +256,21 @@ def test_a_section_is_a_task_however_its_heading_is_boxed(head: str) -> None:
         ["make 1.1", "make check"],
         ["make 1.2", "make check"],
     ]
+
+
+def test_a_field_behind_the_last_child_beside_the_children_is_that_of_the_parent() -> None:
+    source = "- [ ] Task {0}: a\n  - [ ] {0}.1 b\n  - [ ] {0}.2 c\n  - **Verify**: `make {0}`\n\n"
+    tasks = Spec.parse(source.format(1) + source.format(2)).tasks
+    assert [(task.id, [check.command for check in task.verify.checks]) for task in tasks] == [
+        ("1", ["make 1"]),
+        ("1.1", []),
+        ("1.2", []),
+        ("2", ["make 2"]),
+        ("2.1", []),
+        ("2.2", []),
+    ]
+
+
+def test_fields_behind_each_child_beside_it_are_its_own() -> None:
+    source = "- [ ] 1. a\n  - [ ] 1.1 b\n  - **Verify**: `x`\n  - [ ] 1.2 c\n  - **Verify**: `y`\n"
+    assert [[check.command for check in task.verify.checks] for task in Spec.parse(source).tasks] == [[], ["x"], ["y"]]

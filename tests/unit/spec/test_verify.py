@@ -277,3 +277,21 @@ def test_a_lone_name_in_one_row_with_a_command_is_a_command(text: str, commands:
     verify = read_verify(text)
     assert [check.command for check in verify.checks] == commands
     assert verify.mode == mode
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "with the database up, `mvn spring-boot:run` opens an empty window",
+        "`dotnet run` and check that the form appears",
+        "`flutter run -d linux` opens the list",
+        "`wc -l` on the new files",
+        "the words stand under a heading (look with `sed -n`)",
+    ],
+)
+def test_what_only_a_person_can_see_is_manual(text: str) -> None:
+    assert read_verify(text).manual
+
+
+def test_a_command_that_can_be_run_is_judged_in_chinese_too() -> None:
+    assert commands("`make` 命令可执行 (没有错误)") == ["make"]
