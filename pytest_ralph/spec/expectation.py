@@ -116,7 +116,7 @@ class _Reader:
         self.each = any(saying.kind is Kind.EACH for saying in said)
         self.each_line = any(saying.kind is Kind.EACH and " " in saying.text for saying in said)
         self.excepts = any(saying.kind is Kind.EXCEPT for saying in said) and not filters(self.command)
-        at = len(said) if self._is_about_another(said) else 0
+        at = len(said) if self._is_about_another(said) or _is_conditional(said) else 0
         while at < len(said) and not self._turns_away(said, at):
             at += max(self._step(said, at), 1)
         return tuple(self.found)
@@ -234,6 +234,10 @@ class _Reader:
             return 2
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
             self._add("stdout", "in", OneOf((_plain(said[at]), _plain(said[at + 2]))))
+            return 3
+        if following is Kind.AND and _kind(said, at + 2) is Kind.NUMBER and _unit(said, at + 2, 1) is None:
+            # `prints 6 and 7`
+            self._texts([str(said[at].value), str(said[at + 2].value)], Kind.AND, names=True)
             return 3
         self._amount("!=" if self.negated else "==", said, at, 1)
         # `200 OK` is one answer.
@@ -474,6 +478,11 @@ def _place(said: Sequence[Saying], at: int) -> bool:
     while at > 0 and said[at].text in _ARTICLES:
         at -= 1
     return at >= 0 and said[at].text in _PLACES
+
+
+def _is_conditional(said: Sequence[Saying]) -> bool:
+    """`includes `x` only if it was there before`"""
+    return any(one.text == "only" and _kind(said, at + 1) is Kind.CONDITION for at, one in enumerate(said))
 
 
 def _is_subject(said: Sequence[Saying], at: int) -> bool:

@@ -24,6 +24,8 @@ _OR = any_of("or", r"(?:^|[\s(,;])", r"(?!\w)\W*(?:(?:run|just|use|simply|via|wi
 # Not past the end of a sentence: `… prints no output; `make``.
 _SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
 _RUN = any_of("run", r"\b", r"\W*$")
+# `test_model` imports and runs `fit_model`
+_RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 _DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _RESULT = any_of("outcome", "")
@@ -88,7 +90,7 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
     if _SHOWN.search(before) and not _USE.match(clause):
         # `… shows npm test` names what is shown; only a pipeline is never just a name.
         return like is Likeness.SURE and not has_command and " | " in text
-    if like is Likeness.SURE or _RUN.search(before):
+    if like is Likeness.SURE or (_RUN.search(before) and not (like is Likeness.WORD and _RUNS.search(before))):
         return True
     if like is not Likeness.MAYBE or not (offered or _DO.search(before)):
         return False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import field_name, read_fields
 from pytest_ralph.spec.markdown import Block
-from pytest_ralph.spec.taskline import TaskLine, heading_level, read_bold, read_checkbox, read_heading
+from pytest_ralph.spec.taskline import TaskLine, heading_level, kin, read_bold, read_checkbox, read_heading
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -56,11 +56,12 @@ def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
     sure_boxes = [c.line for c in candidates if c.named.certain and not c.heading]
     starts = [c.line for c in candidates if c.named.certain or c.heading]
     blocks = [_block(candidate, outline, starts) for candidate in candidates]
-    tasks = [
-        block
+    works = [
+        _is_task(candidate, block, sure_boxes) and not _only_groups(candidate, candidates, blocks, outline)
         for candidate, block in zip(candidates, blocks, strict=True)
-        if _is_task(candidate, block, sure_boxes) and not _only_groups(candidate, candidates, blocks, outline)
     ]
+    beside = _beside_tasks(candidates, works, outline)
+    tasks = [block for at, block in enumerate(blocks) if works[at] or at in beside]
     tails = _tails(tasks, outline)
     ends = set(tails.values())
     for index, block in enumerate(tasks):
@@ -70,6 +71,34 @@ def find_blocks(outline: Outline) -> Iterator[TaskBlock]:
             below = read_fields(outline.lines, tail, block.end, outline.masked)
             settled = settled._replace(fields=(*settled.fields, *below))
         yield settled
+
+
+def _beside_tasks(candidates: Sequence[_Candidate], works: Sequence[bool], outline: Outline) -> set[int]:
+    """Headings without a field beside one of their kind that is a task: `### Step 2` next to a verified step."""
+    named = [at for at, one in enumerate(candidates) if one.heading and not one.named.certain]
+    if len({works[at] for at in named}) < 2:
+        return set()
+    certain = {one.line for one in candidates if one.heading and one.named.certain}
+    kinds: dict[int, tuple[str, int, int]] = {}
+    for at in named:
+        line = candidates[at].line
+        level = heading_level(outline.lines[line])
+        section = _section(outline, line, level)
+        if section not in certain and (called := kin(outline.lines[line])):
+            kinds[at] = (called, level, section)
+    worked = {kind for at, kind in kinds.items() if works[at]}
+    sure = [one.line for one in candidates if one.named.certain and not one.heading]
+    return {
+        at
+        for at, kind in kinds.items()
+        if kind in worked and bisect_left(sure, candidates[at].end) == bisect_left(sure, candidates[at].line)
+    }
+
+
+def _section(outline: Outline, line: int, level: int) -> int:
+    """The line of the heading that the one at `line` stands under, or -1."""
+    above = (block.line for block in reversed(outline.blocks) if block.line < line and 0 < block.level < level)
+    return next(above, -1)
 
 
 def _tails(tasks: Sequence[TaskBlock], outline: Outline) -> dict[int, int]:

@@ -40,6 +40,8 @@ _ID = regex(
 )
 # `T001-T004` speaks of several tasks.
 _RANGE = regex(r"([A-Z]+-?)\d+-\1\d")
+# [01-02] · [P7-001]: which phase and which of its tasks, only in brackets
+_NUMBERED = regex(r"\[((?:[A-Z]{1,4}\d{1,3}|\d{2,3})-\d{2,4})\](?!\()")
 _MARKER = regex(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
 _KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
 _LAST_MARKERS = regex(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
@@ -117,6 +119,12 @@ def read_heading(line: str) -> TaskLine | None:
     return TaskLine(name.id, _title(name.rest), done or box in ("[x]", "[X]"), name.markers, certain)
 
 
+def kin(heading: str) -> str:
+    """What a heading calls itself (`step`, `T`): where one of them is a task, so are those beside it."""
+    name = _read_name(heading.strip().lstrip("#").strip())
+    return name.word or (_prefix(name.id) if _prefix(name.id) in _SURE_PREFIXES else "")
+
+
 def read_bold(line: str) -> TaskLine | None:
     """A line that is nothing but the bold name of a task, or None."""
     match = _BOLD_TASK.match(line)
@@ -161,6 +169,8 @@ def _read_name(text: str) -> _Name:
 def _bracketed_id(text: str, position: int) -> tuple[str, int] | None:
     if not text.startswith("[", position):
         return None
+    if numbered := _NUMBERED.match(text, position):
+        return numbered[1], numbered.end()
     match = _ID.match(text, position + 1)
     if match is None or not text.startswith("]", match.end()) or text.startswith("](", match.end()):
         return None

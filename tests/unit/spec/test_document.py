@@ -211,6 +211,11 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ("**Task 1.1: a**\n---\n- **Verify**: `x`\n", ["1.1"]),
         ("### 0.3 a group\n- [ ] **one**\n  - Verify: `x`\n- [ ] **two**\n  - Verify: `y`\n", ["one", "two"]),
         ("### 0.3 a task\n- [ ] a criterion\n\n**Verify**: `x`\n", ["0.3"]),
+        ("### [01-02] a\n**Verify**: `x`\n\n### [P7-001] b\n- **Verify**: `y`\n", ["01-02", "P7-001"]),
+        ("- [ ] [P1] a wish\n- [ ] [US2] another\n", []),
+        ("## A\n### T5.4 a\n**Verify**: `x`\n### T5.5 b\n- [ ] run it\n## B\n### T9 c\ntext\n", ["T5.4", "T5.5"]),
+        ("## A\n### Step 1: a\n**Verify**: `x`\n### Step 2: b\ntext\n## B\n### Step 1: c\n", ["1", "2"]),
+        ("## 1. Overview\ntext\n## 2. Work\n**Verify**: `x`\n", ["2."]),
     ],
 )
 def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:

@@ -132,3 +132,11 @@ def test_files_are_paths_without_their_remarks(text: str, expected: tuple[str, .
 
 def test_dedent_goes_by_the_first_line_below() -> None:
     assert dedent("a\n    b\n      c\n  d\n\te") == "a\nb\n  c\nd\ne"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["검증", "검증 방법", "Kiểm tra", "Weryfikacja", "Doğrulama", "Verificatie", "Перевірка", "Verifikasi", "Ověření"],
+)
+def test_a_verify_field_is_known_in_many_languages(name: str) -> None:
+    assert fields_of(f"  - **{name}**: `x`") == {"Verify": "`x`"}

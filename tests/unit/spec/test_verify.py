@@ -295,3 +295,13 @@ def test_what_only_a_person_can_see_is_manual(text: str) -> None:
 
 def test_a_command_that_can_be_run_is_judged_in_chinese_too() -> None:
     assert commands("`make` 命令可执行 (没有错误)") == ["make"]
+
+
+def test_what_a_function_runs_is_no_command() -> None:
+    assert commands("`pytest -q` → all pass (`test_model` still imports and runs `fit_model`)") == ["pytest -q"]
+    assert commands("Run `fit_model`") == ["fit_model"]
+
+
+@pytest.mark.parametrize("words", ["зелёный", "en verde", "ist grün", "전부 통과", "全绿"])
+def test_a_script_that_is_green_in_any_language_was_run(words: str) -> None:
+    assert commands(f"`check.sh` {words}") == ["check.sh"]
