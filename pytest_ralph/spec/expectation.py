@@ -6,6 +6,7 @@ green`) ask for nothing: the command's exit status decides, as it does when noth
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.spec.lexicon import in_english
@@ -54,6 +55,9 @@ _PLACES = frozenset(
 _SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
 _PRINTING = frozenset(("prints", "print", "printing", "outputs", "output", "shows", "displays", "echoes"))
 _DASHES = frozenset(("-", "–", "—"))
+_BY_EYE = frozenset(("manual", "manually", "visual", "visually"))
+# What is said to be so is not printed.
+_GONE = frozenset(("gone", "removed", "deleted", "absent", "dropped"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
@@ -122,7 +126,9 @@ class _Reader:
         return tuple(self.found)
 
     def _is_about_another(self, said: Sequence[Saying]) -> bool:
-        """Whether a clause starts with a subject of its own: `— the page shows x`."""
+        """Whether a clause starts with a subject of its own: `— the page shows x`, `→ manual inspection shows x`."""
+        if any(one.text in _BY_EYE for one in said[:2]):
+            return True
         start = next((i for i, one in enumerate(said) if one.text not in _DASHES), 0)
         if start + 1 >= len(said) or said[start].text not in _ARTICLES:
             return False
@@ -285,6 +291,9 @@ class _Reader:
 
     def _not(self, said: Sequence[Saying], at: int) -> int:
         self.negated, self.far = True, 0
+        if _names_holder(said, at + 1):
+            self.verb = Kind.HAS
+            return 3
         for index in range(at + 1, min(at + 4, len(said))):
             saying = said[index]
             if saying.kind is Kind.NUMBER and saying.value == 0:
@@ -346,7 +355,10 @@ class _Reader:
         return values[-1] - at + 1
 
     def _is_told_of(self, said: Sequence[Saying], at: int) -> bool:
-        """`→ `start` waits for `ready``: what the code that is shown does, which a person reads from it."""
+        """`→ `start` waits for `ready``, `→ `x` is gone`: what a person reads from what is shown."""
+        following = takewhile(lambda one: one.kind not in (Kind.AND, Kind.OR, Kind.VALUE), said[at : at + 4])
+        if not self.negated and any(one.text in _GONE for one in following):
+            return True
         verb = said[at] if at < len(said) else None
         told = verb is not None and verb.kind is Kind.OTHER and verb.text.endswith("s")
         return told and self.far == 0 and self.said in _SYMBOLS
@@ -470,6 +482,13 @@ def _compares_each(said: Sequence[Saying], at: int) -> bool:
     if _kind(said, at) is not Kind.COMPARES:
         return False
     return said[at].value == "!=" or _next(said, at + 1, Kind.NUMBER) is not None
+
+
+def _names_holder(said: Sequence[Saying], at: int) -> bool:
+    """`no line contains `x``: what holds a text, and the text."""
+    if _kind(said, at) not in (Kind.THING, Kind.OTHER) or _kind(said, at + 1) is not Kind.HAS:
+        return False
+    return said[at + 1].text.startswith(("contain", "includ")) and _kind(said, at + 2) is Kind.VALUE
 
 
 def _place(said: Sequence[Saying], at: int) -> bool:

@@ -66,6 +66,7 @@ _INLINE_VERIFY = regex(
     r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
     re.IGNORECASE,
 )
+_BEHIND = regex(r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE)
 _SPAN = regex(r"(?<!`)`([^`\n]+)`(?!`)")
 _PATH = regex(r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$")
 _BARE_NAMES = frozenset(("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile"))
@@ -131,7 +132,15 @@ def verify_text(fields: Sequence[Field]) -> str:
         green = [field for field in verifies if re.search(r"\bgreen\b", field.label, re.IGNORECASE)]
         not_red = [field for field in verifies if not re.search(r"\bred\b", field.label, re.IGNORECASE)]
         verifies = green or not_red or verifies
+    if not verifies:
+        return next(filter(None, (_behind(field.text.partition("\n")[0]) for field in fields)), "")
     return "\n".join(field.text for field in verifies)
+
+
+def _behind(line: str) -> str:
+    """`**Effort**: M · **Verify**: …`: the text of a Verify field that begins on the line of another one."""
+    match = _BEHIND.search(line)
+    return line[match.end() :].strip() if match and line.count("`", 0, match.start()) % 2 == 0 else ""
 
 
 def read_files(text: str) -> tuple[str, ...]:

@@ -76,6 +76,7 @@ state: "a" | "b"
 wc -l
 sed -n
 sort -u
+diff -r
 """
 
 

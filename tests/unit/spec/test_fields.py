@@ -140,3 +140,21 @@ def test_dedent_goes_by_the_first_line_below() -> None:
 )
 def test_a_verify_field_is_known_in_many_languages(name: str) -> None:
     assert fields_of(f"  - **{name}**: `x`") == {"Verify": "`x`"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "**Depends on**: 7.5 · **Effort**: M · **Verify**: `x` < 7",
+        "- **Effort**: M | **Verify**: `x` < 7",
+        "- **Do**: write it. **Verify**: `x` < 7",
+    ],
+)
+def test_a_verify_behind_another_field_on_its_line_is_found(line: str) -> None:
+    assert verify_text(read_fields([line], 0, 1, ())) == "`x` < 7"
+
+
+def test_a_verify_that_is_only_quoted_or_has_a_line_of_its_own_elsewhere_is_not_looked_for() -> None:
+    assert verify_text(read_fields(["- **Do**: write `a · **Verify**: b`"], 0, 1, ())) == ""
+    lines = ["- **Do**: this · **Verify**: `x`", "- **Verify**: `y`"]
+    assert verify_text(read_fields(lines, 0, 2, ())) == "`y`"
