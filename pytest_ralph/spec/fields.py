@@ -51,6 +51,7 @@ _ITALIC = regex(
 # `**Verify (by hand)**`
 _REMARK = regex(r"[ \t]*\(([^()]{0,60})\)$")
 _BY_HAND = regex(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
+_MANUAL = "(manual)"
 _PLAIN = regex(
     _START
     + r"(?:[^\w\s\x00-\x7f]+[ \t]*)?(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)"
@@ -126,12 +127,13 @@ def dedent(text: str) -> str:
 
 
 def verify_text(fields: Sequence[Field]) -> str:
-    """The text of the Verify field that counts: of a RED and GREEN pair, the GREEN one."""
+    """The text of the Verify field that counts: of RED and GREEN the GREEN one, and none by hand beside another."""
     verifies = [field for field in fields if field.name == "Verify"]
     if len(verifies) > 1:
         green = [field for field in verifies if re.search(r"\bgreen\b", field.label, re.IGNORECASE)]
         not_red = [field for field in verifies if not re.search(r"\bred\b", field.label, re.IGNORECASE)]
         verifies = green or not_red or verifies
+        verifies = [field for field in verifies if not field.text.startswith(_MANUAL)] or verifies
     if not verifies:
         return next(filter(None, (_behind(field.text.partition("\n")[0]) for field in fields)), "")
     return "\n".join(field.text for field in verifies)
@@ -197,8 +199,8 @@ def _make(match: re.Match[str], line: str) -> _Opening:
     rest = line[match.end() :]
     if canonical == "Verify" and match["note"] and _WHERE.match(match["note"]):
         rest = f"{match['note'].strip()}: {rest}"
-    if canonical == "Verify" and _BY_HAND.search(label):
-        rest = f"(manual): {rest}"
+    if canonical == "Verify" and _BY_HAND.search(f"{label}{match['note'] or ''}"):
+        rest = f"{_MANUAL}: {rest}"
     if match["mark"] in ("_", "*") and match.re.pattern == _PLAIN.pattern:
         rest = rest.rstrip().removesuffix(match["mark"])
     indent = len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))

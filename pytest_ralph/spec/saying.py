@@ -68,7 +68,7 @@ _LEX = regex(
     r"|(?P<ratio>\b\d+/\d+\b(?: [A-Z]{2,}\b)?|\b\d+[-–]\d+\b(?![.-]\d))|(?P<shout>\b[A-Z]{3,}(?: [A-Z]{3,})+\b)"
     r"|(?P<version>\bv?\d+\.\d+\.\d[\w.+-]*|\bv\d[\w.]*)"
     r"|(?P<number>\d+(?:[,_]\d+)*(?:\.\d+)?)(?P<unit>%|[A-Za-z]+)?"
-    r"|(?P<word>[^\W\d][\w'’./-]*)"
+    r"|(?P<word>[^\W\d][\w'’./-]*(?:=[^\W\d]\w*)?)"
 )
 _QUOTES = ("span", "quote", "curly", "single")
 _COMPARISON = regex(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")

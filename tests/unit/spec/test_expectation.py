@@ -334,6 +334,8 @@ def test_texts_are_read(words: str, wanted: Wanted) -> None:
             [("stdout", "not_contains", "x"), ("stdout", "not_contains", "y")],
         ),
         ("cat log", "shows no line containing `ERROR`", [("stdout", "not_contains", "ERROR")]),
+        ("kubectl get pods", "— all 9 show Ready=True", []),
+        ("jq -r .a f", "returns `a=true`", [("stdout", "==", "a=true")]),
         ("ls -a", "-> includes `.env` and/or `b.md` only if you made them", []),
         ("jq length a.json b.json", "prints 6 and 7", [("stdout", "contains", "6"), ("stdout", "contains", "7")]),
         (COUNT, "returns 3 and 0 errors are left", [("stdout", "==", 3)]),

@@ -96,6 +96,9 @@ def test_a_fence_is_content_whatever_is_in_it() -> None:
         ("  - **Verify (RED)**: `r`\n  - **Verify (GREEN)**: `g`", "`g`"),
         ("  - **Verify (manual)**: `npm start`", "(manual): `npm start`"),
         ("  - **Verify manually**: `npm start`", "(manual): `npm start`"),
+        ("  - **Verify** (manual): `npm start`", "(manual): `npm start`"),
+        ("  - **Verify**: `v`\n  - **Verify** (manual): `npm start`", "`v`"),
+        ("  - **Verify**: `v`\n  - **Verify** (by CI): `w`", "`v`\n`w`"),
     ],
 )
 def test_of_red_and_green_the_green_counts(text: str, expected: str) -> None:
