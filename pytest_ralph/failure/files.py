@@ -26,7 +26,7 @@ UNINTERESTING = re.compile(
     r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
     r"|^\s+Running (?:unittests )?\S+ \(|^\[ *\d+ of \d+\] Compiling|^\s+using description file:"
     r"|^g?make(?:\[\d+\])?: |complete log of this run|^\s*\S+\.\w+ +[\d.,]+ ?[kKMG]?i?B\b"
-    r"|^\+{1,3} (?!\S*(?:grep|test|diff|cat))"
+    r"|^\+{1,3} (?!\S*(?:grep|test|diff|cat)|\S+\.\w+(?:\t|$))"
 )
 SOURCE = re.compile(
     r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|rs|go|java|kt|kts|scala|rb|php|c|h|cc|cpp|cxx|hpp|cs|fs|swift|m|mm|ex|exs|erl|hs|ml|mli|lua|pl|pm|t|r|R|jl|dart|zig|nim|"

@@ -24,6 +24,8 @@ IN_CODE = re.compile(r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Excep
 DATA_TOOLS = frozenset(
     {"yamllint", "jsonlint", "xmllint", "yq", "jq", "json.tool", "check-jsonschema", "tomlv", "taplo"}
 )
+# Libraries come as headers, not as sources to compile.
+COMPILED = (".proto", ".c", ".cc", ".cpp", ".cxx", ".m", ".mm", ".S", ".f90")
 DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE)
 
 
@@ -45,8 +47,8 @@ def _module(scene: Scene, finding: Finding) -> Finding:
 
 
 def _is_named_as_own(error: str, name: str) -> bool:
-    """Go names what is neither its own nor fetched from a host by a path of the project; protoc imports files."""
-    return name.endswith(".proto") or ("is not in " in error and "." not in name.split("/", maxsplit=1)[0])
+    """Go names what is neither its own nor fetched from a host by a path of the project; protoc and C compile files."""
+    return name.endswith(COMPILED) or ("is not in " in error and "." not in name.split("/", maxsplit=1)[0])
 
 
 def _is_tool(scene: Scene, name: str) -> bool:

@@ -55,6 +55,7 @@ RAISED = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 PYTEST_MARK = re.compile(r"^E {2,}")
 ALARM = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
+LOGGED = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 TRACED = re.compile(r"^\+{1,3} \w")
 CHANGED = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 MESSAGE = re.compile(
@@ -145,9 +146,11 @@ def _read_failing(scene: Scene, one: Failing) -> Finding:
 
 def _unloaded(scene: Scene, one: Failing) -> Finding | None:
     """A test file that died before its first test: that none was found in it is only what follows."""
-    if not one.named or all(finding.verdict != "no tests" for finding in scene.findings):
+    if not one.named:
         return None
-    died = next((finding for finding in scene.findings if finding.verdict in DEATHS), None)
+    threw = next((finding for finding in causes_in(one.error, one.line) if finding.verdict in DEATHS), None)
+    untested = any(finding.verdict == "no tests" for finding in scene.findings)
+    died = next((finding for finding in scene.findings if untested and finding.verdict in DEATHS), threw)
     return replace(died, verdict="build") if died else None
 
 
@@ -160,10 +163,15 @@ def _cause(scene: Scene) -> Finding | None:
     causes = [finding for finding in scene.findings if finding.rank < CAUSES_BELOW]
     if not causes:
         return None
-    best = min(causes, key=lambda finding: (finding.rank, finding.missing is None, finding.line))
+    best = min(causes, key=lambda finding: (finding.rank, finding.missing is None, _is_logged(finding), finding.line))
     best = _last_of_chain(scene, best, causes)
     in_test = best.verdict == "timeout" and "test" in scene.roles
     return replace(best, type=VERIFICATION_FAILED) if in_test else best
+
+
+def _is_logged(finding: Finding) -> bool:
+    """Written by the logger of Go's services, which repeats itself before the tool speaks."""
+    return LOGGED.match(finding.error) is not None
 
 
 def _last_of_chain(scene: Scene, best: Finding, causes: Sequence[Finding]) -> Finding:

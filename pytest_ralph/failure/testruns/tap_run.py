@@ -24,6 +24,8 @@ TELLING = (
 )
 # A value on lines of its own: what it begins with is on the next line.
 SPREAD = re.compile(r"^\s*(?:message|error): \|-?$")
+# What node passes on of a file that threw: a comment above the file's own line.
+THROWN = re.compile(r"^# (?P<said>(?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 LONGEST = 40
 
 
@@ -53,4 +55,14 @@ def _explained(lines: Sequence[str], number: int) -> tuple[int, str]:
                 return at, match["said"].strip()
             if pattern is TELLING[0] and SPREAD.match(lines[at]) and at + 1 in block:
                 return at + 1, lines[at + 1].strip()
-    return number, lines[number].strip()
+    return _thrown_above(lines, number) or (number, lines[number].strip())
+
+
+def _thrown_above(lines: Sequence[str], number: int) -> tuple[int, str] | None:
+    """A file that could not be loaded has nothing below its name but that it failed."""
+    for at in range(number - 1, max(-1, number - LONGEST), -1):
+        if NOT_OK.match(lines[at]) or lines[at].startswith("ok "):
+            return None
+        if match := THROWN.match(lines[at]):
+            return at, match["said"]
+    return None

@@ -724,6 +724,96 @@ READINGS = (
         "Parse error near line 4: no such table: orders",
         {"kind": "task_incomplete", "missing": "orders"},
     ),
+    Reading(
+        "a source file that a compiler is not given is the project's own",
+        "inv build",
+        1,
+        "cc1: fatal error: codec.c: No such file or directory\ncompilation terminated.",
+        {"kind": "build_error", "missing": "codec.c"},
+    ),
+    Reading(
+        "a test file that throws while it is loaded is quoted by what it threw",
+        "node --test",
+        1,
+        """\
+        TAP version 13
+        # /project/lib/limits.js:4
+        # throw new RangeError("no upper bound")
+        # ^
+        # RangeError: no upper bound
+        #     at Object.<anonymous> (/project/lib/limits.js:4:7)
+        # Node.js v20.1.0
+        # Subtest: /project/limits.test.js
+        not ok 1 - /project/limits.test.js
+          ---
+          exitCode: 1
+          error: 'test failed'
+          ...
+        1..1
+        """,
+        {"kind": "build_error", "error": "RangeError: no upper bound", "failed_tests": ("/project/limits.test.js",)},
+        ("limits.test.js", "lib/limits.js"),
+    ),
+    Reading(
+        "a lock that another process holds is a resource to wait for",
+        "git add notes.txt",
+        128,
+        "fatal: Unable to create '/project/.git/index.lock': File exists.\n\n"
+        "Another git process seems to be running in this repository.",
+        {
+            "kind": "resource_exhausted",
+            "error": "fatal: Unable to create '/project/.git/index.lock': File exists.",
+        },
+    ),
+    Reading(
+        "what a tool says at last is quoted before what it logged",
+        "kubectl get nodes",
+        1,
+        'E0302 10:11:12.000001    77 cache.go:26] "Unhandled" err="dial tcp 127.0.0.1:8080: connection refused"\n'
+        "The connection to the server localhost:8080 was refused - is the port right?",
+        {
+            "kind": "service_unavailable",
+            "error": "The connection to the server localhost:8080 was refused - is the port right?",
+        },
+    ),
+    Reading(
+        "an example in the documentation is quoted by what it expected",
+        "cargo test --doc",
+        101,
+        """\
+        failures:
+
+        ---- src/lib.rs - half (line 4) stdout ----
+        Test executable failed (exit status: 101).
+
+        stderr:
+
+        thread 'main' panicked at src/lib.rs:5:1:
+        assertion `left == right` failed
+          left: 2
+         right: 3
+
+        failures:
+            src/lib.rs - half (line 4)
+        """,
+        {"error": "assertion `left == right` failed", "failed_tests": ("src/lib.rs - half (line 4)",)},
+    ),
+    Reading(
+        "both sides of a difference are named",
+        "diff -u want.txt got.txt",
+        1,
+        "--- want.txt\t2026-01-02 10:00:00\n+++ got.txt\t2026-01-02 10:00:00\n@@ -1 +1 @@\n-a\n+b\n",
+        {"kind": "test_failure", "files": ("want.txt", "got.txt")},
+        ("want.txt", "got.txt"),
+    ),
+    Reading(
+        "commands of a build that failed are no tests that failed",
+        "bundle exec fastlane snapshot",
+        1,
+        "[10:00:00]: ▸ ** BUILD FAILED **\n[10:00:00]: ▸ The following build commands failed:\n"
+        "[10:00:00]: ▸ PhaseScriptExecution Stamp build/stamp.sh\n[10:00:00]: ▸ (1 failure)\n",
+        {"kind": "build_error"},
+    ),
 )
 
 
