@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,12 @@ BLANKS = re.compile(r"\n{5,}")
 BOX = re.compile(r"^(?:│ ?|[╷╵]$)")
 # What the builder of an image puts before every line of a step.
 STEP = re.compile(r"^#\d+ \d+\.\d+ ")
+# What those who run others put before every line: the time, `web-1  | `, `web:build: `.
+LABEL = re.compile(
+    r"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,}Z)"
+    r"|(?P<name>[A-Za-z][\w.-]*[-_]\d+ +\||[a-z@][\w@/-]*:[a-z][\w:-]*:))(?: |$)"
+)
+FEWEST_LABELS = 3
 WORD = re.compile(r"\w+")
 # Names of exceptions are also found by what they end with, as `*error`.
 ENDINGS = ("error", "exception", "warning", "exit", "interrupt")
@@ -42,7 +48,7 @@ class Transcript:
     """The lines of an output. `index[word]` gives the numbers of the lines that contain a (lower-case) word."""
 
     def __init__(self, output: str) -> None:
-        self.lines: Sequence[str] = tuple(_clean_lines(BLANKS.sub("\n\n", _digest(output))))
+        self.lines: Sequence[str] = _unlabelled(tuple(_clean_lines(BLANKS.sub("\n\n", _digest(output)))))
 
     @cached_property
     def index(self) -> Mapping[str, Sequence[int]]:
@@ -62,6 +68,19 @@ class Transcript:
     @cached_property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+
+def _unlabelled(lines: Sequence[str]) -> Sequence[str]:
+    """The lines without the label that several of them bear."""
+    labels = [LABEL.match(line) for line in lines]
+    count = Counter(match["name"] for match in labels if match)
+    common = {name for name, times in count.items() if times >= FEWEST_LABELS}
+    if not common:
+        return lines
+    return tuple(
+        line[match.end() :] if match and match["name"] in common else line
+        for line, match in zip(lines, labels, strict=True)
+    )
 
 
 def clean(text: str) -> str:

@@ -814,6 +814,104 @@ READINGS = (
         "[10:00:00]: ▸ PhaseScriptExecution Stamp build/stamp.sh\n[10:00:00]: ▸ (1 failure)\n",
         {"kind": "build_error"},
     ),
+    Reading(
+        "what runs several tasks puts the name of the task before every line",
+        "npx turbo run test",
+        1,
+        """\
+        shop:test: > jest
+        shop:test:
+        shop:test:   ● tax › is added
+        shop:test:
+        shop:test:     expect(received).toBe(expected)
+        shop:test:
+        shop:test: Tests:       1 failed, 1 total
+        """,
+        {"error": "expect(received).toBe(expected)", "failed_tests": ("tax › is added",)},
+    ),
+    Reading(
+        "what runs several containers puts the name of the container before every line",
+        "docker compose run app pytest -q",
+        1,
+        """\
+        app-1  | ____________________________________ test_tax __________________________________
+        app-1  | >       assert tax(10) == 12
+        app-1  | E       assert 11 == 12
+        app-1  | =========================== short test summary info ============================
+        app-1  | FAILED tests/test_tax.py::test_tax - assert 11 == 12
+        """,
+        {"error": "assert 11 == 12", "failed_tests": ("tests/test_tax.py::test_tax",)},
+    ),
+    Reading(
+        "a log of a hosted run has the time before every line",
+        "npm test",
+        1,
+        """\
+        2026-03-01T10:00:00.1234567Z   1 failing
+        2026-03-01T10:00:00.1234567Z
+        2026-03-01T10:00:00.1234567Z   1) tax
+        2026-03-01T10:00:00.1234567Z        is added:
+        2026-03-01T10:00:00.1234567Z
+        2026-03-01T10:00:00.1234567Z       AssertionError: expected 10 to equal 12
+        """,
+        {"error": "AssertionError: expected 10 to equal 12", "failed_tests": ("is added",)},
+    ),
+    Reading(
+        "a test that panicked in the older way is read for what made it panic",
+        "cargo test",
+        101,
+        """\
+        failures:
+
+        ---- asks_server stdout ----
+            thread 'asks_server' panicked at 'called `Result::unwrap()` on an `Err` value: Os { code: 111, \
+message: "Connection refused" }', src/client.rs:12
+
+        failures:
+            asks_server
+        """,
+        {"kind": "service_unavailable", "failed_tests": ("asks_server",)},
+    ),
+    Reading(
+        "a type that Scala does not find is an undefined name, not a package",
+        "sbt test",
+        1,
+        "[error] src/test/scala/shop/Suites.scala:15: not found: type TaxSuite\n[error] one error found",
+        {"kind": "build_error", "missing": None},
+    ),
+    Reading(
+        "karma names the browser before the test",
+        "ng test --watch=false",
+        1,
+        """\
+        Firefox 120.0 (Linux x86_64) TaxComponent adds the tax FAILED
+        \tExpected 3 to equal 4.
+        \t    at UserContext.<anonymous> (src/tax.spec.ts:20:17)
+        Firefox 120.0 (Linux x86_64): Executed 4 of 4 (1 FAILED) (0.2 secs / 0.1 secs)
+        """,
+        {"error": "Expected 3 to equal 4.", "failed_tests": ("TaxComponent adds the tax",)},
+    ),
+    Reading(
+        "a native package that finds no Python needs one",
+        "npm install",
+        1,
+        "npm error command failed\nnpm error gyp ERR! stack Error: Could not find any Python installation to use",
+        {"kind": "dependency_missing", "missing": "Python"},
+    ),
+    Reading(
+        "who is told to log in has given no credentials",
+        "cloudctl deploy",
+        1,
+        "ERROR: You do not currently have an active account selected.\nPlease run:\n\n  $ cloudctl auth login\n",
+        {"kind": "unknown", "category": "missing_context", "retryable": False},
+    ),
+    Reading(
+        "a lock on a state that could not be had is a resource to wait for",
+        "terraform apply",
+        1,
+        "│ Error: Error acquiring the state lock\n│ \n│ Error message: the conditional request failed\n",
+        {"kind": "resource_exhausted", "error": "Error: Error acquiring the state lock"},
+    ),
 )
 
 
