@@ -9,7 +9,6 @@ import pytest
 
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.locks import SpecHeld, SpecLocks
-from pytest_ralph.outside import files_outside, refuse_to_write
 from pytest_ralph.spec.progress import PROGRESS_NAME
 from pytest_ralph.spec.state import STATE_NAME, State, StateError
 from pytest_ralph.text.inert import one_line
@@ -45,6 +44,8 @@ class Holding:
 
     def _stay_inside(self, spec: Spec) -> None:
         """What is written must be where it seems to be; what is only named elsewhere is said."""
+        from pytest_ralph.outside import files_outside, refuse_to_write
+
         root, directory = self.run.root, spec.directory
         refuse_to_write((spec.path, directory / STATE_NAME, directory / PROGRESS_NAME), root)
         for task in spec.tasks:

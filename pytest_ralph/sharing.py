@@ -10,10 +10,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.locks import TurnLock, spec_key
-from pytest_ralph.recovery.ledger import Ledger
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ralph.recovery.ledger import Ledger
 
 
 class Shared:
@@ -40,6 +41,8 @@ class Shared:
         return self.directory / "budget"
 
     def ledger(self, spec: Path) -> Ledger:
+        from pytest_ralph.recovery.ledger import Ledger
+
         return Ledger(self.directory / (spec_key(spec) + (f"-{self.worker}" if self.alone else "")), self.worker)
 
     def take_turn(self) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.disk import step
-from pytest_ralph.recovery.setback import Setback
 from pytest_ralph.running.checks import Circumstances, Verified, run_checks
 from pytest_ralph.running.command import RunError
 from pytest_ralph.spec.order import is_e2e_startup
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.recovery.desk import Desk
     from pytest_ralph.recovery.journal import Journal
+    from pytest_ralph.recovery.setback import Setback
     from pytest_ralph.recovery.workspace import Workspace
     from pytest_ralph.running.checks import Checked
     from pytest_ralph.spec.task import Task
@@ -83,6 +83,8 @@ class Attempts:
         self.desk.hooks.failed(self.task, failure, self.journal.attempts)
 
     def _setback(self, failure: Failure, verified: Verified) -> Setback:
+        from pytest_ralph.recovery.setback import Setback
+
         progress = failure.timed_out and self._made_progress(verified)
         return Setback(failure=failure, timeout=self.timeout, doublings=self._doublings, progress=progress)
 

@@ -14,7 +14,6 @@ from pytest_ralph.recovery.errors import WorkspaceError
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.splice import spliced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,6 +105,8 @@ class Document:
             # Somebody saved it at the same moment: what they wrote is what we write into.
 
     def _with(self, spec: Spec, target: Task, blocks: Sequence[str]) -> Spec:
+        from pytest_ralph.spec.splice import spliced
+
         for block in blocks:
             original = spec.get(target.name) or target
             put_in = edit.insertion(spec, original, block)

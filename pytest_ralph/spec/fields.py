@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
@@ -207,6 +208,7 @@ def _make(match: re.Match[str], line: str) -> _Opening:
     return _Opening(canonical or label, label, indent, bool(match["bullet"]), bool(canonical), rest)
 
 
+@lru_cache(maxsize=256)
 def _canonical(name: str) -> str:
     name = _REMARK.sub("", name.strip().lower()).lstrip(_SIGNS)
     if name in _KNOWN:
