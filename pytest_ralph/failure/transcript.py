@@ -28,10 +28,11 @@ BLANKS = re.compile(r"\n{5,}")
 BOX = re.compile(r"^(?:│ ?|[╷╵]$)")
 # What the builder of an image puts before every line of a step.
 STEP = re.compile(r"^#\d+ \d+\.\d+ ")
-# What those who run others put before every line: the time, `web-1  | `, `web:build: `.
+# What those who run others put before every line: the time, `web-1  | `, `web:build: `, `[web] `.
 LABEL = re.compile(
     r"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,}Z)"
-    r"|(?P<name>[A-Za-z][\w.-]*[-_]\d+ +\||[a-z@][\w@/-]*:[a-z][\w:-]*:))(?: |$)"
+    r"|(?P<name>[A-Za-z][\w.-]*[-_]\d+ +\||[a-z@][\w@/-]*:[a-z][\w:-]*:"
+    r"|\[(?!(?:error|fatal|warn|warning|notice|info|hint|debug|trace)\])(?:[a-z][\w:@/.-]*|\d)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
 WORD = re.compile(r"\w+")

@@ -11,6 +11,7 @@ from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.locality import settle
+from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.testruns import pytest_run
 from pytest_ralph.failure.tools import ORCHESTRATORS
 
@@ -197,8 +198,9 @@ def _could_be_a_frame(scene: Scene, diagnostic: Diagnostic) -> bool:
     return diagnostic.shape not in {"build", "types"} and not (step and step.role in {"lint", "types", "format"})
 
 
-def _severity(diagnostic: Diagnostic) -> tuple[bool, int]:
-    return diagnostic.level in {"warning", "note", "info", "hint"}, diagnostic.line
+def _severity(diagnostic: Diagnostic) -> tuple[bool, bool, int]:
+    foreign = FOREIGN.search(diagnostic.file) is not None
+    return foreign, diagnostic.level in {"warning", "note", "info", "hint"}, diagnostic.line
 
 
 def _diagnosed(scene: Scene, diagnostic: Diagnostic) -> str:

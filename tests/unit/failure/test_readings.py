@@ -912,6 +912,36 @@ message: "Connection refused" }', src/client.rs:12
         "│ Error: Error acquiring the state lock\n│ \n│ Error message: the conditional request failed\n",
         {"kind": "resource_exhausted", "error": "Error: Error acquiring the state lock"},
     ),
+    Reading(
+        "what runs several commands puts a name in brackets before every line",
+        'npx concurrently -n lint,unit "true" "node --test"',
+        1,
+        """\
+        [lint] true exited with code 0
+        [unit] TAP version 13
+        [unit] not ok 1 - adds the tax
+        [unit]   ---
+        [unit]   error: 'no rate given'
+        [unit]   ...
+        [unit] node --test exited with code 1
+        """,
+        {"kind": "test_failure", "error": "no rate given", "failed_tests": ("adds the tax",)},
+    ),
+    Reading(
+        "the level of a message in brackets is no name of a command",
+        "npx prettier --check src",
+        1,
+        "[warn] src/a.js\n[warn] src/b.js\n[warn] src/c.js\n[warn] Code style issues found in 3 files.",
+        {"kind": "format_error", "error": "[warn] src/a.js"},
+    ),
+    Reading(
+        "an error in a file of the project is quoted before one in a file of others",
+        "npx tsc -p .",
+        2,
+        "node_modules/@types/acme/index.d.ts(8,1): error TS2304: Cannot find name 'Codec'.\n"
+        "src/tax.ts(2,7): error TS2322: Type 'string' is not assignable to type 'number'.",
+        {"error": "src/tax.ts(2,7): error TS2322: Type 'string' is not assignable to type 'number'."},
+    ),
 )
 
 
