@@ -26,6 +26,8 @@ _VERDICT = regex(
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
+# The end of a clause; the dots of `./...` belong to the command.
+_LAST_MARK = regex(r"(?<![./])[.,;]+$")
 # `curl test`, `curl GET /x`: nothing that could be called.
 _NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
 _PROSE = words("programs", "prose")
@@ -53,7 +55,7 @@ def _read(line: str) -> Check | None:
     line = without_prompt(_LABEL.sub("", _BULLET.sub("", line).strip().strip("*_")).strip())
     verdict = _VERDICT.search(_unquoted(line))
     command, words = (line[: verdict.start()], line[verdict.start() :]) if verdict else (line, "")
-    command = command.strip().rstrip(".,;") if verdict else command.strip()
+    command = _LAST_MARK.sub("", command.strip()) if verdict else command.strip()
     like = likeness(command)
     if is_only_words(command) or _NO_ADDRESS.match(command) or _PROSE & set(_unquoted(command).lower().split()):
         return None

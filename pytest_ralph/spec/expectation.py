@@ -35,7 +35,7 @@ from pytest_ralph.spec.words import any_of
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ralph.spec.task import Stream
 
@@ -55,6 +55,8 @@ _PLACES = frozenset(
 _SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
 _PRINTING = frozenset(("prints", "print", "printing", "outputs", "output", "shows", "displays", "echoes"))
 _DASHES = frozenset(("-", "–", "—"))
+# What is not zero is printed, whatever the tool: `a non-zero count`.
+_AMOUNTS = frozenset(("count", "number", "total"))
 _BY_EYE = frozenset(("manual", "manually", "visual", "visually"))
 # What is said to be so is not printed.
 _GONE = frozenset(("gone", "removed", "deleted", "absent", "dropped"))
@@ -82,7 +84,23 @@ def read_expectations(command: str, words: str) -> tuple[Expect, ...]:
         found = next(filter(None, told), ())
     if "stderr" in words:
         found = tuple(one._replace(stream="stderr") if one.stream == "stdout" else one for one in found)
-    return tuple(dict.fromkeys(found))
+    return _with_one_ending(dict.fromkeys(found))
+
+
+def _with_one_ending(found: Iterable[Expect]) -> tuple[Expect, ...]:
+    """A command ends once: where two statuses are named that cannot both be, the second says what it would mean."""
+    kept: list[Expect] = []
+    for one in found:
+        endings = [other for other in kept if other.stream == one.stream == "exit"]
+        if not any(_excludes(one, other) for other in endings):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _excludes(one: Expect, other: Expect) -> bool:
+    if one.op == other.op == "==":
+        return one.value != other.value
+    return {one.op, other.op} == {"==", "nonzero"} and 0 in (one.value, other.value)
 
 
 def _clauses(words: str) -> Iterator[str]:
@@ -169,6 +187,9 @@ class _Reader:
             return self._exit(said, at)
         if kind is Kind.NOT:
             return self._not(said, at)
+        if kind is Kind.NONZERO:
+            self._nonzero(said[at + 1] if at + 1 < len(said) else None)
+            return 1
         if kind is Kind.NOTHING and self.verb is None and at and said[at - 1].kind is Kind.EACH:
             # `ls a b`: both exist, both empty.
             return 1 if lists_names(self.command) else self._state(said[at])
@@ -195,8 +216,6 @@ class _Reader:
             self.verb = None
         elif kind is Kind.SOMETHING:
             self._add("stdout", "nonempty")
-        elif kind is Kind.NONZERO:
-            self._nonzero()
         elif kind is Kind.FAILS and not self.negated and self.far < _FAR:
             self._add("exit", "nonzero")
         elif kind is Kind.PASSES:
@@ -276,6 +295,8 @@ class _Reader:
     def _exit(self, said: Sequence[Saying], at: int) -> int:
         for index in range(at + 1, min(at + 5, len(said))):
             saying = said[index]
+            if saying.kind in (Kind.NUMBER, Kind.NONZERO) and _stands_for_failure(said, index + 1):
+                return index - at + 3
             if (
                 saying.kind is Kind.NUMBER and said[index - 1].kind in (Kind.NOT, Kind.COMPARES)
             ) or saying.kind is Kind.NONZERO:
@@ -450,9 +471,12 @@ class _Reader:
         elif op == ">":
             self._add("stdout", "lines>=", number + 1)
 
-    def _nonzero(self) -> None:
-        if self.shown in (Prints.COUNT, Prints.COUNTS) or self.said in _PRINTING:
+    def _nonzero(self, unit: Saying | None = None) -> None:
+        amount = unit is not None and unit.text in _AMOUNTS
+        if self.shown in (Prints.COUNT, Prints.COUNTS) or self.said in _PRINTING or amount:
             self._add("stdout", ">", 0)
+        elif unit is not None and unit.kind is Kind.THING:
+            self._lines(">", 0)
         else:
             self._add("exit", "nonzero")
 
@@ -475,6 +499,13 @@ class _Reader:
 
 def _kind(said: Sequence[Saying], at: int) -> Kind | None:
     return said[at].kind if at < len(said) else None
+
+
+def _stands_for_failure(said: Sequence[Saying], at: int) -> bool:
+    """`exit 1 = fail` tells what a status would mean, not that it is hoped for."""
+    if at + 1 >= len(said) or said[at].text not in ("=", "means"):
+        return False
+    return said[at + 1].kind is Kind.FAILS or said[at + 1].text in ("failure", "failures", "failed", "error", "errors")
 
 
 def _compares_each(said: Sequence[Saying], at: int) -> bool:

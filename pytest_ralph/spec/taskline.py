@@ -45,8 +45,8 @@ _NUMBERED = regex(r"\[((?:[A-Z]{1,4}\d{1,3}|\d{2,3})-\d{2,4})\](?!\()")
 _MARKER = regex(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
 _KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
 _LAST_MARKERS = regex(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
-# `4.5 V1 [VERIFY] …`: a second name before the markers.
-_SECOND_NAME = regex(rf"(V[A-Z]?-?[A-Z]?\d{{0,3}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)")
+# `4.5 V1 [VERIFY] …`, `4.5 VE-LOGIN [VERIFY] …`: a second name before the markers.
+_SECOND_NAME = regex(rf"(V[A-Z]?-?[A-Z]?\d{{0,3}}|V[A-Z]?[-_]\w{{1,20}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)")
 _GLUE = regex(r"[ \t:–—|.)*~-]*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")

@@ -26,6 +26,30 @@ def test_a_number_that_must_not_be_is_compared_so() -> None:
     assert expected(COUNT, "does not return 3") == [("stdout", "!=", 3)]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "completes (exit 0 = pass, exit non-zero = fail)",
+        "runs (exit 1 means failure, exit 0 means pass)",
+        "ends; exit code 0 = success, exit code 2 = errors",
+        "exits 0, or exits 3 where the lamp is out",
+    ],
+)
+def test_a_command_ends_once_whatever_other_statuses_would_mean(words: str) -> None:
+    assert expected(STATUS, words) == [("exit", "==", 0)]
+
+
+def test_a_status_that_stands_for_something_good_is_asked_for() -> None:
+    assert expected("grep -q x f", "exit 1 = clean") == [("exit", "==", 1)]
+
+
+def test_an_amount_that_is_not_zero_is_printed_and_no_status() -> None:
+    query = 'sqlite3 shop.db "SELECT COUNT(*) FROM orders"'
+    assert expected(query, "returns a non-zero count") == [("stdout", ">", 0)]
+    assert expected("./orders.sh", "returns non-zero rows") == [("stdout", "nonempty")]
+    assert expected("./orders.sh", "returns a non-zero code") == [("exit", "nonzero")]
+
+
 @pytest.mark.parametrize("words", ["between 2", "between 2 and more", "exit code", "exit status of the tool is fine"])
 def test_half_a_comparison_asks_nothing(words: str) -> None:
     assert expected(STATUS, words) == []

@@ -43,6 +43,7 @@ from pytest_ralph.spec.taskline import TaskLine, heading_level, read_checkbox, r
         ("- [ ] [P] 1.1 Marker first", "1.1", ("P",), "Marker first"),
         ("- [ ] 1.2 Marker last [P]", "1.2", ("P",), "Marker last"),
         ("- [ ] 4.5 V1 [VERIFY] Two names", "4.5", ("VERIFY",), "V1 Two names"),
+        ("- [ ] 4.6 VE-LOGIN [VERIFY] Two names", "4.6", ("VERIFY",), "VE-LOGIN Two names"),
         ("- [ ] 1.6 Support [P] in the parser", "1.6", (), "Support [P] in the parser"),
         ("- [ ] **T001** [P] Bold id", "T001", ("P",), "Bold id"),
         ("- [ ] **1.4 All bold**", "1.4", (), "All bold"),

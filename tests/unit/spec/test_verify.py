@@ -96,6 +96,7 @@ def test_code_spans_that_are_commands_are_run_in_order(text: str, wanted: list[s
         ("npm test -- parser", ["npm test -- parser"]),
         ("npm test -- all green", ["npm test"]),
         ("make check; passes", ["make check"]),
+        ("go test ./... passes", ["go test ./..."]),
     ],
 )
 def test_a_bare_command_line_is_run(text: str, wanted: list[str]) -> None:
