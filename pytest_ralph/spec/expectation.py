@@ -60,10 +60,14 @@ _AMOUNTS = frozenset(("count", "number", "total"))
 _BY_EYE = frozenset(("manual", "manually", "visual", "visually"))
 # What is said to be so is not printed.
 _GONE = frozenset(("gone", "removed", "deleted", "absent", "dropped"))
+_PRINTED = frozenset(("result", "results", "match", "matches", "hit", "hits", "line", "lines"))
+_STAYING = frozenset(("remain", "remains", "remaining", "left", "exist", "exists"))
 _ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
 _GLOB = regex(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$|^v?\d+(?:\.\d+)*\.x$|…")
+_JOINED = regex(r"2>&1|&>|\|&")
+_SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
 # Nobody states an expectation further behind the command than this.
 _REACH = 1000
 
@@ -84,7 +88,16 @@ def read_expectations(command: str, words: str) -> tuple[Expect, ...]:
         found = next(filter(None, told), ())
     if "stderr" in words:
         found = tuple(one._replace(stream="stderr") if one.stream == "stdout" else one for one in found)
+    elif not _JOINED.search(command):
+        found = tuple(_where_errors_go(one) for one in found)
     return _with_one_ending(dict.fromkeys(found))
+
+
+def _where_errors_go(one: Expect) -> Expect:
+    """`ls x` returns "No such file or directory": somewhere in what it says on stderr."""
+    if one.stream != "stdout" or one.op not in ("==", "contains") or not _SYSTEM_ERROR.search(str(one.value)):
+        return one
+    return one._replace(stream="stderr", op="contains")
 
 
 def _with_one_ending(found: Iterable[Expect]) -> tuple[Expect, ...]:
@@ -340,12 +353,20 @@ class _Reader:
         """`no matches`; or, where changes are listed, `no change to x`. The index of the last saying used."""
         if _compares_each(said, at + 1):
             return len(said) - 1
+        if self.shown is Prints.STATUS and self._is_elsewhere(said, at):
+            return at
         value = _next(said, at + 1, Kind.VALUE) or _next(said, at + 2, Kind.VALUE)
         if value is None or not lists_changes(self.command):
             self._empty(said[at].text)
             return at
         self._texts([str(said[value].value)], None, names=True)
         return value
+
+    def _is_elsewhere(self, said: Sequence[Saying], at: int) -> bool:
+        """`exits 0, no files changed`, `no files remain`: on the disk, not in what a tool prints."""
+        ended = self.passes or any(one.stream == "exit" for one in self.found)
+        stays = at + 1 < len(said) and said[at + 1].text in _STAYING
+        return stays or (ended and said[at].text not in _PRINTED)
 
     def _value(self, said: Sequence[Saying], at: int) -> int:
         if self._tells_how_it_went(said[at]):

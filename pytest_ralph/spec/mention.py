@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 _BETWEEN = "|".join(phrases("prose")["between"])
 _BEFORE_VERDICT = "|".join(phrases("prose")["before verdict"])
+_NO_HEADING = "|".join(phrases("prose")["no heading"])
 _ASIDE = any_of("aside", r"\W*", r"\b")
 _BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
 _INSTEAD = any_of("instead", r"\b", r"\s*$")
 _OR = any_of("or", r"(?:^|[\s(,;])", r"(?!\w)\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$")
 # Not past the end of a sentence: `… prints no output; `make``.
 _SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
+# `Build output: `make``: a heading over the command, that only sounds like `prints: `x``.
+_HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
+# Nobody writes such a line to be shown.
+_LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 _RUN = any_of("run", r"\b", r"\W*$")
 # `test_model` imports and runs `fit_model`
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
@@ -87,7 +92,7 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
         return False
     if _ASIDE.match(clause) or _INSTEAD.search(before) or (has_command and _BY_HAND.search(before)):
         return False
-    if _SHOWN.search(before) and not _USE.match(clause):
+    if _SHOWN.search(before) and not _USE.match(clause) and not (like is Likeness.SURE and _is_headed(clause, text)):
         # `… shows npm test` names what is shown; only a pipeline is never just a name.
         return like is Likeness.SURE and not has_command and " | " in text
     if like is Likeness.SURE or (_RUN.search(before) and not (like is Likeness.WORD and _RUNS.search(before))):
@@ -97,6 +102,12 @@ def _is_run(pieces: Sequence[Piece], index: int, has_command: bool, alone: bool)
     # `… exits 0, `3 passed`` goes on about the command before.
     told = has_command and bool(_RESULT.search(before.rpartition("`")[2]))
     return _is_judged(pieces[index + 1 :], in_silence=not told)
+
+
+def _is_headed(clause: str, command: str) -> bool:
+    """Whether the clause is a heading over the command: `Build output:`, or whatever it looks up: `The page has:`."""
+    looked_up = _LOOKS_UP.match(command) and "`" not in clause and clause.rstrip().endswith(":")
+    return bool(looked_up or _HEADING.fullmatch(clause))
 
 
 def _is_judged(following: Sequence[Piece], in_silence: bool) -> bool:

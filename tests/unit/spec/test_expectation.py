@@ -43,6 +43,20 @@ def test_a_status_that_stands_for_something_good_is_asked_for() -> None:
     assert expected("grep -q x f", "exit 1 = clean") == [("exit", "==", 1)]
 
 
+@pytest.mark.parametrize("words", ["exits 0, no temp files remain", "exits 0, no files changed outside lib"])
+def test_what_is_gone_from_the_disk_is_not_looked_for_in_what_a_tool_prints(words: str) -> None:
+    assert expected("./clean.sh", words) == [("exit", "==", 0)]
+    assert expected("./clean.sh", words.replace("exits 0", "succeeds")) == []
+    assert expected("./clean.sh", "exits 0, no results") == [("exit", "==", 0), ("stdout", "empty")]
+    assert expected(LINES, "no matches remain") == [("stdout", "empty")]
+
+
+def test_what_the_system_says_of_a_missing_file_is_on_stderr() -> None:
+    missing = "No such file or directory"
+    assert expected("ls build/old", f'returns "{missing}"') == [("stderr", "contains", missing)]
+    assert expected("ls build/old 2>&1", f'shows "{missing}"') == [("stdout", "contains", missing)]
+
+
 def test_an_amount_that_is_not_zero_is_printed_and_no_status() -> None:
     query = 'sqlite3 shop.db "SELECT COUNT(*) FROM orders"'
     assert expected(query, "returns a non-zero count") == [("stdout", ">", 0)]

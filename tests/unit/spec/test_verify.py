@@ -306,3 +306,27 @@ def test_what_a_function_runs_is_no_command() -> None:
 @pytest.mark.parametrize("words", ["зелёный", "en verde", "ist grün", "전부 통과", "全绿"])
 def test_a_script_that_is_green_in_any_language_was_run(words: str) -> None:
     assert commands(f"`check.sh` {words}") == ["check.sh"]
+
+
+def test_docs_of_manual_tests_are_looked_for_by_a_command_like_any_other_file() -> None:
+    field = "Check the rows: `make list` exits 0. Check manual test docs exist: `test -f docs/by-hand.md` returns 0"
+    assert commands(field) == ["make list", "test -f docs/by-hand.md"]
+    assert commands("Run `make list`. Then by hand or manual test: `make shine`") == ["make list"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Build output", "Check the report", "Shell scripts", "Help text", "- Feature list"]
+)
+def test_a_noun_with_a_colon_heads_the_command_behind_it(heading: str) -> None:
+    assert commands(f"{heading}: `make check`") == ["make check"]
+
+
+@pytest.mark.parametrize("words", ["The readme should list", "Expected output", "It has scripts", "The page contains"])
+def test_what_is_to_be_shown_is_not_run_behind_a_colon_either(words: str) -> None:
+    assert commands(f"{words}: `make check`") == []
+
+
+@pytest.mark.parametrize("words", ["The readme mentions", "- AC-1 the module exports", "The page contains"])
+def test_behind_a_colon_a_command_that_looks_something_up_is_how_it_is_checked(words: str) -> None:
+    assert commands(f"{words}: `grep -q lamp docs/a.md`") == ["grep -q lamp docs/a.md"]
+    assert commands(f"{words} `grep -q lamp`") == []
