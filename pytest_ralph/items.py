@@ -39,6 +39,16 @@ class TaskFailed(Exception):  # noqa: N818 - a task that failed, not an error of
         self.result = result
 
 
+class Marks:
+    """For pytest's `-m`. Made once for a spec: to make one for every task is slow."""
+
+    def __init__(self) -> None:
+        self.task = pytest.mark.ralph
+        self.parallel = pytest.mark.ralph_parallel
+        self.verify = pytest.mark.ralph_verify
+        self.fix = pytest.mark.ralph_fix
+
+
 class SpecFile(pytest.File):
     """A tasks.md."""
 
@@ -65,8 +75,9 @@ class SpecFile(pytest.File):
             self._warn(conflict)
         for name in OF_THE_RUN & self.spec.settings.keys():
             self._warn(Problem(self.spec.setting_lines[name], f"`{name}` is for the whole run: not heeded here", name))
+        marks = Marks()
         for task in self.spec.tasks:
-            yield TaskItem.from_parent(self, name=task.name, task=task)
+            yield TaskItem.from_parent(self, name=task.name, task=task, marks=marks)
 
     @property
     def shown_path(self) -> str:
@@ -88,16 +99,16 @@ class TaskItem(pytest.Item):
     result: TaskResult | None = None
     parent: SpecFile
 
-    def __init__(self, *, task: Task, **kwargs: Any) -> None:
+    def __init__(self, *, task: Task, marks: Marks, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.task = task
-        self.add_marker("ralph")
+        self.add_marker(marks.task)
         if task.has_marker("P"):
-            self.add_marker("ralph_parallel")
+            self.add_marker(marks.parallel)
         if task.has_marker("VERIFY"):
-            self.add_marker("ralph_verify")
+            self.add_marker(marks.verify)
         if task.fix_for:
-            self.add_marker("ralph_fix")
+            self.add_marker(marks.fix)
         phase = WORD.findall(task.phase)
         self.extra_keyword_matches.update(WORD.findall(task.title), phase, ["-".join(phase), self.parent.spec.name])
 

@@ -29,7 +29,6 @@ class Reporting:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._summing_up = False
-        self._writes_junit = bool(run.config.getoption("xmlpath", None))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -65,11 +64,6 @@ class Reporting:
         # The short summary puts all that were skipped under one word, and that is not ours.
         self._summing_up = True
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._writes_junit and (told := told_by(report)):
-            junit.add_attempts(self.run.config, report, told.story)
-
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(self, report: object) -> Generator[None, dict[str, Any], dict[str, Any]]:
         data = yield
@@ -83,3 +77,15 @@ class Reporting:
         if told := told_by(report):
             report.ralph = Told.from_json(cast("dict[str, Any]", told))
         return report
+
+
+class JunitAttempts:
+    """Registered beside it where pytest writes a JUnit file."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if told := told_by(report):
+            junit.add_attempts(self.run.config, report, told.story)

@@ -66,7 +66,7 @@ def start(config: pytest.Config) -> None:
     from pytest_ralph.collecting import Collecting
     from pytest_ralph.defaults import Defaults
     from pytest_ralph.ending import Ending
-    from pytest_ralph.reporting import Reporting
+    from pytest_ralph.reporting import JunitAttempts, Reporting
     from pytest_ralph.termination import Termination
 
     add_hookspecs(config.pluginmanager)
@@ -75,6 +75,8 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(Defaults(run), "ralph-defaults")
     config.pluginmanager.register(Collecting(run), "ralph-collecting")
     config.pluginmanager.register(Reporting(run), "ralph-reporting")
+    if config.getoption("xmlpath", None):
+        config.pluginmanager.register(JunitAttempts(run), "ralph-junit")
     config.pluginmanager.register(Ending(run), "ralph-ending")
     config.pluginmanager.register(Termination(run), "ralph-termination")
     config.pluginmanager.register(Cleaning(run), "ralph-cleaning")

@@ -77,10 +77,12 @@ class Mark(NamedTuple):
 
 def set_soft_limit(pid: int, limit: int) -> int | None:
     """Set the soft limit that marks are made of; gives the one before, or None where it cannot be set."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, ValueError):
-            return resource.prlimit(pid, resource.RLIMIT_RTTIME, (limit, _hard_limit()))[0]
-    return None
+    if sys.platform != "linux":
+        return None
+    try:
+        return resource.prlimit(pid, resource.RLIMIT_RTTIME, (limit, _hard_limit()))[0]
+    except (OSError, ValueError):
+        return None
 
 
 @cache
