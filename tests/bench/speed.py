@@ -142,14 +142,14 @@ def memory(work: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--tasks", type=int, default=1_000)
     parser.add_argument(WALL, action="store_true", help="measure time on the clock")
     given = parser.parse_args()
     steps: list[Callable[[Path], None]] = [
         lambda work: unused(work, given.repeat),
         lambda work: tasks(work, given.tasks, given.repeat),
-        lambda work: collecting(work, given.repeat),
+        lambda work: collecting(work, given.repeat * 2),
         memory,
     ]
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
