@@ -231,6 +231,5 @@ ROLES: dict[str, str] = {
 # Programs that only run other programs: their role says nothing about what failed.
 ORCHESTRATORS = frozenset(
     "make gmake just task npm yarn pnpm bun tox nox rake invoke bash sh zsh dash pre-commit lefthook git docker turbo "
-    "nx "
-    "lerna hatch poetry uv ant gradle gradlew mvn mvnw bazel mage doit composer bundle ninja cmake mix".split()
+    "nx lerna hatch poetry uv ant gradle gradlew mvn mvnw bazel mage doit composer bundle ninja cmake mix".split()
 )

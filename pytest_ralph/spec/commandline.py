@@ -17,28 +17,7 @@ _SHELL_WORDS = frozenset(
 )
 _NOT_SHELL = words("programs", "never")
 # What works on a file or on what is piped into it.
-_FILTERS = frozenset(
-    (
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "ag",
-        "ack",
-        "awk",
-        "cmp",
-        "comm",
-        "cut",
-        "diff",
-        "head",
-        "sed",
-        "sort",
-        "tail",
-        "tr",
-        "uniq",
-        "wc",
-    )
-)
+_FILTERS = frozenset("grep egrep fgrep rg ag ack awk cmp comm cut diff head sed sort tail tr uniq wc".split())
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(

@@ -9,6 +9,20 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.spec.clause import (
+    ARTICLES,
+    compares_each,
+    counts_rows,
+    is_conditional,
+    is_placed,
+    is_subject,
+    kind_at,
+    names_holder,
+    next_of,
+    number_of,
+    stands_for_failure,
+    unit_of,
+)
 from pytest_ralph.spec.lexicon import in_english
 from pytest_ralph.spec.printing import (
     Prints,
@@ -48,10 +62,6 @@ _TOLD = any_of("told", r"\W*")
 _FAR = 4
 # Verbs that may be about anything: a bare number behind them is not the output of a tool.
 _LOOSE = frozenset(("with", "including", "includes", "containing", "has", "have", "is", "are"))
-# Behind these a text says where something is, and before them and a noun what it is called.
-_PLACES = frozenset(
-    ("in", "from", "under", "inside", "within", "across", "against", "below", "above", "beneath", "behind")
-)
 _SYMBOLS = frozenset(("→", "⇒", "->", "=>", ":", "="))
 _PRINTING = frozenset(("prints", "print", "printing", "outputs", "output", "shows", "displays", "echoes"))
 _DASHES = frozenset(("-", "–", "—"))
@@ -62,7 +72,6 @@ _BY_EYE = frozenset(("manual", "manually", "visual", "visually"))
 _GONE = frozenset(("gone", "removed", "deleted", "absent", "dropped"))
 _PRINTED = frozenset(("result", "results", "match", "matches", "hit", "hits", "line", "lines"))
 _STAYING = frozenset(("remain", "remains", "remaining", "left", "exist", "exists"))
-_ARTICLES = frozenset(("the", "a", "an", "its", "this", "these", "those"))
 _QUOTED = frozenset("`\"'“")
 # Patterns and placeholders are not printed as they are written.
 _GLOB = regex(r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$|^v?\d+(?:\.\d+)*\.x$|…")
@@ -151,7 +160,7 @@ class _Reader:
         self.each = any(saying.kind is Kind.EACH for saying in said)
         self.each_line = any(saying.kind is Kind.EACH and " " in saying.text for saying in said)
         self.excepts = any(saying.kind is Kind.EXCEPT for saying in said) and not filters(self.command)
-        at = len(said) if self._is_about_another(said) or _is_conditional(said) else 0
+        at = len(said) if self._is_about_another(said) or is_conditional(said) else 0
         while at < len(said) and not self._turns_away(said, at):
             at += max(self._step(said, at), 1)
         return tuple(self.found)
@@ -161,7 +170,7 @@ class _Reader:
         if any(one.text in _BY_EYE for one in said[:2]):
             return True
         start = next((i for i, one in enumerate(said) if one.text not in _DASHES), 0)
-        if start + 1 >= len(said) or said[start].text not in _ARTICLES:
+        if start + 1 >= len(said) or said[start].text not in ARTICLES:
             return False
         subject = said[start + 1]
         return subject.kind in (Kind.OTHER, Kind.VALUE) and subject.text not in self.command.split()
@@ -171,9 +180,9 @@ class _Reader:
         kind = said[at].kind
         if kind is Kind.EACH:
             # `every hit is under x`, `3 hits, all `x` calls` say something of each of them.
-            each = _kind(said, at + 1)
+            each = kind_at(said, at + 1)
             counted = any(one.op.startswith("lines") for one in self.found)
-            return (each is Kind.THING and _kind(said, at + 2) in (Kind.IS, Kind.HAS)) or (
+            return (each is Kind.THING and kind_at(said, at + 2) in (Kind.IS, Kind.HAS)) or (
                 counted and each is Kind.VALUE
             )
         if kind not in (Kind.AND, Kind.OR):
@@ -183,12 +192,12 @@ class _Reader:
             return False
         if kind is Kind.OR:
             return said[after].kind not in (Kind.NUMBER, Kind.VALUE, Kind.COMPARES)
-        return _is_subject(said, after)
+        return is_subject(said, after)
 
     def _step(self, said: Sequence[Saying], at: int) -> int:
         """Take in the saying at `at`; how many sayings that used up."""
         kind = said[at].kind
-        if kind in (Kind.IS, Kind.HAS) or (said[at].text == "matches" and _kind(said, at + 1) is Kind.VALUE):
+        if kind in (Kind.IS, Kind.HAS) or (said[at].text == "matches" and kind_at(said, at + 1) is Kind.VALUE):
             return self._verb(said[at])
         if kind is Kind.NUMBER:
             return self._number(said, at)
@@ -249,7 +258,7 @@ class _Reader:
         return 1
 
     def _number(self, said: Sequence[Saying], at: int) -> int:
-        following = _kind(said, at + 1)
+        following = kind_at(said, at + 1)
         if following is Kind.VALUE and not is_http(self.command):
             # `0 FAIL`, `20 FAILED`: how many of them, which is nothing to look for, unless there must be none.
             self.negated, self.far = said[at].value == 0, 0
@@ -271,9 +280,9 @@ class _Reader:
             self._add("exit", "nonzero")
             return 2
         if following is Kind.OR and at + 2 < len(said) and said[at + 2].kind is Kind.NUMBER:
-            self._add("stdout", "in", OneOf((_plain(said[at]), _plain(said[at + 2]))))
+            self._add("stdout", "in", OneOf((number_of(said[at]), number_of(said[at + 2]))))
             return 3
-        if following is Kind.AND and _kind(said, at + 2) is Kind.NUMBER and _unit(said, at + 2, 1) is None:
+        if following is Kind.AND and kind_at(said, at + 2) is Kind.NUMBER and unit_of(said, at + 2, 1) is None:
             # `prints 6 and 7`
             self._texts([str(said[at].value), str(said[at + 2].value)], Kind.AND, names=True)
             return 3
@@ -283,12 +292,12 @@ class _Reader:
 
     def _counts_failures(self, said: Sequence[Saying], at: int) -> bool:
         """`shows 5 failures` of a tool that ends with a status of its own."""
-        if self.shown is not Prints.STATUS or not _plain(said[at]):
+        if self.shown is not Prints.STATUS or not number_of(said[at]):
             return False
         return at + 1 < len(said) and said[at + 1].text in ("failure", "failures", "failed")
 
     def _comparison(self, said: Sequence[Saying], at: int) -> int:
-        number = _next(said, at + 1, Kind.NUMBER)
+        number = next_of(said, at + 1, Kind.NUMBER)
         counted = self.shown in (Prints.COUNT, Prints.COUNTS)
         if number is None or (self.verb is None and at > 0 and not counted):
             return 1
@@ -298,7 +307,7 @@ class _Reader:
         return number - at + 1
 
     def _between(self, said: Sequence[Saying], at: int, first: int) -> int:
-        second = _next(said, first + 2, Kind.NUMBER)
+        second = next_of(said, first + 2, Kind.NUMBER)
         if second is None or said[first + 1].kind is not Kind.AND:
             return 1
         self._amount(">=", said, first, second - first + 1)
@@ -308,7 +317,7 @@ class _Reader:
     def _exit(self, said: Sequence[Saying], at: int) -> int:
         for index in range(at + 1, min(at + 5, len(said))):
             saying = said[index]
-            if saying.kind in (Kind.NUMBER, Kind.NONZERO) and _stands_for_failure(said, index + 1):
+            if saying.kind in (Kind.NUMBER, Kind.NONZERO) and stands_for_failure(said, index + 1):
                 return index - at + 3
             if (
                 saying.kind is Kind.NUMBER and said[index - 1].kind in (Kind.NOT, Kind.COMPARES)
@@ -325,7 +334,7 @@ class _Reader:
 
     def _not(self, said: Sequence[Saying], at: int) -> int:
         self.negated, self.far = True, 0
-        if _names_holder(said, at + 1):
+        if names_holder(said, at + 1):
             self.verb = Kind.HAS
             return 3
         for index in range(at + 1, min(at + 4, len(said))):
@@ -351,11 +360,11 @@ class _Reader:
 
     def _none_of(self, said: Sequence[Saying], at: int) -> int:
         """`no matches`; or, where changes are listed, `no change to x`. The index of the last saying used."""
-        if _compares_each(said, at + 1):
+        if compares_each(said, at + 1):
             return len(said) - 1
         if self.shown is Prints.STATUS and self._is_elsewhere(said, at):
             return at
-        value = _next(said, at + 1, Kind.VALUE) or _next(said, at + 2, Kind.VALUE)
+        value = next_of(said, at + 1, Kind.VALUE) or next_of(said, at + 2, Kind.VALUE)
         if value is None or not lists_changes(self.command):
             self._empty(said[at].text)
             return at
@@ -374,24 +383,24 @@ class _Reader:
                 self._add("exit", "nonzero")
             return 1
         before = said[at - 1].text if at else ""
-        if self.verb is None and self.found and _kind(said, at - 1) is Kind.AND and said[at].text[:1] in _QUOTED:
+        if self.verb is None and self.found and kind_at(said, at - 1) is Kind.AND and said[at].text[:1] in _QUOTED:
             # `exits 0, `3 passed``
             self.verb = Kind.HAS
         values = [at]
         joined: Kind | None = None
         while (following := values[-1] + 1) + 1 < len(said) and said[following].kind in (Kind.AND, Kind.OR):
-            after = _next(said, following + 1, Kind.VALUE)
+            after = next_of(said, following + 1, Kind.VALUE)
             literal = after is None and self._is_literal(said[following + 1])
             after = following + 1 if literal else after
-            if after is None or (_is_subject(said, after) and not literal):
+            if after is None or (is_subject(said, after) and not literal):
                 break
             joined = Kind.OR if said[following].kind is Kind.OR else joined or Kind.AND
             values.append(after)
         if self._is_told_of(said, values[-1] + 1):
             return len(said) - at
-        if not _place(said, at):
+        if not is_placed(said, at):
             texts = [str(said[index].value).strip() for index in values]
-            named = before in _ARTICLES and _kind(said, values[-1] + 1) in (Kind.OTHER, Kind.THING)
+            named = before in ARTICLES and kind_at(said, values[-1] + 1) in (Kind.OTHER, Kind.THING)
             among = before == "only" and self.shown is Prints.LINES
             self._texts([text for text in texts if text and not _GLOB.search(text)], joined, named or among)
         return values[-1] - at + 1
@@ -426,7 +435,7 @@ class _Reader:
 
     def _amount(self, op: str, said: Sequence[Saying], at: int, used: int) -> None:
         """A number and what it counts; what it is compared with depends on what the command prints."""
-        number, unit = _plain(said[at]), _unit(said, at, used)
+        number, unit = number_of(said[at]), unit_of(said, at, used)
         if unit is Kind.MEASURE or echoes_words(self.command) or self._counts_contents(said, at, used, unit):
             return
         if op == "==" and (self.each_line or self._by_turns()):
@@ -445,11 +454,11 @@ class _Reader:
     def _counts_contents(self, said: Sequence[Saying], at: int, used: int, unit: Kind | None) -> bool:
         """Whether a number counts something in a text that is shown (`the three sections`), not its lines."""
         if unit is Kind.THING:
-            return summarises(self.command) or (self.shown is not Prints.LINES and _counts_rows(said, at + used))
-        if at > 0 and (said[at - 1].text in _ARTICLES or said[at - 1].kind is Kind.EACH):
-            return _kind(said, at + used) is Kind.OTHER
+            return summarises(self.command) or (self.shown is not Prints.LINES and counts_rows(said, at + used))
+        if at > 0 and (said[at - 1].text in ARTICLES or said[at - 1].kind is Kind.EACH):
+            return kind_at(said, at + used) is Kind.OTHER
         described = self.shown is Prints.STATUS or (self.shown is Prints.LINES and shows_contents(self.command))
-        return described and _kind(said, at + used) is Kind.OTHER
+        return described and kind_at(said, at + used) is Kind.OTHER
 
     def _uncounted(self, op: str, number: float, unit: Kind | None) -> None:
         if is_http(self.command):
@@ -516,89 +525,6 @@ class _Reader:
     def _add(self, stream: Stream, op: str, value: Any = None) -> None:
         self.found.append(Expect(stream, op, value))
         self.far = 0
-
-
-def _kind(said: Sequence[Saying], at: int) -> Kind | None:
-    return said[at].kind if at < len(said) else None
-
-
-def _stands_for_failure(said: Sequence[Saying], at: int) -> bool:
-    """`exit 1 = fail` tells what a status would mean, not that it is hoped for."""
-    if at + 1 >= len(said) or said[at].text not in ("=", "means"):
-        return False
-    return said[at + 1].kind is Kind.FAILS or said[at + 1].text in ("failure", "failures", "failed", "error", "errors")
-
-
-def _compares_each(said: Sequence[Saying], at: int) -> bool:
-    """`no file over 400 lines`, `no matches other than x` say something of each of them."""
-    if _kind(said, at) is not Kind.COMPARES:
-        return False
-    return said[at].value == "!=" or _next(said, at + 1, Kind.NUMBER) is not None
-
-
-def _names_holder(said: Sequence[Saying], at: int) -> bool:
-    """`no line contains `x``: what holds a text, and the text."""
-    if _kind(said, at) not in (Kind.THING, Kind.OTHER) or _kind(said, at + 1) is not Kind.HAS:
-        return False
-    return said[at + 1].text.startswith(("contain", "includ")) and _kind(said, at + 2) is Kind.VALUE
-
-
-def _place(said: Sequence[Saying], at: int) -> bool:
-    """Whether the value at `at` says where something is: `in `x``, `under a "Done" heading`."""
-    at -= 1
-    while at > 0 and said[at].text in _ARTICLES:
-        at -= 1
-    return at >= 0 and said[at].text in _PLACES
-
-
-def _is_conditional(said: Sequence[Saying]) -> bool:
-    """`includes `x` only if it was there before`"""
-    return any(one.text == "only" and _kind(said, at + 1) is Kind.CONDITION for at, one in enumerate(said))
-
-
-def _is_subject(said: Sequence[Saying], at: int) -> bool:
-    """Whether a part that is joined on begins with what it is about: `… and the page shows x`, `… and x is gone`."""
-    kind, following = said[at].kind, _kind(said, at + 1)
-    if kind is Kind.OTHER:
-        # `and a single `x``: only a word that describes it.
-        return following is not Kind.VALUE
-    if kind is Kind.VALUE or said[at].text == "nothing":
-        return following in (Kind.IS, Kind.HAS) and said[at + 1].text.endswith(("s", "are"))
-    return False
-
-
-def _plain(saying: Saying) -> int | float:
-    assert isinstance(saying.value, int | float)
-    return saying.value
-
-
-def _next(said: Sequence[Saying], start: int, kind: Kind) -> int | None:
-    """The index of the next saying of this kind with only small words before it."""
-    for index in range(start, min(start + 4, len(said))):
-        if said[index].kind is kind:
-            return index
-        if said[index].kind not in (Kind.SMALL, Kind.EACH):
-            return None
-    return None
-
-
-def _unit(said: Sequence[Saying], at: int, used: int) -> Kind | None:
-    """What the number at `at` counts: said right behind it, or one word on (`3 new files`)."""
-    if said[at].text:
-        return Kind.MEASURE
-    thing: Kind | None = None
-    for saying in said[at + used : at + used + 2]:
-        if saying.kind in (Kind.VERDICT, Kind.PASSES, Kind.MEASURE):
-            return saying.kind
-        if saying.kind not in (Kind.OTHER, Kind.SMALL, Kind.THING):
-            break
-        thing = thing or (Kind.THING if saying.kind is Kind.THING else None)
-    return thing
-
-
-def _counts_rows(said: Sequence[Saying], at: int) -> bool:
-    """Rows of a table, which has a heading and a frame too."""
-    return any(one.text in ("row", "rows", "record", "records") for one in said[at : at + 2])
 
 
 def _is_name(word: str) -> bool:

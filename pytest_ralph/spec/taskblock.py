@@ -79,13 +79,13 @@ def _beside_tasks(candidates: Sequence[_Candidate], works: Sequence[bool], outli
     if len({works[at] for at in named}) < 2:
         return set()
     certain = {one.line for one in candidates if one.heading and one.named.certain}
+    sections = _sections(outline, [candidates[at].line for at in named])
     kinds: dict[int, tuple[str, int, int]] = {}
     for at in named:
         line = candidates[at].line
-        level = heading_level(outline.lines[line])
-        section = _section(outline, line, level)
+        section = sections.get(line, -1)
         if section not in certain and (called := kin(outline.lines[line])):
-            kinds[at] = (called, level, section)
+            kinds[at] = (called, heading_level(outline.lines[line]), section)
     worked = {kind for at, kind in kinds.items() if works[at]}
     sure = [one.line for one in candidates if one.named.certain and not one.heading]
     return {
@@ -95,10 +95,19 @@ def _beside_tasks(candidates: Sequence[_Candidate], works: Sequence[bool], outli
     }
 
 
-def _section(outline: Outline, line: int, level: int) -> int:
-    """The line of the heading that the one at `line` stands under, or -1."""
-    above = (block.line for block in reversed(outline.blocks) if block.line < line and 0 < block.level < level)
-    return next(above, -1)
+def _sections(outline: Outline, headings: Sequence[int]) -> dict[int, int]:
+    """By the line of each heading, that of the heading it stands under; of one at the top nothing."""
+    levels = {block.line: block.level for block in outline.blocks if block.level}
+    levels |= {line: level for line in headings if (level := heading_level(outline.lines[line]))}
+    sections: dict[int, int] = {}
+    above: list[int] = []
+    for line in sorted(levels):
+        while above and levels[above[-1]] >= levels[line]:
+            above.pop()
+        if above:
+            sections[line] = above[-1]
+        above.append(line)
+    return sections
 
 
 def _tails(tasks: Sequence[TaskBlock], outline: Outline) -> dict[int, int]:
