@@ -110,7 +110,7 @@ def test_what_is_on_the_path_but_no_program_may_not_be_executed(cwd: Path, out: 
 
 SWAPPED = """\
 import os, pathlib, sys
-from pytest_ralph.running.spawn import Streams, find_program, spawn
+from pytest_ralph.running.spawn import Streams, spawn
 out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 os.dup2(out, 0)
 sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), dict(os.environ), Streams(os.devnull, 0, 0)).wait())
