@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _INDENT = 2
+# Of its format: later ones write the same value in more than one way.
+_WITHOUT_REFERENCES = 2
 
 
 class _Piece(NamedTuple):
     value: Any
+    # The value to the letter: `==` tells neither 0 from false nor one order of keys from another.
+    exact: bytes
     # `"key": value`, as it stands in its object.
     text: str
 
@@ -46,14 +51,15 @@ class StateText:
         pieces = {name: _again(known.get(name), name, entry, 2 * _INDENT) for name, entry in value.items()}
         self._entries[key] = pieces
         text = f"{_key(key)}: {_object(pieces.values(), _INDENT)}"
-        return _Piece({name: piece.value for name, piece in pieces.items()}, text)
+        return _Piece({name: piece.value for name, piece in pieces.items()}, b"", text)
 
 
 def _again(known: _Piece | None, key: str, value: Any, depth: int) -> _Piece:
-    if known is not None and known.value == value:
+    exact = marshal.dumps(value, _WITHOUT_REFERENCES)
+    if known is not None and known.exact == exact:
         return known
     text = json.dumps(value, indent=_INDENT, ensure_ascii=False)
-    return _Piece(deepcopy(value), f"{_key(key)}: " + text.replace("\n", "\n" + " " * depth))
+    return _Piece(deepcopy(value), exact, f"{_key(key)}: " + text.replace("\n", "\n" + " " * depth))
 
 
 def _key(key: str) -> str:

@@ -6,6 +6,7 @@ import json
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +51,13 @@ def test_an_entry_that_somebody_else_put_in_can_be_changed(tmp_path: Path) -> No
     state.record_fix("1.1", "1.1.2", "it")
     state.save()
     assert json.loads(path.read_text())["fixTaskMap"]["1.1"]["fixTaskIds"] == ["1.1.1", "1.1.2"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(False, 0), (1, True), (1, 1.0), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ([0], [False])]
+)
+def test_a_value_that_only_equals_the_one_before_is_written_anew(before: Any, after: Any) -> None:
+    text = StateText()
+    for value in (before, after):
+        state = {"field": value, "map": {"entry": {"inner": value}}}
+        assert text.written(state).decode() == json.dumps(state, indent=2) + "\n"
