@@ -12,15 +12,25 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.classify import classify
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.failure.report import parse_report
-    from pytest_ralph.fixing.executors.base import Outcome
-    from pytest_ralph.recovery.decide import Decision
+    from pytest_ralph.fixing.agents.base import Outcome
+    from pytest_ralph.healing.decide import Decision
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.task import Check, Expect, Task, Verify
+    from pytest_ralph.spec.task import Task
+    from pytest_ralph.verify.model import Check, Expect, Verify
 
 __version__ = "0.1.0"
 __all__ = [
-    "Check", "Decision", "Expect", "Failure", "Outcome", "Spec", "Task", "Verify", "classify", "parse_report",
-]  # fmt: skip
+    "Check",
+    "Decision",
+    "Expect",
+    "Failure",
+    "Outcome",
+    "Spec",
+    "Task",
+    "Verify",
+    "classify",
+    "parse_report",
+]
 
 _HOMES = {
     "Spec": "pytest_ralph.spec.document",
@@ -29,8 +39,8 @@ _HOMES = {
     "Check": "pytest_ralph.spec.task",
     "Expect": "pytest_ralph.spec.task",
     "Failure": "pytest_ralph.failure.failure",
-    "Decision": "pytest_ralph.recovery.decide",
-    "Outcome": "pytest_ralph.fixing.executors.base",
+    "Decision": "pytest_ralph.healing.decide",
+    "Outcome": "pytest_ralph.fixing.agents.base",
     "classify": "pytest_ralph.failure.classify",
     "parse_report": "pytest_ralph.failure.report",
 }

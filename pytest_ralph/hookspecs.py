@@ -14,8 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.fixing.executors.base import Outcome
-    from pytest_ralph.recovery.decide import Decision, Past
+    from pytest_ralph.fixing.agents.base import Outcome
+    from pytest_ralph.healing.decide import Decision, Past
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
@@ -45,7 +45,9 @@ def pytest_ralph_prompt(task: Task, failure: Failure | None, history: Past) -> s
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_ralph_execute(task: Task, prompt: str, timeout: float) -> Outcome | Failure | bool | None:
+def pytest_ralph_execute(
+    task: Task, prompt: str, timeout: float
+) -> Outcome | Failure | bool | None:
     """Carry out a task in place of the executor. True or a completed Outcome: done; False or a Failure: not."""
 
 

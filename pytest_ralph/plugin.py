@@ -19,9 +19,20 @@ class Option:
     __slots__ = ("choices", "default", "flag", "help", "key", "kind", "name")
 
     def __init__(
-        self, name: str, kind: str, default: str | bool | None, text: str, choices: tuple[str, ...] = ()
+        self,
+        name: str,
+        kind: str,
+        default: str | bool | None,
+        text: str,
+        choices: tuple[str, ...] = (),
     ) -> None:
-        self.name, self.kind, self.default, self.help, self.choices = name, kind, default, text, choices
+        self.name, self.kind, self.default, self.help, self.choices = (
+            name,
+            kind,
+            default,
+            text,
+            choices,
+        )
         self.flag = f"--ralph-{name}"
         self.key = f"ralph_{name.replace('-', '_')}"
 
@@ -29,34 +40,63 @@ class Option:
 OPTIONS = (
     Option("recovery", "switch", None, "recovery mode on, whatever the state file says"),
     Option(
-        "executor", "text", "repair",
+        "executor",
+        "text",
+        "repair",
         "who carries out a fix task: repair (built-in repairs only), none, a preset (claude, codex, gemini, opencode, "
         "aider, cursor-agent, goose, amp) or any shell command line",
     ),
-    Option("execute", "flag", False, "also have the executor do each unchecked task before it is verified"),
+    Option(
+        "execute",
+        "flag",
+        False,
+        "also have the executor do each unchecked task before it is verified",
+    ),
     Option("max-fixes", "count", "3", "fix tasks per original task"),
     Option("max-depth", "count", "3", "how deep a fix of a fix may go"),
     Option("budget", "count", "100", "executor runs in one pytest run, all specs together"),
     Option("timeout", "seconds", "300", "seconds for one Verify command"),
     Option("executor-timeout", "seconds", "600", "seconds for one executor run"),
-    Option("jobs", "count", None, "how many tasks of a [P] group run at once (default: number of cores)"),
     Option(
-        "repair", "list", "format,lint,chmod,install",
-        "which built-in repairs may be made; none for none", ("format", "lint", "chmod", "install"),
+        "jobs",
+        "count",
+        None,
+        "how many tasks of a [P] group run at once (default: number of cores)",
     ),
-    Option("rollback", "flag", False, "on BROKEN_BUILD, go back to the last good commit before fixing"),
     Option(
-        "commit", "choice", "none",
+        "repair",
+        "list",
+        "format,lint,chmod,install",
+        "which built-in repairs may be made; none for none",
+        ("format", "lint", "chmod", "install"),
+    ),
+    Option(
+        "rollback", "flag", False, "on BROKEN_BUILD, go back to the last good commit before fixing"
+    ),
+    Option(
+        "commit",
+        "choice",
+        "none",
         "none, message-only (write the messages to a script) or auto (commit each task that newly passes)",
         ("none", "message-only", "auto"),
     ),
     Option("pending", "flag", False, "do not verify again what is already checked off"),
     Option("fresh", "flag", False, "start over: state moved aside, history kept"),
-    Option("keep-going", "flag", False, "in recovery mode, go on past a task that could not be recovered"),
-    Option("interactive", "flag", False, "on a terminal, ask at each failure: fix, retry, skip, edit, halt"),
+    Option(
+        "keep-going",
+        "flag",
+        False,
+        "in recovery mode, go on past a task that could not be recovered",
+    ),
+    Option(
+        "interactive",
+        "flag",
+        False,
+        "on a terminal, ask at each failure: fix, retry, skip, edit, halt",
+    ),
     Option("shell", "text", None, "the shell that runs Verify commands (default: bash, else sh)"),
     Option("report", "text", None, "write a self-contained HTML report to this path"),
-)  # fmt: skip
+)
 
 # Settings that make no sense on a command line: they belong to a project, not to a run.
 INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
@@ -67,11 +107,17 @@ INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
         "linelist",
         "Verify for tasks without one: `T001: command`, `[US1]: command` or `Phase 2: command`",
     ),
-    "ralph_secrets": ("linelist", "further regular expressions of what to mask in logs, prompts and reports"),
+    "ralph_secrets": (
+        "linelist",
+        "further regular expressions of what to mask in logs, prompts and reports",
+    ),
     "ralph_executor_model": ("string", "model the preset executor is asked to use"),
     "ralph_executor_args": ("string", "further arguments for the preset executor"),
     "ralph_executor_program": ("string", "program to run in place of the preset's own"),
-    "ralph_alert": ("string", "failures in 24 hours past which --ralph-stats raises an alert (default 20)"),
+    "ralph_alert": (
+        "string",
+        "failures in 24 hours past which --ralph-stats raises an alert (default 20)",
+    ),
     "ralph_keep_logs": ("string", "how many runs keep their logs under .ralph/logs (default 20)"),
 }
 
@@ -81,10 +127,18 @@ TRUE = {"1", "true", "yes", "on"}
 HOOKS = tuple(
     f"pytest_ralph_{name}"
     for name in (
-        "classify", "decide", "fix_task", "prompt", "execute", "failed", "fix_inserted", "recovered", "escalated",
+        "classify",
+        "decide",
+        "fix_task",
+        "prompt",
+        "execute",
+        "failed",
+        "fix_inserted",
+        "recovered",
+        "escalated",
         "halted",
     )
-)  # fmt: skip
+)
 
 MARKERS = (
     "ralph: a task of a tasks.md",
@@ -102,7 +156,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="collect every tasks.md below the given paths, one item a task",
     )
-    parser.addini("ralph", "collect tasks.md files as if --ralph were given", type="bool", default=False)
+    parser.addini(
+        "ralph", "collect tasks.md files as if --ralph were given", type="bool", default=False
+    )
     for option in OPTIONS:
         _add(group, option)
         parser.addini(option.key, option.help, type=_ini_type(option), default=None)
@@ -111,7 +167,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("lint", "github", "run nothing; tell what is wrong with the specs"),
         ("stats", "json", "print failure statistics from the history and exit"),
     ):
-        group.addoption(f"--ralph-{name}", action="store_const", const="text", dest=f"ralph_{name}", help=text)
+        group.addoption(
+            f"--ralph-{name}", action="store_const", const="text", dest=f"ralph_{name}", help=text
+        )
         group.addoption(
             f"--ralph-{name}={value}",
             action="store_const",
@@ -125,13 +183,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _add(group: Any, option: Option) -> None:
     if option.kind in ("flag", "switch"):
-        group.addoption(option.flag, action="store_true", default=None, dest=option.key, help=option.help)
+        group.addoption(
+            option.flag, action="store_true", default=None, dest=option.key, help=option.help
+        )
     else:
         shown = f" (default: {option.default})" if option.default else ""
-        metavar = {"count": "N", "seconds": "S", "list": "LIST", "choice": "MODE"}.get(option.kind, "X")
-        group.addoption(option.flag, default=None, dest=option.key, metavar=metavar, help=option.help + shown)
+        metavar = {"count": "N", "seconds": "S", "list": "LIST", "choice": "MODE"}.get(
+            option.kind, "X"
+        )
+        group.addoption(
+            option.flag, default=None, dest=option.key, metavar=metavar, help=option.help + shown
+        )
     if option.kind == "switch":
-        group.addoption(f"--no-ralph-{option.name}", action="store_false", dest=option.key, help=f"{option.name} off")
+        group.addoption(
+            f"--no-ralph-{option.name}",
+            action="store_false",
+            dest=option.key,
+            help=f"{option.name} off",
+        )
 
 
 def _ini_type(option: Option) -> Any:
@@ -163,12 +232,18 @@ def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def is_wanted(config: pytest.Config) -> bool:
-    given = (config.getoption("ralph"), config.getoption("ralph_recovery"), config.getoption("ralph_lint"))
+    given = (
+        config.getoption("ralph"),
+        config.getoption("ralph_recovery"),
+        config.getoption("ralph_lint"),
+    )
     try:
         in_ini = (config.getini("ralph"), config.getini("ralph_recovery"))
     except (TypeError, ValueError) as error:
         # Before 9.2 pytest lets its own reading of the file end in these.
-        raise pytest.UsageError(f"ralph, ralph_recovery (ini file): expected true or false ({error})") from None
+        raise pytest.UsageError(
+            f"ralph, ralph_recovery (ini file): expected true or false ({error})"
+        ) from None
     return any(given) or any(str(value).lower() in TRUE for value in in_ini)
 
 
@@ -178,7 +253,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     if is_wanted(config) and not is_nested():
         _import_from_here(getattr(config, "workerinput", {}).get("ralph", {}))
-        from pytest_ralph.session import start
+        from pytest_ralph.session.run import start
 
         start(config)
 
@@ -198,7 +273,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
         return print_statistics(config)
     if config.getoption("ralph_lint"):
-        from pytest_ralph.linting import lint_specs
+        from pytest_ralph.session.linting import lint_specs
 
         return lint_specs(config)
     return None

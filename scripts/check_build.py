@@ -39,7 +39,9 @@ BUILDS = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--skip-demo", action="store_true", help="do not install the wheel, which needs an index")
+    parser.add_argument(
+        "--skip-demo", action="store_true", help="do not install the wheel, which needs an index"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ralph-build-") as temporary:
         first, second = (build(Path(temporary), surroundings) for surroundings in BUILDS)
@@ -54,7 +56,10 @@ def main() -> int:
 
 def build(directory: Path, surroundings: Surroundings) -> list[Path]:
     """The sdist, and the wheel made from it, of a copy of what git knows."""
-    source, made = directory / surroundings.place / "source", directory / surroundings.place / "dist"
+    source, made = (
+        directory / surroundings.place / "source",
+        directory / surroundings.place / "dist",
+    )
     for name in tracked():
         copy = source / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -63,12 +68,16 @@ def build(directory: Path, surroundings: Surroundings) -> list[Path]:
         os.utime(copy, (surroundings.modified, surroundings.modified))
     environ = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(made), str(source)]
-    subprocess.run(command, env={**environ, "TZ": surroundings.zone}, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, env={**environ, "TZ": surroundings.zone}, check=True, stdout=subprocess.DEVNULL
+    )
     return sorted(made.iterdir())
 
 
 def tracked(*paths: str) -> list[str]:
-    told = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, capture_output=True, check=True).stdout
+    told = subprocess.run(
+        ["git", "ls-files", "-z", *paths], cwd=ROOT, capture_output=True, check=True
+    ).stdout
     return [name for name in os.fsdecode(told).split("\0") if name and (ROOT / name).is_file()]
 
 
@@ -76,7 +85,11 @@ def compare(first: list[Path], second: list[Path]) -> list[str]:
     problems = []
     for one, other in zip(first, second, strict=True):
         here, there = (hashlib.sha256(path.read_bytes()).hexdigest() for path in (one, other))
-        print(f"{one.name}: {one.stat().st_size:,} bytes, twice sha256 {here}" if here == there else one.name)
+        print(
+            f"{one.name}: {one.stat().st_size:,} bytes, twice sha256 {here}"
+            if here == there
+            else one.name
+        )
         problems += [] if here == there else [f"{one.name} differs: {here} and {there}"]
     return problems
 
@@ -99,7 +112,9 @@ def try_alone(wheel: Path, directory: Path) -> list[str]:
     python = environment / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-input", wheel], check=True)
     shutil.copytree(ROOT / "examples" / "quickstart", quickstart)
-    ended = subprocess.run([python, "demo.py"], cwd=quickstart, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [python, "demo.py"], cwd=quickstart, capture_output=True, text=True, check=False
+    )
     recovered = [line.strip("= ") for line in ended.stdout.splitlines() if "recovered in" in line]
     print("\n".join(f"the wheel alone, quickstart: {line}" for line in recovered))
     failed = ended.returncode != 0 or not recovered

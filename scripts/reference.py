@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph import hookspecs
 from pytest_ralph.failure.kinds import KindRow, Kinds
+from pytest_ralph.options import OF_THE_RUN
 from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS, Option
 from pytest_ralph.report import junit
-from pytest_ralph.reporting import WORDS
-from pytest_ralph.settings import OF_THE_RUN
-from pytest_ralph.spec import hazards
+from pytest_ralph.results import AttemptStory, TaskStory
+from pytest_ralph.session.reporting import WORDS
 from pytest_ralph.spec.frontmatter import SETTING_KEYS
-from pytest_ralph.story import AttemptStory, TaskStory
+from pytest_ralph.verify import hazards
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,9 +64,21 @@ def options() -> Iterator[str]:
     yield ""
     yield from table(
         ("command line", "ini key", "key under `ralph:` in front matter", "default", "meaning"),
-        ("`--ralph`", "`ralph`", "–", "off", "collect every tasks.md below the given paths, one item a task"),
+        (
+            "`--ralph`",
+            "`ralph`",
+            "–",
+            "off",
+            "collect every tasks.md below the given paths, one item a task",
+        ),
         *map(option_row, OPTIONS),
-        ("`--ralph-lint`, `--ralph-lint=github`", "–", "–", "off", "run nothing; tell what is wrong with the specs"),
+        (
+            "`--ralph-lint`, `--ralph-lint=github`",
+            "–",
+            "–",
+            "off",
+            "run nothing; tell what is wrong with the specs",
+        ),
         (
             "`--ralph-stats`, `--ralph-stats=json`",
             "–",
@@ -78,7 +90,10 @@ def options() -> Iterator[str]:
     yield ""
     yield "## Settings of a project (ini file only)"
     yield ""
-    yield from table(("key", "type", "meaning"), *((f"`{key}`", kind, text) for key, (kind, text) in INI_ONLY.items()))
+    yield from table(
+        ("key", "type", "meaning"),
+        *((f"`{key}`", kind, text) for key, (kind, text) in INI_ONLY.items()),
+    )
     yield ""
     yield "In front matter only: `verify`, from ids, `[markers]` or phases to commands, for tasks without Verify."
 
@@ -86,14 +101,18 @@ def options() -> Iterator[str]:
 def markers_and_words() -> Iterator[str]:
     yield "## Markers"
     yield ""
-    yield from table(("marker", "on"), *((f"`{line.partition(':')[0]}`", line.partition(": ")[2]) for line in MARKERS))
+    yield from table(
+        ("marker", "on"),
+        *((f"`{line.partition(':')[0]}`", line.partition(": ")[2]) for line in MARKERS),
+    )
     yield ""
     yield "## Status words"
     yield ""
     yield "Beside pytest's own:"
     yield ""
     yield from table(
-        ("word", "letter", "counted as"), *((f"`{word[2][0]}`", f"`{word[1]}`", word[0]) for word in WORDS.values())
+        ("word", "letter", "counted as"),
+        *((f"`{word[2][0]}`", f"`{word[1]}`", word[0]) for word in WORDS.values()),
     )
     yield ""
     yield "## Exit status"
@@ -110,14 +129,24 @@ def hooks() -> Iterator[str]:
             first = getattr(function, "pytest_spec", {}).get("firstresult")
             signature = f"{name}({', '.join(inspect.signature(function).parameters)})"
             rows.append(
-                (f"`{signature}`", "the first answer counts" if first else "told only", inspect.getdoc(function))
+                (
+                    f"`{signature}`",
+                    "the first answer counts" if first else "told only",
+                    inspect.getdoc(function),
+                )
             )
     yield from table(("hook", "", ""), *rows)
 
 
 def kind_row(row: KindRow) -> tuple[str, str, str, str, str]:
     category = f"`{row.category}`" if row.category else "–"
-    return f"`{row.name}`", f"`{row.type}`", category, "yes" if row.retryable else "no", row.guidance
+    return (
+        f"`{row.name}`",
+        f"`{row.type}`",
+        category,
+        "yes" if row.retryable else "no",
+        row.guidance,
+    )
 
 
 def kinds() -> Iterator[str]:
@@ -149,7 +178,11 @@ def reference() -> str:
 
 def modules() -> str:
     """Every module with the first lines of what it says of itself, by room."""
-    lines = ["# Modules", "", "Made from the code by `scripts/reference.py`. How the rooms stand to each other is on"]
+    lines = [
+        "# Modules",
+        "",
+        "Made from the code by `scripts/reference.py`. How the rooms stand to each other is on",
+    ]
     lines += [
         "the page [Architecture](architecture.md).",
         "",
@@ -171,9 +204,13 @@ def module_table(room: Path, files: Iterable[Path]) -> Iterator[str]:
 
 def says(file: Path) -> str:
     """The first paragraph of a module's docstring, without the name of the room it begins with."""
-    paragraph = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+    paragraph = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split(
+        "\n\n"
+    )[0]
     room = file.relative_to(PACKAGE).parts[0]
-    return re.sub(rf"^(?:room )?{room}(?: room)?: ", "", " ".join(paragraph.split()), flags=re.IGNORECASE)
+    return re.sub(
+        rf"^(?:room )?{room}(?: room)?: ", "", " ".join(paragraph.split()), flags=re.IGNORECASE
+    )
 
 
 PAGES = {"reference.md": reference, "modules.md": modules}

@@ -69,7 +69,9 @@ class Screen:
         for match in self.TOKEN.finditer(text):
             numbers, command, motion, control, character = match.groups()
             if command:
-                self._command(command, [int(number or 0) for number in numbers.lstrip("?").split(";")])
+                self._command(
+                    command, [int(number or 0) for number in numbers.lstrip("?").split(";")]
+                )
             elif motion:
                 self._motion(motion)
             elif control:
@@ -188,7 +190,9 @@ def extended(rest: list[int]) -> str:
 
 
 # What pytest says of the machine it runs on is no part of the picture.
-HEADER = re.compile(r"(platform|cachedir|rootdir|configfile|plugins|metadata|hypothesis profile|testpaths)\b")
+HEADER = re.compile(
+    r"(platform|cachedir|rootdir|configfile|plugins|metadata|hypothesis profile|testpaths)\b"
+)
 
 
 def plain(line: list[tuple[str, Style]]) -> str:
@@ -210,8 +214,12 @@ def svg(screen: Screen, title: str) -> tuple[str, int, int]:
         lines.pop()
     width = round(COLUMNS * CELL + 2 * MARGIN)
     height = BAR + len(lines) * LINE + MARGIN
-    dots = "".join(f'<circle cx="{MARGIN + 20 * at}" cy="20" r="6" fill="#3a3a42"/>' for at in range(3))
-    body = "\n".join(part for at, line in enumerate(lines) for part in runs(line, BAR + at * LINE + 14))
+    dots = "".join(
+        f'<circle cx="{MARGIN + 20 * at}" cy="20" r="6" fill="#3a3a42"/>' for at in range(3)
+    )
+    body = "\n".join(
+        part for at, line in enumerate(lines) for part in runs(line, BAR + at * LINE + 14)
+    )
     text = f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">
 <rect width="{width}" height="{height}" rx="10" fill="{BACKGROUND}"/>{dots}
 <g font-family="{FONT}" font-size="14" fill="{FOREGROUND}">
@@ -230,10 +238,14 @@ def runs(line: list[tuple[str, Style]], y: int) -> list[str]:
         x, width = MARGIN + column * CELL, len(text) * CELL
         column += len(text)
         color, ground = (
-            (style.ground or BACKGROUND, style.color or FOREGROUND) if style.inverse else (style.color, style.ground)
+            (style.ground or BACKGROUND, style.color or FOREGROUND)
+            if style.inverse
+            else (style.color, style.ground)
         )
         if ground:
-            parts.append(f'<rect x="{x:.1f}" y="{y - 15}" width="{width:.1f}" height="{LINE}" fill="{ground}"/>')
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y - 15}" width="{width:.1f}" height="{LINE}" fill="{ground}"/>'
+            )
         if "".join(text).strip():
             place = f'x="{x:.1f}" y="{y}" textLength="{width:.1f}" xml:space="preserve"'
             parts.append(f"<text {place}{looks(style, color)}>{escape(''.join(text))}</text>")
@@ -255,10 +267,21 @@ def capture(command: list[str], directory: Path, temporary: str = "/tmp") -> str
     """What `command` prints on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
-    environ = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "PATH": path_with_python()}
+    environ = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLUMNS": str(COLUMNS),
+        "PATH": path_with_python(),
+    }
     environ["TMPDIR"] = temporary
     process = subprocess.Popen(
-        command, cwd=directory, env=environ, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, close_fds=True
+        command,
+        cwd=directory,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        close_fds=True,
     )
     os.close(theirs)
     chunks = []
@@ -278,17 +301,34 @@ def path_with_python() -> str:
 
 
 def photograph(page: Path, picture: Path, width: int, height: int, *, dark: bool = False) -> None:
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if browser is None:
         raise SystemExit("screenshots.py: no Chromium found")
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [
-                *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
-                *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
+                *(
+                    browser,
+                    "--headless",
+                    "--no-sandbox",
+                    "--disable-gpu",
+                    "--no-first-run",
+                    "--disable-sync",
+                ),
+                *(
+                    "--disable-background-networking",
+                    "--disable-component-update",
+                    "--hide-scrollbars",
+                ),
                 f"--blink-settings=preferredColorScheme={0 if dark else 1}",
                 *("--force-device-scale-factor=2", "--default-background-color=00000000"),
-                *(f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture}"),
+                *(
+                    f"--user-data-dir={profile}",
+                    f"--window-size={width},{height}",
+                    f"--screenshot={picture}",
+                ),
                 page.as_uri(),
             ],
             check=True,
@@ -300,7 +340,9 @@ def photograph(page: Path, picture: Path, width: int, height: int, *, dark: bool
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--project", type=Path, default=ROOT / "examples" / "quickstart")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--no-report", action="store_true", help="only the terminal")
@@ -329,7 +371,9 @@ def main() -> None:
 
 def impersonal(text: str, temporary: str) -> str:
     text = re.sub(rf"{re.escape(temporary)}/(?:[\w-]+/quickstart/)?", "", text)
-    return text.replace(sys.executable, "python").replace(str(Path(sys.executable).parent) + os.sep, "")
+    return text.replace(sys.executable, "python").replace(
+        str(Path(sys.executable).parent) + os.sep, ""
+    )
 
 
 if __name__ == "__main__":

@@ -18,14 +18,22 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).resolve().parent.parent
-LINK = re.compile(r"(`+[^`].*?`+|^```.*?^```$)|(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s:]+)\)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(
+    r"(`+[^`].*?`+|^```.*?^```$)|(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s:]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def homes() -> dict[Path, str]:
     """Every file of the repository that is a page of the site, and where."""
     pages = {path: path.name for path in (ROOT / "docs").glob("*.md")}
-    pages |= {path: f"examples/{path.parent.name}.md" for path in (ROOT / "examples").glob("*/README.md")}
-    return pages | {ROOT / "CONTRIBUTING.md": "contributing.md", ROOT / "CHANGELOG.md": "changelog.md"}
+    pages |= {
+        path: f"examples/{path.parent.name}.md" for path in (ROOT / "examples").glob("*/README.md")
+    }
+    return pages | {
+        ROOT / "CONTRIBUTING.md": "contributing.md",
+        ROOT / "CHANGELOG.md": "changelog.md",
+    }
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -48,7 +56,11 @@ def moved(markdown: str, source: Path, uri: str) -> str:
     def replace(match: re.Match[str]) -> str:
         verbatim, text, target = match.groups()
         path, _, anchor = (target or "").partition("#")
-        if verbatim or not path or (source.parent / path).resolve().is_relative_to(ROOT / "docs" / "images"):
+        if (
+            verbatim
+            or not path
+            or (source.parent / path).resolve().is_relative_to(ROOT / "docs" / "images")
+        ):
             return match[0]
         there = pages.get((source.parent / path).resolve())
         if there is None:

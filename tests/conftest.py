@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # How fast a machine is says nothing about what is right.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 SpecMaker = Callable[..., Path]
@@ -53,7 +55,9 @@ def make_spec(pytester: pytest.Pytester) -> SpecMaker:
             f"  - **Do**: Make it so\n  - **Files**: `src.txt`\n  - **Verify**: `{verify}`\n"
             for id_, verify in tasks.items()
         ]
-        path.write_text(dedent(text) if text else "# Tasks\n\n" + "\n".join(blocks), encoding="utf-8")
+        path.write_text(
+            dedent(text) if text else "# Tasks\n\n" + "\n".join(blocks), encoding="utf-8"
+        )
         return path
 
     return make

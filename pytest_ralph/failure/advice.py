@@ -37,7 +37,10 @@ FIXES = {
 # Who installs what is missing, told by the words around it.
 INSTALLERS = (
     (r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b", "pip install"),
-    (r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b|\.[cm]?[jt]sx?\b", "npm install"),
+    (
+        r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b|\.[cm]?[jt]sx?\b",
+        "npm install",
+    ),
     (r"\b(?:cargo|rustc)\b|\.rs\b", "cargo add"),
     (r"\bgo (?:build|test|run|vet)\b|\.go\b", "go get"),
     (r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b", "gem install"),
@@ -68,7 +71,10 @@ DISTRIBUTIONS = {
     "jose": "python-jose",
 }
 BY_CATEGORY = {
-    "missing_context": ("Include specific file paths in prompt", "Provide configuration details or credentials"),
+    "missing_context": (
+        "Include specific file paths in prompt",
+        "Provide configuration details or credentials",
+    ),
     "invalid_task": (
         "Clarify task requirements",
         "Break into simpler, well-defined tasks",
@@ -114,7 +120,11 @@ def suggested_actions(failure: Failure, evidence: Evidence, kinds: Kinds) -> tup
     }
     if failure.kind in by_kind:
         return tuple(by_kind[failure.kind](failure, evidence))
-    actions = [f"Set {failure.missing}"] if failure.category == "missing_context" and failure.missing else []
+    actions = (
+        [f"Set {failure.missing}"]
+        if failure.category == "missing_context" and failure.missing
+        else []
+    )
     return (*actions, *BY_CATEGORY.get(failure.category or "", kinds[failure.kind].advice))
 
 
@@ -132,7 +142,11 @@ def _install(failure: Failure, _evidence: Evidence) -> Sequence[str]:
     if installer == "pip install":
         top = package.split(".")[0]
         package = DISTRIBUTIONS.get(top, top)
-    run = (f"Run: {installer} {package}",) if installer and re.fullmatch(r"[\w@./^~:+\[\]-]+", package) else ()
+    run = (
+        (f"Run: {installer} {package}",)
+        if installer and re.fullmatch(r"[\w@./^~:+\[\]-]+", package)
+        else ()
+    )
     return "Install missing dependencies", *run, f"Declare {package} in the project's manifest"
 
 
@@ -143,7 +157,9 @@ def _provide_command(failure: Failure, _evidence: Evidence) -> Sequence[str]:
 
 def _allow(failure: Failure, evidence: Evidence) -> Sequence[str]:
     scripts = [
-        name for name in failure.files if name.endswith((".sh", ".py", ".bash")) or "." not in name.rsplit("/", 1)[-1]
+        name
+        for name in failure.files
+        if name.endswith((".sh", ".py", ".bash")) or "." not in name.rsplit("/", 1)[-1]
     ]
     chmod = (f"Run: chmod +x {scripts[0]}",) if scripts and evidence.exit_code == 126 else ()
     return "Check file permissions", *chmod

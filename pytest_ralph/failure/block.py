@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX, NO_STATUS, NOT_COMPLETE
-from pytest_ralph.failure.transcript import clean
+from pytest_ralph.failure.output import clean
 
 MARKER = re.compile(
     r"^[ \t>*#_-]*Task[ \t]+(?P<id>[A-Za-z]{0,3}-?[A-Za-z]?\d[\w.~-]*?|V[A-Z]*\d*)\.?[ \t]*:(?P<title>.*?)\**[ \t]*"

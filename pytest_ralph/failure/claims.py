@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.block import Block, parse_block
 from pytest_ralph.failure.limits import context_limit, rate_limit
+from pytest_ralph.failure.output import Transcript
 from pytest_ralph.failure.report import looks_like_report, parse_report
-from pytest_ralph.failure.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.advice import guidance, suggested_actions
-from pytest_ralph.failure.agents import as_failure, read_agent
+from pytest_ralph.failure.context import Scene
 from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.executor_words import as_failure, read_agent
 from pytest_ralph.failure.files import named_files
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.indicators import read_last_words, read_project_words
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.failure.scene import Scene
-from pytest_ralph.failure.verdict import decide
+from pytest_ralph.failure.root_cause import decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,9 @@ def classify(
 ) -> Failure:
     """What went wrong, from a command's output and how it ended."""
     reports = () if junit is None else (junit,) if isinstance(junit, (str, Path)) else tuple(junit)
-    evidence = Evidence(output, exit_code, command, reports, Path(root) if root is not None else None, **more)
+    evidence = Evidence(
+        output, exit_code, command, reports, Path(root) if root is not None else None, **more
+    )
     return classify_evidence(evidence, Kinds.load())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.transcript import Transcript
+    from pytest_ralph.failure.output import Transcript
 
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 PLACED = re.compile(
@@ -34,7 +34,8 @@ RULED = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
 TABLED = re.compile(r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$")
 CODED = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
 LEVEL = re.compile(
-    r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b", re.IGNORECASE
+    r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b",
+    re.IGNORECASE,
 )
 
 TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
@@ -43,7 +44,8 @@ LINT_CODE = re.compile(
     r"|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
 )
 COMPILER_CODE = re.compile(
-    r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b", re.IGNORECASE
+    r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b",
+    re.IGNORECASE,
 )
 
 
@@ -60,7 +62,9 @@ class Diagnostic:
 
 def read_diagnostics(transcript: Transcript, quiet: frozenset[int]) -> Iterator[Diagnostic]:
     for number, line in enumerate(transcript.lines):
-        if number not in quiet and (found := _read_line(number, line) or _read_marked(transcript, number)):
+        if number not in quiet and (
+            found := _read_line(number, line) or _read_marked(transcript, number)
+        ):
             yield _with_message_below(found, transcript) if RULED.search(line) else found
 
 
@@ -73,7 +77,9 @@ def _read_marked(transcript: Transcript, number: int) -> Diagnostic | None:
 
 
 def _with_message_below(diagnostic: Diagnostic, transcript: Transcript) -> Diagnostic:
-    below = (line.strip(" ×✖!i⚠") for line in transcript.lines[diagnostic.line + 1 : diagnostic.line + 4])
+    below = (
+        line.strip(" ×✖!i⚠") for line in transcript.lines[diagnostic.line + 1 : diagnostic.line + 4]
+    )
     return replace(diagnostic, text=next((line for line in below if line), diagnostic.text))
 
 
@@ -96,7 +102,11 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
     if line.startswith(("CMake Error", "e: ")):
         return Diagnostic(number, line.strip(), match["file"], "build", "error")
     level = LEVEL.match(match["message"])
-    shape = "types" if match["sep"] == " -" and level and level[1] == "error" else _shape(match["message"])
+    shape = (
+        "types"
+        if match["sep"] == " -" and level and level[1] == "error"
+        else _shape(match["message"])
+    )
     return Diagnostic(number, line.strip(), match["file"], shape, level[1].lower() if level else "")
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.endings import NOT_FOUND
+from pytest_ralph.failure.exit_status import NOT_FOUND
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_ralph.failure.context import Scene
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.failure.scene import Scene
 
 MOST = 40
 # How git marks the two sides of a difference.
 SIDES = ("a/", "b/")
 MOST_TOKENS = 5_000
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
-NAMED = re.compile(r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$")
+NAMED = re.compile(
+    r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
+)
 # What is left of file:///project/a.js; webpack:///./a.js begins at the root of the project.
 SLASHES = re.compile(r"^/{3,}")
 UNINTERESTING = re.compile(
@@ -36,7 +38,11 @@ SOURCE = re.compile(
 
 def named_files(scene: Scene, failure: Failure) -> tuple[str, ...]:
     """In order of appearance, each once however it is written; first a script that the command wants and misses."""
-    wanted = failure.missing if scene.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete" else None
+    wanted = (
+        failure.missing
+        if scene.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete"
+        else None
+    )
     found: dict[str, str] = {wanted: wanted} if wanted else {}
     for token in map(_path, (*_run_by_path(scene), *_tokens(scene))):
         name = scene.project.find(token) if scene.project.files else _by_shape(token)
@@ -55,7 +61,9 @@ def _path(token: str) -> str:
 
 def _run_by_path(scene: Scene) -> Iterator[str]:
     """A program without an ending is known by its path in the command."""
-    words = (word for step in scene.steps for word in step.words if "/" in word and not NAMED.match(word))
+    words = (
+        word for step in scene.steps for word in step.words if "/" in word and not NAMED.match(word)
+    )
     yield from (word for word in words if word in scene.transcript.text)
 
 

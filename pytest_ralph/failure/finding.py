@@ -26,7 +26,9 @@ VERDICTS = {
     "timeout": Verdict(14, "timeout"),
     "permission": Verdict(16, "permission_denied"),
     "value": Verdict(18, "unknown", category="missing_context", retryable=False),
-    "file": Verdict(33, "task_incomplete", type=UNKNOWN, category="missing_context", retryable=False),
+    "file": Verdict(
+        33, "task_incomplete", type=UNKNOWN, category="missing_context", retryable=False
+    ),
     "invalid": Verdict(35, "plan_invalid"),
     "context": Verdict(19, "context_exhausted"),
     "command": Verdict(20, "command_not_found"),

@@ -10,8 +10,8 @@ from pytest_ralph.failure.failure import TYPES, Failure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pytest_ralph.failure.context import Scene
     from pytest_ralph.failure.kinds import KindRow, Kinds
-    from pytest_ralph.failure.scene import Scene
 
 
 def read_project_words(scene: Scene, kinds: Kinds) -> Failure | None:
@@ -37,6 +37,8 @@ def _first(scene: Scene, rows: Iterable[KindRow]) -> Failure | None:
 
 
 def _line_with(scene: Scene, indicators: Iterable[str]) -> str | None:
-    words = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in indicators), re.IGNORECASE)
+    words = re.compile(
+        "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in indicators), re.IGNORECASE
+    )
     told = (line for number, line in enumerate(scene.transcript.lines) if number not in scene.quiet)
     return next((line.strip() for line in told if words.search(line)), None)

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.testruns.failing import Failing
+from pytest_ralph.failure.test_runs.failing import Failing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,7 +90,9 @@ def _cases(xml: Iterable[object]) -> Iterator[TestCase]:
 
 def _case(case: TestCase, message: str, text: str, project: Project) -> Failing:
     marked = ERROR_LINE.search(text)
-    first = next((line.strip() for line in (message + "\n" + text).splitlines() if line.strip()), "")
+    first = next(
+        (line.strip() for line in (message + "\n" + text).splitlines() if line.strip()), ""
+    )
     loads = message == "collection failure" or not case.name
     error = marked[1].strip() if marked and (loads or not message) else first
     return Failing(_name(case, project), error, named=not loads)

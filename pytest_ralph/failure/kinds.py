@@ -63,7 +63,10 @@ class Kinds:
         if extra is None:
             return cls(_own_rows())
         rows, declared = _extended(_own_rows(), extra)
-        return cls(rows, [dataclasses.replace(rows[name], indicators=words) for name, words in declared.items()])
+        return cls(
+            rows,
+            [dataclasses.replace(rows[name], indicators=words) for name, words in declared.items()],
+        )
 
     def __getitem__(self, name: str) -> KindRow:
         return self._rows.get(name) or dataclasses.replace(self._rows["unknown"], name=name)
@@ -83,7 +86,9 @@ def _own_rows() -> Mapping[str, KindRow]:
     return {name: KindRow(name, **_as_columns(row)) for name, row in table.items()}
 
 
-def _extended(rows: Mapping[str, KindRow], path: Path) -> tuple[Mapping[str, KindRow], Mapping[str, tuple[str, ...]]]:
+def _extended(
+    rows: Mapping[str, KindRow], path: Path
+) -> tuple[Mapping[str, KindRow], Mapping[str, tuple[str, ...]]]:
     """A project's rows on top of ours, and the indicators it declares.
 
     Known kinds are changed column by column, new ones start from `unknown`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.transcript import Transcript
+    from pytest_ralph.failure.output import Transcript
 
 NOISE = re.compile(
     r"""
@@ -32,7 +32,9 @@ NOISE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-NONE_WRONG = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE)
+NONE_WRONG = re.compile(
+    r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE
+)
 PASSED = re.compile(r"\bPASSED\s*(?:\[|$)")
 # Below a line of source, the mark that points into it.
 CARET = re.compile(r"^\s+\^+\s*$")
@@ -49,8 +51,14 @@ TRACEBACK = "Traceback (most recent call last):"
 
 def quiet_lines(transcript: Transcript) -> frozenset[int]:
     """Numbers of the lines that are noise: code shown by a tool, traces, hints, and what was ignored or passed."""
-    ignored = max((n for n, line in enumerate(transcript.lines) if line.endswith("(ignored)")), default=-1)
-    return frozenset(range(ignored + 1)) | frozenset(_noise(transcript)) | frozenset(_logged_before_death(transcript))
+    ignored = max(
+        (n for n, line in enumerate(transcript.lines) if line.endswith("(ignored)")), default=-1
+    )
+    return (
+        frozenset(range(ignored + 1))
+        | frozenset(_noise(transcript))
+        | frozenset(_logged_before_death(transcript))
+    )
 
 
 def _logged_before_death(transcript: Transcript) -> Iterator[int]:

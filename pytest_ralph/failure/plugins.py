@@ -62,6 +62,8 @@ def missing_plugin(line: str) -> str | None:
     match = UNKNOWN_OPTIONS.search(line)
     for word in match[1].split() if match else ():
         for option, plugin in PYTEST_OPTIONS.items():
-            if word == option or (option.startswith("--") and re.match(rf"{option}(?:-|=|$)", word)):
+            if word == option or (
+                option.startswith("--") and re.match(rf"{option}(?:-|=|$)", word)
+            ):
                 return plugin
     return None

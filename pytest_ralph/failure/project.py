@@ -23,10 +23,46 @@ SKIPPED = frozenset(
     ".ralph".split()
 )
 # Directories that are not part of a module's name.
-ROOTS = ("", "src/", "lib/", "app/", "python/", "tests/", "test/", "src/main/java/", "src/main/kotlin/", "source/")
+ROOTS = (
+    "",
+    "src/",
+    "lib/",
+    "app/",
+    "python/",
+    "tests/",
+    "test/",
+    "src/main/java/",
+    "src/main/kotlin/",
+    "source/",
+)
 ALIASES = ("./", "../", "/", "@/", "~/", "#/", "src/", "file:", "$lib", "~~/", "app/")
-SUFFIXES = ("", ".py", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".rb", ".pm", ".lua", ".h", ".hpp", ".php", ".rs",
-            ".java", ".kt", ".go", ".ex", ".hs", ".vue", ".svelte", ".css", ".scss", ".json")  # fmt: skip
+SUFFIXES = (
+    "",
+    ".py",
+    ".js",
+    ".ts",
+    ".mjs",
+    ".cjs",
+    ".jsx",
+    ".tsx",
+    ".rb",
+    ".pm",
+    ".lua",
+    ".h",
+    ".hpp",
+    ".php",
+    ".rs",
+    ".java",
+    ".kt",
+    ".go",
+    ".ex",
+    ".hs",
+    ".vue",
+    ".svelte",
+    ".css",
+    ".scss",
+    ".json",
+)
 
 
 class Project:
@@ -56,31 +92,47 @@ class Project:
 
     @cached_property
     def _directories(self) -> frozenset[str]:
-        return frozenset(str(parent) for name in self._own for parent in PurePosixPath(name).parents)
+        return frozenset(
+            str(parent) for name in self._own for parent in PurePosixPath(name).parents
+        )
 
     def find(self, path: str) -> str | None:
         """The project's file that a printed path means, relative to the root."""
         if FOREIGN.search(path):
             return None
-        parts = [part for part in PurePosixPath(path.replace("\\", "/")).parts if part not in ("/", ".", "..")]
+        parts = [
+            part
+            for part in PurePosixPath(path.replace("\\", "/")).parts
+            if part not in ("/", ".", "..")
+        ]
         for start in range(len(parts)):
             name = "/".join(parts[start:])
             if name in self.files:
                 return name
-            if not path.startswith(("/", "file:", "..", "\\")) and start == 0 and (found := self._by_name(name)):
+            if (
+                not path.startswith(("/", "file:", "..", "\\"))
+                and start == 0
+                and (found := self._by_name(name))
+            ):
                 return found
         return None
 
     def _by_name(self, name: str) -> str | None:
         """The end of a path that only one file has (stack traces of Java, test runners of Go, charts of Helm)."""
-        found = [file for file in self._by_base[name.rpartition("/")[2]] if file.endswith("/" + name)]
+        found = [
+            file for file in self._by_base[name.rpartition("/")[2]] if file.endswith("/" + name)
+        ]
         return found[0] if len(found) == 1 else None
 
     def owns_module(self, name: str) -> bool:
         """Is a module of this name the project's own: named by a path, or (the start of it) in the tree?"""
         if name.startswith(ALIASES) and not name.startswith("src/@"):
             return not FOREIGN.search(name)
-        path = re.sub(r"::|\.(?=\w)|\\", "/", name) if not name.endswith((".h", ".hpp", ".js", ".rb")) else name
+        path = (
+            re.sub(r"::|\.(?=\w)|\\", "/", name)
+            if not name.endswith((".h", ".hpp", ".js", ".rb"))
+            else name
+        )
         top = path.split("/")[0]
         return any(self._exists(root + start) for root in ROOTS for start in {path, top} if start)
 

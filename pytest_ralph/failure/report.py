@@ -9,7 +9,7 @@ import re
 from xml.sax.saxutils import escape, unescape
 
 from pytest_ralph.failure.failure import CATEGORIES, NO_ERROR, UNKNOWN, Failure
-from pytest_ralph.failure.transcript import clean
+from pytest_ralph.failure.output import clean
 
 HEADING = "Child agent failed:"
 LONGEST = 400_000
@@ -43,7 +43,9 @@ def _metadata(failure: Failure) -> str:
         "failure_kind": failure.kind,
         "failure_type": failure.type,
     }
-    lines = (f"  <{name}>{escape(_line(value))}</{name}>" for name, value in fields.items() if value)
+    lines = (
+        f"  <{name}>{escape(_line(value))}</{name}>" for name, value in fields.items() if value
+    )
     return "\n".join(["<task_metadata>", *lines, "</task_metadata>"])
 
 
@@ -73,7 +75,11 @@ def parse_report(text: str) -> Failure:
 
 
 def looks_like_report(text: str) -> bool:
-    return HEADING in text or "<failure_category>" in text or bool(re.search(r"^[ \t]*Blocked on:", text, re.MULTILINE))
+    return (
+        HEADING in text
+        or "<failure_category>" in text
+        or bool(re.search(r"^[ \t]*Blocked on:", text, re.MULTILINE))
+    )
 
 
 def extract_category(text: str) -> str | None:
@@ -114,7 +120,9 @@ def extract_suggested_actions(text: str) -> tuple[str, ...]:
 def _after(text: str, label: str) -> str | None:
     label = label.rstrip(":").rstrip("\\")
     match = re.search(
-        rf"^[ \t>*-]*(?:\*\*)?{label}:?(?:\*\*)?:?[ \t]*(\S.*?)[ \t]*$", text, re.MULTILINE | re.IGNORECASE
+        rf"^[ \t>*-]*(?:\*\*)?{label}:?(?:\*\*)?:?[ \t]*(\S.*?)[ \t]*$",
+        text,
+        re.MULTILINE | re.IGNORECASE,
     )
     return match[1].strip("* ") if match else None
 
@@ -127,7 +135,9 @@ def _tag(text: str, name: str) -> str | None:
 
 
 def _duration(text: str) -> float:
-    match = re.search(r"^[ \t]*Duration:[ \t]*([\d.]{1,12})[ \t]*s", text, re.MULTILINE | re.IGNORECASE)
+    match = re.search(
+        r"^[ \t]*Duration:[ \t]*([\d.]{1,12})[ \t]*s", text, re.MULTILINE | re.IGNORECASE
+    )
     try:
         return float(match[1]) if match else 0.0
     except ValueError:
@@ -136,7 +146,9 @@ def _duration(text: str) -> float:
 
 def _listed(text: str, heading: str, marks: str) -> tuple[str, ...]:
     """The marked lines below a heading, up to the next line that is no part of the list."""
-    match = re.search(rf"^[ \t>*-]*{heading}[ \t]*:(?:\*\*)?[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
+    match = re.search(
+        rf"^[ \t>*-]*{heading}[ \t]*:(?:\*\*)?[ \t]*$", text, re.MULTILINE | re.IGNORECASE
+    )
     items: list[str] = []
     for line in text[match.end() :].splitlines() if match else ():
         words = line.strip()

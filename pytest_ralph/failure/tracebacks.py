@@ -10,9 +10,11 @@ from pytest_ralph.failure.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.transcript import Transcript
+    from pytest_ralph.failure.output import Transcript
 
-START = re.compile(r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$")
+START = re.compile(
+    r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$"
+)
 EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
 TCL_TRACE = "    while executing"
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
@@ -29,7 +31,11 @@ def exceptions(transcript: Transcript) -> Iterator[Finding]:
         elif depth is not None and line.strip() and len(line) - len(line.lstrip(" |+")) <= depth:
             depth = None
             if match := EXCEPTION.match(line):
-                yield Finding("assertion" if ASSERTION.match(match["error"]) else "exception", match["error"], number)
+                yield Finding(
+                    "assertion" if ASSERTION.match(match["error"]) else "exception",
+                    match["error"],
+                    number,
+                )
 
 
 def _ended_by_tcl(transcript: Transcript) -> Iterator[Finding]:

@@ -13,21 +13,78 @@ if TYPE_CHECKING:
 MANY = 20
 DEPTH = 3
 PASSED_OVER = frozenset(
-    ("node_modules", "venv", "env", "dist", "build", "target", "vendor", "__pycache__", "site-packages", "coverage")
+    (
+        "node_modules",
+        "venv",
+        "env",
+        "dist",
+        "build",
+        "target",
+        "vendor",
+        "__pycache__",
+        "site-packages",
+        "coverage",
+    )
 )
 CONFIGURATION = (
-    "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", "requirements.txt", "requirements-dev.txt",
-    "package.json", "tsconfig.json", "jest.config.js", "vitest.config.ts", "vite.config.ts", "eslint.config.js",
-    ".eslintrc.json", "deno.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "Gemfile",
-    "composer.json", "mix.exs", "CMakeLists.txt", "Makefile", "justfile", "Dockerfile", "docker-compose.yml",
-    ".env.example", "AGENTS.md", "CLAUDE.md", "README.md",
-)  # fmt: skip
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    "pytest.ini",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "package.json",
+    "tsconfig.json",
+    "jest.config.js",
+    "vitest.config.ts",
+    "vite.config.ts",
+    "eslint.config.js",
+    ".eslintrc.json",
+    "deno.json",
+    "Cargo.toml",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Gemfile",
+    "composer.json",
+    "mix.exs",
+    "CMakeLists.txt",
+    "Makefile",
+    "justfile",
+    "Dockerfile",
+    "docker-compose.yml",
+    ".env.example",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "README.md",
+)
 TEST_DIRECTORIES = ("tests", "test", "spec", "__tests__", "src/test", "src/__tests__", "e2e")
-ENTRY_STEMS = frozenset(("main", "__main__", "app", "index", "cli", "server", "lib", "mod", "manage", "__init__"))
+ENTRY_STEMS = frozenset(
+    ("main", "__main__", "app", "index", "cli", "server", "lib", "mod", "manage", "__init__")
+)
 SOURCES = (
-    ".py", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".go", ".rs", ".java", ".kt", ".rb", ".php", ".cs", ".c", ".cc",
-    ".cpp", ".swift", ".ex", ".sh",
-)  # fmt: skip
+    ".py",
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".go",
+    ".rs",
+    ".java",
+    ".kt",
+    ".rb",
+    ".php",
+    ".cs",
+    ".c",
+    ".cc",
+    ".cpp",
+    ".swift",
+    ".ex",
+    ".sh",
+)
 
 
 @dataclass(frozen=True)
@@ -60,11 +117,17 @@ def _sources(root: Path) -> Iterator[str]:
 
 
 def _worth_a_look(directory: str) -> bool:
-    return not directory.startswith(".") and directory not in PASSED_OVER and directory not in TEST_DIRECTORIES
+    return (
+        not directory.startswith(".")
+        and directory not in PASSED_OVER
+        and directory not in TEST_DIRECTORIES
+    )
 
 
 def _is_test(name: str) -> bool:
-    return name.startswith(("test_", "conftest")) or any(mark in name for mark in (".test.", ".spec.", "_test."))
+    return name.startswith(("test_", "conftest")) or any(
+        mark in name for mark in (".test.", ".spec.", "_test.")
+    )
 
 
 def _by_importance(path: str) -> tuple[bool, int, str]:

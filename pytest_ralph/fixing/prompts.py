@@ -21,7 +21,14 @@ Form = Literal["fix", "execute", "retry", "continue", "enrich", "split"]
 
 LIMIT = 24_000
 # Bytes each part may take, the least important first; and what it keeps when all must be shortened.
-ROOM = {"hints": 2_000, "learnings": 4_000, "facts": 2_000, "evidence": 8_000, "tried": 4_000, "task": 12_000}
+ROOM = {
+    "hints": 2_000,
+    "learnings": 4_000,
+    "facts": 2_000,
+    "evidence": 8_000,
+    "tried": 4_000,
+    "task": 12_000,
+}
 LEAST = {"hints": 0, "learnings": 0, "facts": 400, "evidence": 1_200, "tried": 800, "task": 4_000}
 _BLANK_LINES = re.compile(r"\n{3,}")
 # Masking looks at this much of an output: its beginning and its end.
@@ -94,7 +101,9 @@ class _Parts:
         self._masker = masker
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
-        self._tried = self._lines(f"{one.task_id}: {one.approach} → {one.result}" for one in context.tried)
+        self._tried = self._lines(
+            f"{one.task_id}: {one.approach} → {one.result}" for one in context.tried
+        )
         self._task = self._masked(task_text(context.task))
         self._evidence = self._masked(_ends(context.failure.raw_output)) if context.failure else ""
 
@@ -119,8 +128,12 @@ class _Parts:
             "verify": self._masked(context.task.verify.text.strip()),
             "spec": {"name": self._line(context.spec_name), "path": self._line(context.spec_path)},
             "failure": self._failure(context.failure),
-            "evidence": inert.prompt(shortened(self._evidence, room["evidence"])) if self._evidence.strip() else "",
-            "guidance": self._line(context.guidance or (context.failure.guidance if context.failure else ""), 2_000),
+            "evidence": inert.prompt(shortened(self._evidence, room["evidence"]))
+            if self._evidence.strip()
+            else "",
+            "guidance": self._line(
+                context.guidance or (context.failure.guidance if context.failure else ""), 2_000
+            ),
             "reason": self._line(context.reason),
             "tried": _latest(self._tried, room["tried"]),
             "learnings": _latest(self._learnings, room["learnings"]),
@@ -167,14 +180,26 @@ class _Parts:
 
 
 MANY = 25
-FAILURE_LINES = ("kind", "type", "category", "error", "attempted_fix", "status", "missing", "command", "blocked_on")
+FAILURE_LINES = (
+    "kind",
+    "type",
+    "category",
+    "error",
+    "attempted_fix",
+    "status",
+    "missing",
+    "command",
+    "blocked_on",
+)
 FAILURE_LISTS = ("files", "failed_tests", "completed_steps", "files_modified", "suggested_actions")
 
 
 def task_text(task: Task) -> str:
     """The fields of a task, as they are written in the spec."""
     fields = (
-        f"- **{name}**: {text.strip()}".replace("\n", "\n  ") for name, text in task.fields.items() if text.strip()
+        f"- **{name}**: {text.strip()}".replace("\n", "\n  ")
+        for name, text in task.fields.items()
+        if text.strip()
     )
     return "\n".join(fields) or f"- {task.title}"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs import chmod, install, tidy
+from pytest_ralph.fixing.repairs import autofix as tidy
+from pytest_ralph.fixing.repairs import chmod, install
 from pytest_ralph.fixing.repairs.base import Repair, RepairResult, Scene, undo
 
 if TYPE_CHECKING:

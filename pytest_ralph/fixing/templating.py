@@ -62,10 +62,14 @@ class Templates:
             try:
                 self._environment.parse(file.read_text(encoding="utf-8"), filename=str(file))
             except (TemplateSyntaxError, UnicodeDecodeError) as error:
-                raise TemplatesError(f"{file}:{getattr(error, 'lineno', 1)}: {inert.one_line(str(error))}") from error
+                raise TemplatesError(
+                    f"{file}:{getattr(error, 'lineno', 1)}: {inert.one_line(str(error))}"
+                ) from error
             name, _, kind = file.name.removesuffix(SUFFIX).partition(".")
             if name in FORMS and kind and kind not in kinds:
-                unused.append(f"{file}: never used, as there is no kind of failure named {inert.one_line(kind)}")
+                unused.append(
+                    f"{file}: never used, as there is no kind of failure named {inert.one_line(kind)}"
+                )
         return tuple(unused)
 
     @cached_property

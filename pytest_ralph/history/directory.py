@@ -56,7 +56,9 @@ def prune_logs(
     """Remove the oldest runs' logs past `keep_runs` or `max_bytes`; never those named in `current`."""
     now = time.time() if now is None else now
     removed, kept, total = [], 0, 0
-    for entry in sorted(_entries(logs), key=lambda entry: (entry.changed, entry.path.name), reverse=True):
+    for entry in sorted(
+        _entries(logs), key=lambda entry: (entry.changed, entry.path.name), reverse=True
+    ):
         alive = entry.path.name in current or abs(now - entry.changed) < grace
         if alive or (kept < keep_runs and total + entry.size <= max_bytes):
             kept, total = kept + 1, total + entry.size

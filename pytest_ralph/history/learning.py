@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_ralph.history.statistics import MIN_CASES
+from pytest_ralph.history.stats import MIN_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,7 +87,9 @@ class PastFix:
         how = f": {self.approach}" if self.approach else ""
         often = f", {self.times} times" if self.times > 1 else ""
         commit = f", commit {self.commit[:12]}" if self.commit else ""
-        return f"{what} fixed before by {self.executor or 'trying again'}{where}{often}{commit}{how}"
+        return (
+            f"{what} fixed before by {self.executor or 'trying again'}{where}{often}{commit}{how}"
+        )
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,9 @@ class Strategy:
     chance: Chance
 
 
-def time_limit(history: History, spec: str, task: str, *, shortest: float = SHORTEST_LIMIT) -> TimeLimit | None:
+def time_limit(
+    history: History, spec: str, task: str, *, shortest: float = SHORTEST_LIMIT
+) -> TimeLimit | None:
     """From the task's latest passes: three times what 95% of them took, twice what the longest took."""
     rows = history.query(
         """SELECT duration FROM attempts WHERE spec = ? AND task = ? AND what = 'verify'
@@ -142,19 +146,28 @@ def chance_of_fix(history: History, kind: str, executor: str = "") -> Chance | N
     return None
 
 
-def strategies(history: History, kind: str, by: Literal["executor", "approach"] = "executor") -> tuple[Strategy, ...]:
+def strategies(
+    history: History, kind: str, by: Literal["executor", "approach"] = "executor"
+) -> tuple[Strategy, ...]:
     """What was tried at least five times on this kind, best first."""
     known = [
-        Strategy(name, Chance(hits, cases)) for name, hits, cases in _tally(history, kind, by) if cases >= MIN_CASES
+        Strategy(name, Chance(hits, cases))
+        for name, hits, cases in _tally(history, kind, by)
+        if cases >= MIN_CASES
     ]
     return tuple(sorted(known, key=lambda strategy: (-strategy.chance.probability, strategy.name)))
 
 
 def best_first(
-    history: History, kind: str, names: Sequence[str], by: Literal["executor", "approach"] = "executor"
+    history: History,
+    kind: str,
+    names: Sequence[str],
+    by: Literal["executor", "approach"] = "executor",
 ) -> tuple[str, ...]:
     """`names` in the order of what worked before; one with too few cases counts as even, and keeps its place there."""
-    known = {strategy.name: strategy.chance.probability for strategy in strategies(history, kind, by)}
+    known = {
+        strategy.name: strategy.chance.probability for strategy in strategies(history, kind, by)
+    }
     return tuple(sorted(names, key=lambda name: -known.get(name, 0.5)))
 
 
@@ -186,7 +199,11 @@ def likely_to_fail(history: History, spec: str | None = None) -> tuple[Risk, ...
     for row in rows:
         fared.setdefault(row[:2], []).append(row[2:])
     risks = (_risk(*task, counts) for task, counts in fared.items())
-    likely = (risk for risk in risks if risk.chance.cases >= MIN_CASES and risk.chance.probability > LIKELY)
+    likely = (
+        risk
+        for risk in risks
+        if risk.chance.cases >= MIN_CASES and risk.chance.probability > LIKELY
+    )
     return tuple(sorted(likely, key=lambda risk: (-risk.chance.probability, risk.spec, risk.task)))
 
 
@@ -200,7 +217,9 @@ def _risk(spec: str, task: str, counts: Iterable[tuple[Any, ...]]) -> Risk:
     return Risk(spec, task, Chance(sum(kinds.values()), cases, "runs"), worst)
 
 
-def fixed_before(history: History, error: str, *, fingerprint: str, kind: str, limit: int = 3) -> tuple[PastFix, ...]:
+def fixed_before(
+    history: History, error: str, *, fingerprint: str, kind: str, limit: int = 3
+) -> tuple[PastFix, ...]:
     """What made the task pass after an equal error; where there was none, after the errors of its kind most like it."""
     equal = _worked(history, fingerprint=fingerprint) if fingerprint else []
     return tuple(_together(equal or _alike(_worked(history, kind=kind), error)))[:limit]
@@ -209,8 +228,18 @@ def fixed_before(history: History, error: str, *, fingerprint: str, kind: str, l
 def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple[str, ...]:
     """What the history has to say to somebody about to fix this error, a line each."""
     known = [str(fix) for fix in fixed_before(history, error, fingerprint=fingerprint, kind=kind)]
-    good = [s for s in strategies(history, kind, by="approach") if s.name and s.chance.probability > LIKELY]
-    return (*known, *(f"worked before on {kind}: {strategy.name}, {strategy.chance}" for strategy in good[:APPROACHES]))
+    good = [
+        s
+        for s in strategies(history, kind, by="approach")
+        if s.name and s.chance.probability > LIKELY
+    ]
+    return (
+        *known,
+        *(
+            f"worked before on {kind}: {strategy.name}, {strategy.chance}"
+            for strategy in good[:APPROACHES]
+        ),
+    )
 
 
 def _worked(history: History, *, fingerprint: str = "", kind: str = "") -> list[PastFix]:

@@ -75,7 +75,11 @@ FREE_TEXT = tuple(map(COLUMNS.index, ("error", "blocker", "decision", "executor"
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
         # A lone surrogate (undecodable output) cannot be stored in SQLite.
-        return value[:LONGEST] if value.isascii() else value[:LONGEST].encode("utf-8", "replace").decode()
+        return (
+            value[:LONGEST]
+            if value.isascii()
+            else value[:LONGEST].encode("utf-8", "replace").decode()
+        )
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value

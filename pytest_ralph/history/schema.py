@@ -43,7 +43,9 @@ VERSION = len(MIGRATIONS)
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
     """A connection that may write, to a database of this version. Transactions are begun by hand."""
     _check_version(_version_in_header(path), path)
-    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=timeout, isolation_level=None, check_same_thread=False
+    )
     with _closed_on_error(connection):
         _check_version(_user_version(connection), path)
         _refuse_foreign(connection, path)
@@ -100,7 +102,9 @@ def _free_name(path: Path, stamp: str) -> Path:
 
 def _is_sound(path: Path, timeout: float) -> bool:
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=timeout, isolation_level=None)) as connection:
+        with contextlib.closing(
+            sqlite3.connect(path, timeout=timeout, isolation_level=None)
+        ) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             return bool(verdict == "ok")
     except sqlite3.OperationalError:
@@ -124,7 +128,11 @@ def _version_in_header(path: Path) -> int:
             header = file.read(64)
     except OSError:
         return 0
-    return int.from_bytes(header[60:64], "big", signed=True) if header.startswith(b"SQLite format 3\0") else 0
+    return (
+        int.from_bytes(header[60:64], "big", signed=True)
+        if header.startswith(b"SQLite format 3\0")
+        else 0
+    )
 
 
 def _user_version(connection: sqlite3.Connection) -> int:

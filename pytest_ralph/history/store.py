@@ -13,7 +13,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ralph.disk import step
+from pytest_ralph.files import step
 from pytest_ralph.history import schema
 from pytest_ralph.history.directory import make_private
 from pytest_ralph.history.record import COLUMNS, AttemptRecord, HistoryError
@@ -132,7 +132,11 @@ class History:
         where = " AND ".join(["time >= :since", *(f"{name} = :{name}" for name in wanted)])
         rows = self.query(
             f"SELECT {NAMES} FROM attempts WHERE {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - names of our own
-            {**wanted, "since": float("-inf") if since is None else since, "limit": -1 if limit is None else limit},
+            {
+                **wanted,
+                "since": float("-inf") if since is None else since,
+                "limit": -1 if limit is None else limit,
+            },
         )
         return [AttemptRecord(*row) for row in reversed(rows)]
 
@@ -143,7 +147,9 @@ class History:
                 self.flush()
             if self._connection is None and not self.path.exists():
                 return []
-            return self._do(lambda connection: connection.execute(sql, parameters).fetchall(), write=False)
+            return self._do(
+                lambda connection: connection.execute(sql, parameters).fetchall(), write=False
+            )
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

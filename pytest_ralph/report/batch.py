@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-Status = Literal["FAILED (attempt 1)", "failed (attempt 1)", "failed", "running...", "complete", "skipped", "waiting"]
+Status = Literal[
+    "FAILED (attempt 1)",
+    "failed (attempt 1)",
+    "failed",
+    "running...",
+    "complete",
+    "skipped",
+    "waiting",
+]
 MOST = 20
 
 
@@ -36,11 +44,18 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
     """All first attempts have ended and one of them failed."""
     done = [name for name, status in statuses.items() if status == "complete"]
     kept = f"{_and(done)} results preserved. Their commits (if --ralph-commit=auto)" if done else ""
-    note = ["", f"Note: {kept}", f"already created. {failed} retry runs in isolation."] if done else []
+    note = (
+        ["", f"Note: {kept}", f"already created. {failed} retry runs in isolation."] if done else []
+    )
     return [
         *_heading("RETRY AFTER SIBLINGS"),
         "All siblings complete:",
-        *_listed({name: "failed (attempt 1)" if name == failed else status for name, status in statuses.items()}),
+        *_listed(
+            {
+                name: "failed (attempt 1)" if name == failed else status
+                for name, status in statuses.items()
+            }
+        ),
         "",
         f"Initiating retry for Task {failed}...",
         *note,
@@ -71,7 +86,8 @@ def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> 
 def retry_results(results: Mapping[str, str]) -> list[str]:
     """What became of each task that was tried again: empty for one that passes now, else why it does not."""
     lines = [
-        f"  Task {name}: {f'failed ({why})' if why else 'complete (retry succeeded)'}" for name, why in results.items()
+        f"  Task {name}: {f'failed ({why})' if why else 'complete (retry succeeded)'}"
+        for name, why in results.items()
     ]
     failed = [name for name, why in results.items() if why]
     told = f"Task{'s' if len(failed) > 1 else ''} {_and(failed)} failed after retry."
@@ -92,7 +108,9 @@ def _batch(statuses: Mapping[str, Status]) -> list[str]:
 
 def _listed(statuses: Mapping[str, Status]) -> Iterator[str]:
     """Those that failed first, where not all can be shown."""
-    shown = sorted(statuses, key=lambda name: not statuses[name].lower().startswith("failed"))[:MOST]
+    shown = sorted(statuses, key=lambda name: not statuses[name].lower().startswith("failed"))[
+        :MOST
+    ]
     yield from (f"  Task {name}: {status}" for name, status in statuses.items() if name in shown)
     yield from _more(len(statuses))
 

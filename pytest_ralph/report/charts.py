@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ralph.story import PastKind, PastRun
+    from pytest_ralph.results import PastKind, PastRun
 
 WIDTH = 560.0
 HEIGHT = 150.0
@@ -38,7 +38,9 @@ def meter(counts: Mapping[str, int]) -> list[Mark]:
     scale, x, marks = 100 / (sum(wanted.values()) or 1), 0.0, []
     for outcome, share in wanted.items():
         gap = 0.25 if x else 0.0
-        marks.append(Mark(x + gap, 0, share * scale - gap, 10, outcome, f"{counts[outcome]} {outcome}"))
+        marks.append(
+            Mark(x + gap, 0, share * scale - gap, 10, outcome, f"{counts[outcome]} {outcome}")
+        )
         x += share * scale
     return marks
 
@@ -53,17 +55,28 @@ def run_bars(runs: Sequence[PastRun]) -> list[Mark]:
     runs = runs[-RUNS_SHOWN:]
     tallest = max((run.total for run in runs), default=0) or 1
     slot = WIDTH / max(len(runs), 12)
-    return [mark for at, run in enumerate(runs) for mark in _column(run, at * slot, slot, HEIGHT / tallest)]
+    return [
+        mark
+        for at, run in enumerate(runs)
+        for mark in _column(run, at * slot, slot, HEIGHT / tallest)
+    ]
 
 
 def _column(run: PastRun, x: float, slot: float, unit: float) -> list[Mark]:
-    parts = {"manual": run.other, "passed": run.passed, "recovered": run.recovered, "failed": run.failed}
+    parts = {
+        "manual": run.other,
+        "passed": run.passed,
+        "recovered": run.recovered,
+        "failed": run.failed,
+    }
     told = f"{day(run.started)}: {run.passed} passed, {run.recovered} recovered, {run.failed} failed, {run.other} other"
     y, marks = HEIGHT, []
     for look, count in parts.items():
         if count:
             y -= count * unit
-            marks.append(Mark(x + slot * 0.14, y, slot * 0.72, max(count * unit - 1, 1.5), look, told))
+            marks.append(
+                Mark(x + slot * 0.14, y, slot * 0.72, max(count * unit - 1, 1.5), look, told)
+            )
     return marks
 
 
@@ -71,7 +84,11 @@ def line(values: Sequence[float | None]) -> list[tuple[float, float]]:
     """The points of a line over the runs, None for a run that has no value."""
     highest = max((value for value in values if value is not None), default=0.0) or 1.0
     step = WIDTH / max(len(values) - 1, 1)
-    return [(at * step, HEIGHT * (1 - 0.94 * v / highest)) for at, v in enumerate(values) if v is not None]
+    return [
+        (at * step, HEIGHT * (1 - 0.94 * v / highest))
+        for at, v in enumerate(values)
+        if v is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -89,6 +106,13 @@ def kind_rows(kinds: Sequence[PastKind]) -> list[KindRow]:
     most = sorted(kinds, key=lambda kind: (-kind.failures, kind.kind))[:KINDS_SHOWN]
     unit = 320 / max((kind.failures for kind in most), default=1)
     return [
-        KindRow(kind.kind, kind.failures, kind.recovered, at * 30.0, kind.failures * unit, kind.recovered * unit)
+        KindRow(
+            kind.kind,
+            kind.failures,
+            kind.recovered,
+            at * 30.0,
+            kind.failures * unit,
+            kind.recovered * unit,
+        )
         for at, kind in enumerate(most)
     ]

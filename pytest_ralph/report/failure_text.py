@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.report.words import duration
+from pytest_ralph.report.phrases import duration
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ralph.story import AttemptStory, TaskStory
+    from pytest_ralph.results import AttemptStory, TaskStory
 
 SHOWN_LINES = 40
 AROUND = 8
@@ -55,7 +55,12 @@ class FailureText:
 
     @classmethod
     def of(
-        cls, story: TaskStory, said: Sequence[str] = (), root: Path | None = None, *, drawn: bool = True
+        cls,
+        story: TaskStory,
+        said: Sequence[str] = (),
+        root: Path | None = None,
+        *,
+        drawn: bool = True,
     ) -> FailureText:
         lines = tuple(_lines(story, said, f"{root}/" if root else ""))
         return cls(lines, Crash(story.spec_path, story.line, lines[0].text), drawn)
@@ -72,7 +77,9 @@ def _lines(story: TaskStory, said: Sequence[str], root: str) -> Iterator[Line]:
     attempt = story.last_failure
     regression = story.outcome == "regression"
     what = f"{attempt.kind}: {attempt.error}" if attempt else story.reason
-    yield Line(one_line(f"regression: {what}" if regression else what, LONGEST_LINE), ("red", "bold"))
+    yield Line(
+        one_line(f"regression: {what}" if regression else what, LONGEST_LINE), ("red", "bold")
+    )
     if regression:
         yield Line("  checked off as complete, and fails now")
     if attempt:
@@ -81,7 +88,9 @@ def _lines(story: TaskStory, said: Sequence[str], root: str) -> Iterator[Line]:
         yield from _output(attempt, root)
         yield from _advice(attempt)
     yield from _end(story, said)
-    yield Line(f"{story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}", ("bold",))
+    yield Line(
+        f"{story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}", ("bold",)
+    )
 
 
 def _command(attempt: AttemptStory) -> Iterator[Line]:
@@ -141,7 +150,9 @@ def _advice(attempt: AttemptStory) -> Iterator[Line]:
     if advised:
         yield Line()
     for advice in advised[:ADVICE]:
-        wrapped = textwrap.wrap(one_line(advice, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    ")
+        wrapped = textwrap.wrap(
+            one_line(advice, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    "
+        )
         yield from map(Line, wrapped)
 
 
@@ -167,7 +178,10 @@ def relevant(output: str, error: str) -> list[str]:
     """All of a short output; of a long one the surroundings of the error and the end."""
     lines = output.strip("\n").splitlines()
     if len(lines) > SHOWN_LINES:
-        wanted = {*near(lines, error.strip(), AROUND), *range(len(lines) - SHOWN_LINES // 2, len(lines))}
+        wanted = {
+            *near(lines, error.strip(), AROUND),
+            *range(len(lines) - SHOWN_LINES // 2, len(lines)),
+        }
         lines = list(with_gaps(lines, sorted(wanted)))
     # What is here was cut before: how much is missing in all can only be seen from the log.
     return ["…" if GAP.fullmatch(line) else line for line in lines]

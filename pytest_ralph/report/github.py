@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report.words import count, headline, lede
+from pytest_ralph.report.phrases import count, headline, lede
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ralph.story import RunStory, TaskStory
+    from pytest_ralph.results import RunStory, TaskStory
 
 # GitHub shows ten annotations of a level and step, and takes a summary of at most a mebibyte.
 ANNOTATIONS_SHOWN = 10
@@ -39,7 +39,9 @@ def workflow_commands(story: RunStory, workspace: str = "") -> list[str]:
     """Annotations: an error for each task that failed, a notice for each that was recovered."""
     failed = [_annotation("error", task, story.root, workspace) for task in story.tasks if task.bad]
     recovered = [
-        _annotation("notice", task, story.root, workspace) for task in story.tasks if task.outcome == "recovered"
+        _annotation("notice", task, story.root, workspace)
+        for task in story.tasks
+        if task.outcome == "recovered"
     ]
     return failed[:ANNOTATIONS_SHOWN] + recovered[:ANNOTATIONS_SHOWN]
 
@@ -59,7 +61,9 @@ def _message(task: TaskStory) -> str:
     told = one_line(failure.error if failure else task.reason, ERROR_LIMIT)
     if task.outcome == "recovered":
         return f"Recovered after {_fixes(task) or 'another attempt'}. At first: {told}"
-    advice = "".join(f"\n- {one_line(line, ERROR_LIMIT)}" for line in (failure.advice if failure else ()))
+    advice = "".join(
+        f"\n- {one_line(line, ERROR_LIMIT)}" for line in (failure.advice if failure else ())
+    )
     return f"{told}{advice}"
 
 
@@ -119,4 +123,8 @@ def _details(task: TaskStory) -> str:
 
 def _prose(text: str) -> str:
     """One line that Markdown shows as it is: an entity is never read as syntax."""
-    return re.sub(r"[\\`*_{}\[\]<>()#+!|~&@$:]", lambda char: f"&#{ord(char[0])};", one_line(text, ERROR_LIMIT))
+    return re.sub(
+        r"[\\`*_{}\[\]<>()#+!|~&@$:]",
+        lambda char: f"&#{ord(char[0])};",
+        one_line(text, ERROR_LIMIT),
+    )

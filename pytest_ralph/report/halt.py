@@ -11,8 +11,8 @@ from pytest_ralph.text.width import columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from pytest_ralph.results import TaskStory
     from pytest_ralph.spec.order import PlanProblem
-    from pytest_ralph.story import TaskStory
 
 TITLE = "RALPH HALTED"
 CANNOT_PROCEED = "RALPH CANNOT PROCEED"
@@ -79,7 +79,11 @@ class Halt:
 
 
 def halt_of(
-    tasks: Iterable[TaskStory], *, max_attempts: int, preserved: Iterable[tuple[str, str]] = (), command: str = ""
+    tasks: Iterable[TaskStory],
+    *,
+    max_attempts: int,
+    preserved: Iterable[tuple[str, str]] = (),
+    command: str = "",
 ) -> Halt:
     """The halt that a run's stories tell."""
     tasks = tuple(tasks)
@@ -90,7 +94,10 @@ def halt_of(
         reason=_reason(bad),
         completed=tuple(Done(task.id, task.title, task.commit) for task in done),
         failed=tuple(_failed(task, max_attempts) for task in bad),
-        blocked=tuple(Blocked(task.id, task.title, task.reason.removeprefix("blocked by ")) for task in waiting),
+        blocked=tuple(
+            Blocked(task.id, task.title, task.reason.removeprefix("blocked by "))
+            for task in waiting
+        ),
         preserved=tuple(preserved),
         steps=tuple(_step(task) for task in bad),
         command=command,
@@ -108,7 +115,11 @@ def brief_lines(halt: Halt) -> list[str]:
     hidden = len(halt.blocked) - SHOWN_AT_EITHER_END
     more = f" and {hidden} more" if hidden > 0 else ""
     waiting = [f"Blocked: {blocked}{more}"] if blocked else []
-    return [f"{TITLE}: {one_line(halt.reason, _LONGEST)}", *waiting, f"Run: {_on_one_line(halt.command)}"]
+    return [
+        f"{TITLE}: {one_line(halt.reason, _LONGEST)}",
+        *waiting,
+        f"Run: {_on_one_line(halt.command)}",
+    ]
 
 
 def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool = True) -> list[str]:
@@ -119,7 +130,9 @@ def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool =
     width = max(width, NARROWEST)
     pen = _Pen(width - 6 if box else width, "…" if unicode else "...")
     drawn = _sections(halt, pen)
-    lines = list(_boxed(drawn, width, "╔═╗║╠╣╚╝─" if unicode else "+=+|++++-") if box else _plain(drawn))
+    lines = list(
+        _boxed(drawn, width, "╔═╗║╠╣╚╝─" if unicode else "+=+|++++-") if box else _plain(drawn)
+    )
     command = _on_one_line(halt.command)
     return lines if any(command in line for line in lines) else [*lines, "", command]
 
@@ -137,13 +150,19 @@ def missing_lines(package: str, *, required_by: str, install: str, command: str)
     """A dependency that nobody but the user may install."""
     return _non_retryable(
         "dependency_missing",
-        ("Required dependency not installed:", f"  Package: {package}", f"  Required by: {required_by}"),
+        (
+            "Required dependency not installed:",
+            f"  Package: {package}",
+            f"  Required by: {required_by}",
+        ),
         ("Resolution:", f"  Install missing dependency: {install}", f"  Then resume: {command}"),
         "Manual intervention required",
     )
 
 
-def _non_retryable(kind: str, facts: Sequence[str], resolution: Sequence[str], verdict: str) -> list[str]:
+def _non_retryable(
+    kind: str, facts: Sequence[str], resolution: Sequence[str], verdict: str
+) -> list[str]:
     heading = f"ERROR: {kind} (NON-RETRYABLE)"
     body = [*facts, "", CANNOT_PROCEED, "", *resolution, "", f"[HALTED - {verdict}]"]
     indents = (line[: len(line) - len(line.lstrip())] for line in body)
@@ -154,7 +173,9 @@ def _non_retryable(kind: str, facts: Sequence[str], resolution: Sequence[str], v
 def _reason(bad: Sequence[TaskStory]) -> str:
     if not bad:
         return "stopped before all tasks were done"
-    names = ", ".join(task.id for task in bad[:3]) + (f" and {len(bad) - 3} more" if len(bad) > 3 else "")
+    names = ", ".join(task.id for task in bad[:3]) + (
+        f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    )
     if len(bad) > 1:
         return f"Tasks {names} failed"
     fixed = any(fix.outcome != "open" for _, fix in bad[0].all_fixes)
@@ -178,7 +199,11 @@ def _step(task: TaskStory) -> str:
         return f"Install {failure.missing}, which task {task.id} needs"
     files = ", ".join(failure.files[:3]) if failure else ""
     what = FIXABLE.get(failure.kind if failure else "", "what fails")
-    return f"Fix {what} of task {task.id} in {files}" if files else f"Fix {what} in task {task.id} ({task.place})"
+    return (
+        f"Fix {what} of task {task.id} in {files}"
+        if files
+        else f"Fix {what} in task {task.id} ({task.place})"
+    )
 
 
 @dataclass(frozen=True)
@@ -202,7 +227,9 @@ class _Pen:
         label = self._cut(one_line(label, _LONGEST), room - 5)
         return f"{label} {'.' * (room - columns(label) - 2)} {status}"
 
-    def shortened(self, items: Sequence[Item], draw: Callable[[Item], Iterable[str]]) -> Iterator[str]:
+    def shortened(
+        self, items: Sequence[Item], draw: Callable[[Item], Iterable[str]]
+    ) -> Iterator[str]:
         """Every item, or the first and the last few of many, each with a blank line after it."""
         hidden = len(items) - 2 * SHOWN_AT_EITHER_END
         for at, item in enumerate(items):

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pytest_ralph.disk import write_whole
+from pytest_ralph.files import write_whole
 from pytest_ralph.report import charts
-from pytest_ralph.report.words import duration, headline, lede
-from pytest_ralph.story import OUTCOMES
+from pytest_ralph.report.phrases import duration, headline, lede
+from pytest_ralph.results import OUTCOMES
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.story import AttemptStory, PastRun, RunStory, TaskStory
+    from pytest_ralph.results import AttemptStory, PastRun, RunStory, TaskStory
 
 TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
@@ -89,7 +89,9 @@ def policy(css: str, script: str) -> str:
 
 def embedded(story: RunStory) -> str:
     """The tasks as JSON that no content can break out of, whatever a command printed."""
-    tasks = [_without_defaults(_shown(task, story.root).to_json()) for task in in_file_order(story.tasks)]
+    tasks = [
+        _without_defaults(_shown(task, story.root).to_json()) for task in in_file_order(story.tasks)
+    ]
     text = json.dumps({"tasks": tasks}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -124,7 +126,11 @@ def stats(story: RunStory) -> list[tuple[str, str, str]]:
     fixes = sum(len(task.all_fixes) for task in story.tasks)
     recovered = story.counts.get("recovered", 0)
     tried = recovered + sum(task.bad for task in story.tasks)
-    shown = [("Duration", *duration(story.duration)), ("Attempts", f"{attempts:,}", ""), ("Fixes", f"{fixes:,}", "")]
+    shown = [
+        ("Duration", *duration(story.duration)),
+        ("Attempts", f"{attempts:,}", ""),
+        ("Fixes", f"{fixes:,}", ""),
+    ]
     return [*shown, ("Recovered", f"{recovered:,}", f"of {tried:,}")] if tried else shown
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.story import AttemptStory, TaskStory
+    from pytest_ralph.results import AttemptStory, TaskStory
 
 MESSAGE_LIMIT = 500
 # Surefire's schema is a sequence; captured output closes it.
@@ -60,7 +60,9 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
     from _pytest.junitxml import xml_key
 
     if writer := config.stash.get(xml_key, None):
-        for key in [key for key in writer.node_reporters if key[1] is node and str(key[0]) == nodeid]:
+        for key in [
+            key for key in writer.node_reporters if key[1] is node and str(key[0]) == nodeid
+        ]:
             writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
 
 

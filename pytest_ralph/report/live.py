@@ -85,7 +85,9 @@ class Terminal:
 class Live:
     """The rows of one run, whichever threads do the work."""
 
-    def __init__(self, screen: Screen, *, verbose: bool = False, mark: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, screen: Screen, *, verbose: bool = False, mark: Callable[[str], str] = str
+    ) -> None:
         self._screen, self._verbose, self._mark = screen, verbose, mark
         self._doing: list[Doing] = []
         self._drawn: tuple[str, ...] = ()
@@ -138,7 +140,9 @@ class Live:
             return ()
         shown = long if len(long) <= most else long[: most - 1]
         # The last column stays empty, lest the terminal goes on to the next line.
-        rows = [one.row(now, size.columns - len(MARGIN) - 1, verbose=self._verbose) for one in shown]
+        rows = [
+            one.row(now, size.columns - len(MARGIN) - 1, verbose=self._verbose) for one in shown
+        ]
         more = [f"{len(long) - len(shown)} more"] if len(long) > len(shown) else []
         return tuple(f"{MARGIN}{row}" for row in (*rows, *more))
 
@@ -191,10 +195,17 @@ class Aside:
 def live_of(config: pytest.Config) -> Live | None:
     """Live rows where pytest's reporter writes to a terminal, else None."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    if reporter is None or not reporter.isatty or config.option.verbose < 0 or os.environ.get("TERM") == "dumb":
+    if (
+        reporter is None
+        or not reporter.isatty
+        or config.option.verbose < 0
+        or os.environ.get("TERM") == "dumb"
+    ):
         return None
     writer, terminal = config.get_terminal_writer(), Terminal()
-    live = Live(terminal, verbose=config.option.verbose > 0, mark=lambda row: writer.markup(row, light=True))
+    live = Live(
+        terminal, verbose=config.option.verbose > 0, mark=lambda row: writer.markup(row, light=True)
+    )
     config.pluginmanager.register(Aside(live), "ralph-live")
     config.add_cleanup(terminal.close)
     config.add_cleanup(live.close)

@@ -6,18 +6,24 @@ from html import escape
 
 import pytest
 
-from pytest_ralph.story import told_by
+from pytest_ralph.results import told_by
 
 # After Result and Test, before Duration and Links.
 PLACE = 2
-COLUMNS = {"ralphOutcome": "Outcome", "ralphAttempts": "Attempts", "ralphFixes": "Fixes", "ralphKind": "Kind"}
+COLUMNS = {
+    "ralphOutcome": "Outcome",
+    "ralphAttempts": "Attempts",
+    "ralphFixes": "Fixes",
+    "ralphKind": "Kind",
+}
 
 
 class HtmlColumns:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         cells[PLACE:PLACE] = [
-            f'<th class="sortable" data-column-type="{name}">{title}</th>' for name, title in COLUMNS.items()
+            f'<th class="sortable" data-column-type="{name}">{title}</th>'
+            for name, title in COLUMNS.items()
         ]
 
     @pytest.hookimpl(optionalhook=True)
@@ -25,7 +31,9 @@ class HtmlColumns:
         # Another plugin may have emptied a row to leave it out.
         if cells:
             values = zip(COLUMNS, _values(report), strict=True)
-            cells[PLACE:PLACE] = [f'<td class="col-{name}">{escape(value)}</td>' for name, value in values]
+            cells[PLACE:PLACE] = [
+                f'<td class="col-{name}">{escape(value)}</td>' for name, value in values
+            ]
 
 
 def _values(report: pytest.TestReport) -> tuple[str, str, str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.history.record import HistoryError
-from pytest_ralph.history.statistics import ALERT_THRESHOLD, measure, percent
+from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.width import columns, fitted
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.history.statistics import Calibration, LastDay, Recovery, Score, Share, Statistics, Totals
+    from pytest_ralph.history.stats import (
+        Calibration,
+        LastDay,
+        Recovery,
+        Score,
+        Share,
+        Statistics,
+        Totals,
+    )
 
 Role = Literal["title", "head", "text", "alert", "note"]
 MOST_ROWS = 10
@@ -43,7 +51,9 @@ class Line:
 def print_statistics(config: pytest.Config) -> int:
     """Write them to the terminal, whole and at once, where `--ralph-stats` was given."""
     import pytest
-    from _pytest.config import create_terminal_writer  # before a run begins, a config has no public way to a writer
+    from _pytest.config import (
+        create_terminal_writer,
+    )  # before a run begins, a config has no public way to a writer
 
     try:
         with History.open(config.rootpath / ".ralph" / "history.db") as history:
@@ -89,7 +99,10 @@ def _sections(found: Statistics) -> Iterator[Iterator[Line]]:
     yield _scores("tasks that failed most", [score for score in found.by_task if score.failures])
     yield _executors(found)
     yield _fix_rates(found)
-    yield _list("top blockers", [f"{_name(blocker.name)}: {blocker.count} occurrences" for blocker in found.blockers])
+    yield _list(
+        "top blockers",
+        [f"{_name(blocker.name)}: {blocker.count} occurrences" for blocker in found.blockers],
+    )
     yield _flaky(found)
     yield _recovery(found.recovery)
     yield _calibration(found.calibration)
@@ -98,8 +111,14 @@ def _sections(found: Statistics) -> Iterator[Iterator[Line]]:
 def _totals(totals: Totals) -> Iterator[Line]:
     yield Line("ralph statistics", "title")
     rate = percent(totals.failures, totals.attempts)
-    counts = (_count(totals.runs, "run"), _count(totals.tasks, "task"), _count(totals.attempts, "attempt"))
-    yield Line(f"{', '.join(counts)}, {_count(totals.failures, 'failure')} ({rate:.1f}%), {_many_fixes(totals.fixes)}")
+    counts = (
+        _count(totals.runs, "run"),
+        _count(totals.tasks, "task"),
+        _count(totals.attempts, "attempt"),
+    )
+    yield Line(
+        f"{', '.join(counts)}, {_count(totals.failures, 'failure')} ({rate:.1f}%), {_many_fixes(totals.fixes)}"
+    )
 
 
 def _many_fixes(count: int) -> str:
@@ -108,7 +127,9 @@ def _many_fixes(count: int) -> str:
 
 def _last_day(day: LastDay) -> Iterator[Line]:
     yield from _head("last 24 hours")
-    yield Line(f"  {_count(day.failures, 'failure')} in {_count(day.attempts, 'attempt')} ({day.percent:.1f}%)")
+    yield Line(
+        f"  {_count(day.failures, 'failure')} in {_count(day.attempts, 'attempt')} ({day.percent:.1f}%)"
+    )
     yield from (Line(f"  {share_text(share)}") for share in day.by_category)
     if day.alert:
         yield Line(day.alert, "alert")
@@ -146,7 +167,13 @@ def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
 
 def _executors(found: Statistics) -> Iterator[Line]:
     rows = [
-        (_name(e.executor), str(e.runs), str(e.succeeded), f"{e.rate:.1%}", seconds(e.mean_duration))
+        (
+            _name(e.executor),
+            str(e.runs),
+            str(e.succeeded),
+            f"{e.rate:.1%}",
+            seconds(e.mean_duration),
+        )
         for e in found.by_executor
     ]
     return _table("executors", ("", "runs", "succeeded", "rate", "mean time"), rows)
@@ -154,15 +181,25 @@ def _executors(found: Statistics) -> Iterator[Line]:
 
 def _fix_rates(found: Statistics) -> Iterator[Line]:
     rows = [
-        (_name(f"{rate.kind} by {rate.executor or 'nobody'}"), str(rate.tried), str(rate.worked), f"{rate.rate:.1%}")
+        (
+            _name(f"{rate.kind} by {rate.executor or 'nobody'}"),
+            str(rate.tried),
+            str(rate.worked),
+            f"{rate.rate:.1%}",
+        )
         for rate in found.fix_rates
     ]
     return _table("fixes by kind and executor", ("", "tried", "worked", "rate"), rows)
 
 
 def _flaky(found: Statistics) -> Iterator[Line]:
-    rows = [(_name(f"{task.task} {task.spec}"), str(task.flips), str(task.verifications)) for task in found.flaky]
-    return _table("flaky tasks (passed and failed, nothing changed)", ("", "flips", "verifications"), rows)
+    rows = [
+        (_name(f"{task.task} {task.spec}"), str(task.flips), str(task.verifications))
+        for task in found.flaky
+    ]
+    return _table(
+        "flaky tasks (passed and failed, nothing changed)", ("", "flips", "verifications"), rows
+    )
 
 
 def _recovery(recovery: Recovery) -> Iterator[Line]:
@@ -170,9 +207,13 @@ def _recovery(recovery: Recovery) -> Iterator[Line]:
         return
     yield from _head("recovery")
     share = percent(recovery.tasks, recovery.failed_tasks)
-    yield Line(f"  {recovery.tasks} of {_count(recovery.failed_tasks, 'failed task')} recovered ({share:.1f}%)")
+    yield Line(
+        f"  {recovery.tasks} of {_count(recovery.failed_tasks, 'failed task')} recovered ({share:.1f}%)"
+    )
     if recovery.mean_attempts is not None and recovery.mean_seconds is not None:
-        yield Line(f"  mean: {recovery.mean_attempts:.1f} attempts, {seconds(recovery.mean_seconds)}")
+        yield Line(
+            f"  mean: {recovery.mean_attempts:.1f} attempts, {seconds(recovery.mean_seconds)}"
+        )
 
 
 def _calibration(calibration: Calibration) -> Iterator[Line]:
@@ -182,7 +223,9 @@ def _calibration(calibration: Calibration) -> Iterator[Line]:
     if calibration.brier is None:
         yield Line(f"  {calibration.cases} so far: too few to score", "note")
         return
-    yield Line(f"  Brier score {calibration.brier:.3f} of {calibration.cases} (0 is perfect, 0.25 a coin)")
+    yield Line(
+        f"  Brier score {calibration.brier:.3f} of {calibration.cases} (0 is perfect, 0.25 a coin)"
+    )
     for bin_ in calibration.bins:
         foretold = f"foretold {bin_.predicted:4.0%}, came true {bin_.observed:4.0%}"
         yield Line(f"  {bin_.low:4.0%} to {bin_.high:4.0%}: {foretold} ({bin_.cases})")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.executors.naming import called
-from pytest_ralph.report.words import duration
+from pytest_ralph.fixing.agents.naming import called
+from pytest_ralph.report.phrases import duration
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import fitted
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.story import AttemptStory, FixStory, TaskStory
+    from pytest_ralph.results import AttemptStory, FixStory, TaskStory
 
 LONGEST = 400
 SHORTEST_TITLE = 16
@@ -36,7 +36,9 @@ MARKS = {
     "failed": Mark("✗", "red", "failed"),
     "open": Mark("○", "yellow", "waits"),
 }
-IN_ASCII = str.maketrans({"└": "`", "├": "|", "│": "|", "─": "-", "✓": "+", "✗": "x", "○": "o", "→": ">", "…": "..."})
+IN_ASCII = str.maketrans(
+    {"└": "`", "├": "|", "│": "|", "─": "-", "✓": "+", "✗": "x", "○": "o", "→": ">", "…": "..."}
+)
 
 
 def can_draw() -> bool:
@@ -75,12 +77,25 @@ class Summary:
     def __init__(self, reporter: pytest.TerminalReporter, verbosity: int) -> None:
         self.reporter = reporter
         self.verbosity = verbosity
-        self._width = reporter.config.get_terminal_writer().fullwidth if reporter.isatty else LONGEST
+        self._width = (
+            reporter.config.get_terminal_writer().fullwidth if reporter.isatty else LONGEST
+        )
         self._unicode = can_draw()
 
-    def write(self, stories: Sequence[TaskStory], lines: Mapping[str, Sequence[str]], complete: Sequence[str]) -> None:
-        told = [story for story in stories if story.outcome == "recovered" or (story.fixes and story.bad)]
-        told += [story for story in stories if story.outcome == "passed" and lines.get(story.node_id)]
+    def write(
+        self,
+        stories: Sequence[TaskStory],
+        lines: Mapping[str, Sequence[str]],
+        complete: Sequence[str],
+    ) -> None:
+        told = [
+            story
+            for story in stories
+            if story.outcome == "recovered" or (story.fixes and story.bad)
+        ]
+        told += [
+            story for story in stories if story.outcome == "passed" and lines.get(story.node_id)
+        ]
         shown = stories if self.verbosity >= 2 else told
         if self.verbosity >= 0 and (shown or complete):
             self.reporter.write_sep("=", "ralph")
@@ -88,7 +103,10 @@ class Summary:
             if self.verbosity < 0:
                 self._brief(story)
             else:
-                self._task(story, [line for text in lines.get(story.node_id, ()) for line in text.splitlines()])
+                self._task(
+                    story,
+                    [line for text in lines.get(story.node_id, ()) for line in text.splitlines()],
+                )
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
 
@@ -104,7 +122,9 @@ class Summary:
 
     def _task(self, story: TaskStory, lines: Sequence[str]) -> None:
         word, colour = story.outcome.upper(), COLOURS.get(story.outcome, "yellow")
-        self._parts((word, colour), (self._cut(f"{story.spec} {story.heading}", " ", len(word)), "bold"))
+        self._parts(
+            (word, colour), (self._cut(f"{story.spec} {story.heading}", " ", len(word)), "bold")
+        )
         said = _by_fix(story, lines)
         for branch in branches(story.fixes):
             self._fix(branch)
@@ -137,7 +157,9 @@ class Summary:
 
     def _besides(self, story: TaskStory, lines: Sequence[str]) -> Iterator[str]:
         """What was said of the task itself. That it was to be fixed goes without saying where the fixes are shown."""
-        decided = {f"{story.id}: {attempt.decision}" for attempt in story.attempts if attempt.decision}
+        decided = {
+            f"{story.id}: {attempt.decision}" for attempt in story.attempts if attempt.decision
+        }
         hidden = decided if story.fixes and self.verbosity < 1 else ()
         yield from (line for line in lines if line not in hidden)
         if not story.fixes and story.reason:
@@ -160,7 +182,9 @@ class Summary:
     def _said(self, line: str, indent: str) -> None:
         # A command is there to be copied.
         whole = line.startswith("undo: ")
-        self._line(f"{indent}{one_line(line, LONGEST)}" if whole else self._cut(line, indent), "light")
+        self._line(
+            f"{indent}{one_line(line, LONGEST)}" if whole else self._cut(line, indent), "light"
+        )
 
     def _cut(self, text: str, indent: str, taken: int = 0) -> str:
         line = indent + one_line(text, LONGEST)

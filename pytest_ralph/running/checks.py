@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.running.expecting import unmet
+from pytest_ralph.running.expectations import unmet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from pytest_ralph.running.command import Ended, Runner
-    from pytest_ralph.running.expecting import Unmet
-    from pytest_ralph.spec.task import Check, Verify
+    from pytest_ralph.running.expectations import Unmet
+    from pytest_ralph.running.runner import Ended, Runner
+    from pytest_ralph.verify.model import Check, Verify
 
 
 class Checked(NamedTuple):
@@ -52,7 +52,8 @@ class Verified(NamedTuple):
         if self.mode == "all":
             return (f"command {len(self.checked)} of {self.commands}",)
         return tuple(
-            f"nor did `{one.check.command}` do: expected {'; '.join(map(str, one.unmet))}" for one in self.checked[:-1]
+            f"nor did `{one.check.command}` do: expected {'; '.join(map(str, one.unmet))}"
+            for one in self.checked[:-1]
         )
 
 
@@ -78,7 +79,14 @@ def run_checks(verify: Verify, runner: Runner, around: Circumstances) -> Verifie
             break
     passed = bool(checked) and checked[-1].passed
     return Verified(
-        tuple(checked), passed, started, time.monotonic() - clock, around.timeout, "", verify.mode, len(verify.checks)
+        tuple(checked),
+        passed,
+        started,
+        time.monotonic() - clock,
+        around.timeout,
+        "",
+        verify.mode,
+        len(verify.checks),
     )
 
 

@@ -135,7 +135,9 @@ class Process:
 
     def keep_reading(self) -> None:
         """Go on taking what the background children of an ended command print, until they are gone."""
-        self._reader = threading.Thread(target=self._read_on, name=f"ralph-read-{self.pid}", daemon=True)
+        self._reader = threading.Thread(
+            target=self._read_on, name=f"ralph-read-{self.pid}", daemon=True
+        )
         self._reader.start()
 
     def _read_on(self) -> None:

@@ -55,7 +55,13 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Strea
         return _spawn_here(argv, env, streams)
     with open(stdin, "rb", buffering=0) as source:  # noqa: PTH123 - takes a name or a path
         popen = subprocess.Popen(
-            argv, cwd=cwd, env=env, stdin=source, stdout=stdout, stderr=stderr, start_new_session=True
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=source,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
         )
     return Child(popen.pid, popen)
 
@@ -69,7 +75,11 @@ def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -
     ]
     # Looking for it ourselves is cheaper than to have the new process try every place, as `posix_spawnp` does.
     program = argv[0] if "/" in argv[0] else find_program(argv[0], env.get("PATH", ""))
-    return Child(os.posix_spawn(program, tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS))
+    return Child(
+        os.posix_spawn(
+            program, tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS
+        )
+    )
 
 
 @cache

@@ -94,7 +94,9 @@ def _gap(count: int) -> str:
 def prune(logs: Path, keep: int = RUNS_KEPT) -> None:
     """Remove the output of all but the last runs. Their directories are named by date and time."""
     if logs.is_dir():
-        runs = sorted(path for path in logs.iterdir() if _RUN.fullmatch(path.name) and not path.is_symlink())
+        runs = sorted(
+            path for path in logs.iterdir() if _RUN.fullmatch(path.name) and not path.is_symlink()
+        )
         for old in runs[: max(len(runs) - keep, 0)]:
             shutil.rmtree(old, ignore_errors=True)
 
@@ -122,7 +124,10 @@ class SpoolWriter:
     """
 
     def __init__(
-        self, file: str | os.PathLike[str], limit: int = STORED, mask: Callable[[str], str] | None = None
+        self,
+        file: str | os.PathLike[str],
+        limit: int = STORED,
+        mask: Callable[[str], str] | None = None,
     ) -> None:
         self.file = file
         self.size = 0
@@ -181,7 +186,9 @@ class SpoolWriter:
 
     def last_line(self) -> str:
         lines = self._last.splitlines()
-        return decode(self._masked(next((line for line in reversed(lines) if line.strip()), b""))).strip()
+        return decode(
+            self._masked(next((line for line in reversed(lines) if line.strip()), b""))
+        ).strip()
 
     def spool(self) -> Spool:
         return Spool(self.file, self.size, self._left_out, self._unstored)

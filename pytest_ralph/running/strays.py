@@ -137,7 +137,9 @@ def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]
 def kill_marked(mark: Mark, leaders: Collection[int] = (), *, whole_run: bool = False) -> None:
     """Kill every process that carries the mark, whatever its age, except the `leaders`: slow, thorough."""
     if LINUX:
-        _kill_until_none(lambda: (p for p in _all_pids() if p not in leaders and mark.is_on(p, whole_run)))
+        _kill_until_none(
+            lambda: (p for p in _all_pids() if p not in leaders and mark.is_on(p, whole_run))
+        )
     else:
         _kill_until_none(lambda: _marked_by_ps(mark, whole_run))
 
@@ -161,7 +163,9 @@ def _younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -
         return
     for pid in _between(leader, newest):
         session = _session(pid)
-        if session == leader or (_is_between(session, leader, newest) and _is_stray(pid, session, mark, sessions)):
+        if session == leader or (
+            _is_between(session, leader, newest) and _is_stray(pid, session, mark, sessions)
+        ):
             yield pid
 
 
@@ -208,7 +212,11 @@ def _all_pids() -> list[int]:
 def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
     try:
         listing = subprocess.run(
-            ["ps", "-axEww", "-o", "pid=,command="], capture_output=True, timeout=10, check=False, env=dict(os.environ)
+            ["ps", "-axEww", "-o", "pid=,command="],
+            capture_output=True,
+            timeout=10,
+            check=False,
+            env=dict(os.environ),
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return []
@@ -219,4 +227,6 @@ def read_ps(listing: str, mark: Mark, whole_run: bool) -> list[int]:
     """The ids of the processes in a `ps -E` listing whose environment carries the mark."""
     wanted = f" {VARIABLE}={mark.run:08x}." if whole_run else f" {VARIABLE}={mark.variable} "
     lines = (line.strip() for line in listing.splitlines())
-    return [int(line.split(None, 1)[0]) for line in lines if wanted in f"{line} " and line[0].isdigit()]
+    return [
+        int(line.split(None, 1)[0]) for line in lines if wanted in f"{line} " and line[0].isdigit()
+    ]

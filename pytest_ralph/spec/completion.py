@@ -22,13 +22,17 @@ def with_progress(spec: Spec) -> Spec:
         return spec
     done = progress.completed_tasks(read_progress(spec.directory / progress.PROGRESS_NAME))
     checked = {task.name for task in open_ones if task.name in done}
-    return replace(spec, tasks=tuple(replace(t, checked=True) if t.name in checked else t for t in spec.tasks))
+    return replace(
+        spec, tasks=tuple(replace(t, checked=True) if t.name in checked else t for t in spec.tasks)
+    )
 
 
 def without_box(spec: Spec) -> tuple[Task, ...]:
     """The tasks that a tick could not be put on: headings, most of them."""
     lines = spec.source.split("\n")
-    return tuple(task for task in spec.tasks if not task.checked and empty_box(lines[task.line - 1]) is None)
+    return tuple(
+        task for task in spec.tasks if not task.checked and empty_box(lines[task.line - 1]) is None
+    )
 
 
 def is_complete(spec: Spec) -> bool:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, verify_text
 from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter, unusable
-from pytest_ralph.spec.markdown import read_outline
-from pytest_ralph.spec.task import Check, Task, Verify
-from pytest_ralph.spec.taskblock import find_blocks
-from pytest_ralph.spec.taskline import slug
-from pytest_ralph.spec.verify import read_verify
+from pytest_ralph.spec.outline import read_outline
+from pytest_ralph.spec.task import Task
+from pytest_ralph.spec.task_block import find_blocks
+from pytest_ralph.spec.task_line import slug
+from pytest_ralph.verify.model import Check, Verify
+from pytest_ralph.verify.read import read_verify
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ralph.spec.taskblock import TaskBlock
+    from pytest_ralph.spec.task_block import TaskBlock
 
 TASKS_FILE = "tasks.md"
 MAX_BYTES = 50 * 1000 * 1000
@@ -69,19 +70,26 @@ class Spec:
 
     @classmethod
     def parse(
-        cls, source: str, path: str | os.PathLike[str] = TASKS_FILE, verify: Mapping[str, str] | None = None
+        cls,
+        source: str,
+        path: str | os.PathLike[str] = TASKS_FILE,
+        verify: Mapping[str, str] | None = None,
     ) -> Spec:
         """Read a text. `verify` maps ids, `[markers]` or phases to commands for tasks without a Verify field."""
         path = Path(path)
         try:
             source.encode()
         except UnicodeEncodeError as error:
-            raise SpecError(path, source.count("\n", 0, error.start) + 1, "not valid Unicode text") from None
+            raise SpecError(
+                path, source.count("\n", 0, error.start) + 1, "not valid Unicode text"
+            ) from None
         front, broken = front_matter_of(source)
         outline = read_outline(source, front.lines)
         commands = {**(verify or {}), **front.settings.get("verify", {})}
         blocks = find_blocks(outline)
-        tasks = _name_apart([_with_command(_task(block, outline.lines), commands) for block in blocks])
+        tasks = _name_apart(
+            [_with_command(_task(block, outline.lines), commands) for block in blocks]
+        )
         problems = (*broken, *problems_of(tasks, outline.unclosed, front))
         return cls(path, source, tasks, problems, front.data, front.settings, front.setting_lines)
 
@@ -106,7 +114,10 @@ class Spec:
         """The task with this id or node name; `1` finds a task written `1.` and the other way round."""
         bare = id.rstrip(".")
         candidates = [task for task in self.tasks if bare == task.id.rstrip(".") or id == task.name]
-        return next((task for task in candidates if id in (task.id, task.name)), candidates[0] if candidates else None)
+        return next(
+            (task for task in candidates if id in (task.id, task.name)),
+            candidates[0] if candidates else None,
+        )
 
     def __getitem__(self, id: str) -> Task:  # noqa: A002
         task = self.get(id)
@@ -129,7 +140,11 @@ def _read(file: Path) -> str:
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
-            raise SpecError(file, 1, f"too large for a spec: {size / 1e6:,.0f} MB, at most {MAX_BYTES / 1e6:,.0f} MB")
+            raise SpecError(
+                file,
+                1,
+                f"too large for a spec: {size / 1e6:,.0f} MB, at most {MAX_BYTES / 1e6:,.0f} MB",
+            )
         data = file.read_bytes()
     except FileNotFoundError:
         missing = f"no {TASKS_FILE} in this directory" if file.parent.is_dir() else "no such file"
@@ -176,32 +191,55 @@ def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Ta
     """A task without a Verify field takes its command from the mapping: by id, then marker, then phase."""
     if not commands or task.verify.text.strip():
         return task
-    keys = [task.id, task.id.rstrip("."), *(key for marker in task.markers for key in (f"[{marker}]", marker))]
-    found = next((commands[key] for key in keys if key in commands), None) or _by_phase(task.phase, commands)
+    keys = [
+        task.id,
+        task.id.rstrip("."),
+        *(key for marker in task.markers for key in (f"[{marker}]", marker)),
+    ]
+    found = next((commands[key] for key in keys if key in commands), None) or _by_phase(
+        task.phase, commands
+    )
     if not found:
         return task
     lines = [found] if isinstance(found, str) else found
     return replace(
-        task, verify=Verify(tuple(Check(str(line).strip()) for line in lines), text="\n".join(map(str, lines)))
+        task,
+        verify=Verify(
+            tuple(Check(str(line).strip()) for line in lines), text="\n".join(map(str, lines))
+        ),
     )
 
 
-def _by_phase(phase: str, commands: Mapping[str, str | Sequence[str]]) -> str | Sequence[str] | None:
+def _by_phase(
+    phase: str, commands: Mapping[str, str | Sequence[str]]
+) -> str | Sequence[str] | None:
     for key, command in commands.items():
         if re.match(rf"{re.escape(key)}(?!\w)", phase, re.IGNORECASE):
             return command
     return None
 
 
-def problems_of(tasks: Sequence[Task], unclosed: Sequence[int], front: FrontMatter) -> Iterator[Problem]:
+def problems_of(
+    tasks: Sequence[Task], unclosed: Sequence[int], front: FrontMatter
+) -> Iterator[Problem]:
     for line in unclosed:
-        yield Problem(line + 1, "unclosed fence: the code block that starts here never ends", "unclosed-fence")
+        yield Problem(
+            line + 1, "unclosed fence: the code block that starts here never ends", "unclosed-fence"
+        )
     first: dict[str, int] = {}
     for task in tasks:
         if first.setdefault(task.id, task.line) != task.line:
-            yield Problem(task.line, f"duplicate id {task.id}: first used on line {first[task.id]}", "duplicate-id")
+            yield Problem(
+                task.line,
+                f"duplicate id {task.id}: first used on line {first[task.id]}",
+                "duplicate-id",
+            )
     total = front.data.get("total_tasks")
     if isinstance(total, int) and total != len(tasks):
-        yield Problem(front.total_line, f"total_tasks is {total}, but there are {len(tasks)} tasks", "wrong-total")
+        yield Problem(
+            front.total_line,
+            f"total_tasks is {total}, but there are {len(tasks)} tasks",
+            "wrong-total",
+        )
     if not tasks:
         yield Problem(1, "no tasks found", "no-tasks")

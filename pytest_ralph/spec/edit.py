@@ -27,7 +27,8 @@ _BOXES = (
 )
 _FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
 _TOTAL = regex(
-    r"^(?P<before>total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?))\d+(?=(?P=quote)[ \t]*(?:#.*)?\r?$)", re.MULTILINE
+    r"^(?P<before>total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?))\d+(?=(?P=quote)[ \t]*(?:#.*)?\r?$)",
+    re.MULTILINE,
 )
 _COLUMNS_OF_TAB = 4
 
@@ -65,7 +66,9 @@ def insertion(spec: Document, original: Task, block: str) -> Insertion:
     at = next((at for at in range(min(end, len(lines)) - 1, 0, -1) if lines[at].strip()), 0)
     eol = "\r\n" if lines[min(original.line, len(lines) - 1) - 1].endswith("\r") else "\n"
     offset = sum(len(line) + 1 for line in lines[:at]) + len(lines[at].removesuffix("\r"))
-    new = eol.join(["", "", *_styled(re.split(r"\r?\n", block.strip("\r\n")), lines[original.line - 1])])
+    new = eol.join(
+        ["", "", *_styled(re.split(r"\r?\n", block.strip("\r\n")), lines[original.line - 1])]
+    )
     followed = at + 1 < len(lines) and lines[at + 1].strip()
     return Insertion(offset, new + (eol if followed else ""))
 
@@ -104,7 +107,9 @@ def owners(tasks: Iterable[Task]) -> dict[str, str]:
     above: dict[str, str] = {}
     found: dict[str, str] = {}
     for task in tasks:
-        if task.fix_for is not None and (owner := above.get(task.fix_for) or anywhere.get(task.fix_for)):
+        if task.fix_for is not None and (
+            owner := above.get(task.fix_for) or anywhere.get(task.fix_for)
+        ):
             found[task.name] = owner
         above[task.id] = task.name
     return found
@@ -128,7 +133,11 @@ def next_fix_id(spec: Document, original_id: str, used: Iterable[str] = ()) -> s
     """An id below that of the original which no task has or ever had; `used` are ids that may be gone from the file."""
     stem = original_id.rstrip(".")
     number = re.compile(rf"{re.escape(stem)}\.(\d+)\b")
-    taken = (match for known in (*(task.id for task in spec.tasks), *used) if (match := number.match(known)))
+    taken = (
+        match
+        for known in (*(task.id for task in spec.tasks), *used)
+        if (match := number.match(known))
+    )
     return f"{stem}.{max((int(match[1]) for match in taken), default=0) + 1}"
 
 

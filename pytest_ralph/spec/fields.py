@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ _VERIFY = regex(
 )
 _START = r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 _BOLD = regex(
-    _START + r"(?:[^\w\s*_`\[(<\"'-]+[ \t]*)?(?P<mark>\*\*|__)(?P<name>[^*_`\n:：][^*`\n:：]{0,60}?)"
+    _START
+    + r"(?:[^\w\s*_`\[(<\"'-]+[ \t]*)?(?P<mark>\*\*|__)(?P<name>[^*_`\n:：][^*`\n:：]{0,60}?)"
     r"[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
 )
 # `*Verify*: …`; only a name that is known, for much else is written in italics.
 _ITALIC = regex(
-    _START + r"(?P<mark>[*_])(?P<name>[^\W\d_][^*_`\n:：()]{0,40})[ \t]*(?P<colon>[:：])?(?P=mark)(?!\w)"
+    _START
+    + r"(?P<mark>[*_])(?P<name>[^\W\d_][^*_`\n:：()]{0,40})[ \t]*(?P<colon>[:：])?(?P=mark)(?!\w)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?(colon)|[:：])[ \t]*"
 )
 # `**Verify (by hand)**`
@@ -68,10 +71,16 @@ _INLINE_VERIFY = regex(
     r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
     re.IGNORECASE,
 )
-_BEHIND = regex(r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE)
+_BEHIND = regex(
+    r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE
+)
 _SPAN = regex(r"(?<!`)`([^`\n]+)`(?!`)")
-_PATH = regex(r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$")
-_BARE_NAMES = frozenset(("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile"))
+_PATH = regex(
+    r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$"
+)
+_BARE_NAMES = frozenset(
+    ("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile")
+)
 _NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
 
 
@@ -97,7 +106,9 @@ class _Opening(NamedTuple):
     rest: str
 
 
-def read_fields(lines: Sequence[str], first: int, last: int, masked: Collection[int]) -> tuple[Field, ...]:
+def read_fields(
+    lines: Sequence[str], first: int, last: int, masked: Collection[int]
+) -> tuple[Field, ...]:
     """The fields in lines[first:last]; lines in `masked` (code, comments) are content, never names."""
     return tuple(_read(lines, first, last, masked))
 
@@ -117,22 +128,14 @@ def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
     return found
 
 
-def dedent(text: str) -> str:
-    """The text with the indentation of its first continuation line taken off all of them."""
-    if "\n" not in text:
-        return text.strip()
-    first, _, rest = text.partition("\n")
-    lines = rest.expandtabs(4).split("\n") if "\t" in rest else rest.split("\n")
-    indent = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), 0)
-    return "\n".join([first, *(line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines)])
-
-
 def verify_text(fields: Sequence[Field]) -> str:
     """The text of the Verify field that counts: of RED and GREEN the GREEN one, and none by hand beside another."""
     verifies = [field for field in fields if field.name == "Verify"]
     if len(verifies) > 1:
         green = [field for field in verifies if re.search(r"\bgreen\b", field.label, re.IGNORECASE)]
-        not_red = [field for field in verifies if not re.search(r"\bred\b", field.label, re.IGNORECASE)]
+        not_red = [
+            field for field in verifies if not re.search(r"\bred\b", field.label, re.IGNORECASE)
+        ]
         verifies = green or not_red or verifies
         verifies = [field for field in verifies if not field.text.startswith(_MANUAL)] or verifies
     if not verifies:
@@ -143,7 +146,9 @@ def verify_text(fields: Sequence[Field]) -> str:
 def _behind(line: str) -> str:
     """`**Effort**: M · **Verify**: …`: the text of a Verify field that begins on the line of another one."""
     match = _BEHIND.search(line)
-    return line[match.end() :].strip() if match and line.count("`", 0, match.start()) % 2 == 0 else ""
+    return (
+        line[match.end() :].strip() if match and line.count("`", 0, match.start()) % 2 == 0 else ""
+    )
 
 
 def read_files(text: str) -> tuple[str, ...]:
@@ -155,7 +160,13 @@ def read_files(text: str) -> tuple[str, ...]:
 
 
 def _is_path(word: str) -> bool:
-    if word.lower() in _NO_PATHS or len(word) > 300 or " " in word or "://" in word or word.startswith("-"):
+    if (
+        word.lower() in _NO_PATHS
+        or len(word) > 300
+        or " " in word
+        or "://" in word
+        or word.startswith("-")
+    ):
         return False
     return word in _BARE_NAMES or (bool(_PATH.match(word)) and word.strip("./") != "")
 
@@ -190,7 +201,9 @@ def _opening(line: str) -> _Opening | None:
         if match and _canonical(match["name"]):
             return _make(match, line)
     if "#" in line and (match := _HEADED.match(line)) and _canonical(match["name"]):
-        return _Opening(_canonical(match["name"]), match["name"], len(match["indent"]), False, True, "")
+        return _Opening(
+            _canonical(match["name"]), match["name"], len(match["indent"]), False, True, ""
+        )
     return None
 
 
@@ -204,7 +217,9 @@ def _make(match: re.Match[str], line: str) -> _Opening:
         rest = f"{_MANUAL}: {rest}"
     if match["mark"] in ("_", "*") and match.re.pattern == _PLAIN.pattern:
         rest = rest.rstrip().removesuffix(match["mark"])
-    indent = len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))
+    indent = (
+        len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))
+    )
     return _Opening(canonical or label, label, indent, bool(match["bullet"]), bool(canonical), rest)
 
 
@@ -229,7 +244,9 @@ def _ends(current: _Opening, lines: Sequence[str], number: int) -> bool:
     """Whether an ordinary line is past the field: a rule, a heading, the next bullet, a paragraph outside."""
     line = lines[number]
     indent = len(line) - len(line.lstrip())
-    if indent <= current.indent and (_RULE.match(line) or line.lstrip().startswith(("# ", "## ", "### "))):
+    if indent <= current.indent and (
+        _RULE.match(line) or line.lstrip().startswith(("# ", "## ", "### "))
+    ):
         return True
     if not current.bulleted or indent > current.indent:
         return False

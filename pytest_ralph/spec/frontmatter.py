@@ -72,7 +72,9 @@ def read_front_matter(source: str) -> FrontMatter:
     text = "\n".join(text.split("\n")[1:end])
     if len(text) > LONGEST:
         if _LIKE_A_KEY.match(text):
-            raise FrontMatterError(1, f"front matter of {len(text):,} characters is too long, at most {LONGEST:,}")
+            raise FrontMatterError(
+                1, f"front matter of {len(text):,} characters is too long, at most {LONGEST:,}"
+            )
         return FrontMatter()
     loaded = _load(text)
     if loaded is None:
@@ -97,7 +99,9 @@ def _closing_line(text: str) -> int:
     if not text.startswith("---") or text.split("\n", 1)[0].rstrip() != "---":
         return 0
     lines = text.split("\n")
-    return next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    return next(
+        (number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0
+    )
 
 
 def _load(text: str) -> Any:
@@ -113,7 +117,9 @@ def _load(text: str) -> Any:
             return yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise FrontMatterError((mark.line if mark else 0) + 2, f"malformed front matter: {_one_line(error)}") from None
+        raise FrontMatterError(
+            (mark.line if mark else 0) + 2, f"malformed front matter: {_one_line(error)}"
+        ) from None
     except (YAMLError, ValueError, TypeError, RecursionError) as error:
         raise FrontMatterError(2, f"malformed front matter: {_one_line(error)}") from None
 
@@ -148,7 +154,9 @@ def _settings(data: Any) -> tuple[dict[str, Any], dict[str, int]]:
         return {}, {}
     settings = data["ralph"]
     if not isinstance(settings, dict):
-        raise FrontMatterError(_line_of(data, "ralph"), "`ralph:` in the front matter must be a mapping of settings")
+        raise FrontMatterError(
+            _line_of(data, "ralph"), "`ralph:` in the front matter must be a mapping of settings"
+        )
     found: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for key, value in settings.items():

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ralph.spec.hazards import hazards
 from pytest_ralph.spec.order import is_e2e_startup, plan
+from pytest_ralph.verify.hazards import hazards
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,11 @@ Severity = Literal["error", "warning"]
 
 # Of the reader's and the planner's problems: those that do not make a run wrong.
 _ONLY_WARNINGS = frozenset({"wrong-total"})
-_PLAN_CODES = {"circular_dependency": "cycle", "plan_invalid": "unknown-dependency", "file_conflict": "shared-file"}
+_PLAN_CODES = {
+    "circular_dependency": "cycle",
+    "plan_invalid": "unknown-dependency",
+    "file_conflict": "shared-file",
+}
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\")
 
 
@@ -40,8 +44,12 @@ def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tupl
     """Everything that is wrong with `spec`, by line. Without `plan_problems` the plan is made here."""
     problems = plan(spec.tasks).problems if plan_problems is None else plan_problems
     lines = spec.source.splitlines()
-    found = [Finding(each.line, each.code, each.message, _severity(each.code)) for each in spec.problems]
-    found += [Finding(each.line, _PLAN_CODES[each.kind], each.message, "error") for each in problems]
+    found = [
+        Finding(each.line, each.code, each.message, _severity(each.code)) for each in spec.problems
+    ]
+    found += [
+        Finding(each.line, _PLAN_CODES[each.kind], each.message, "error") for each in problems
+    ]
     for task in spec.tasks:
         found += _of_task(task, lines)
     return tuple(sorted(dict.fromkeys(found)))
@@ -59,19 +67,30 @@ def _of_task(task: Task, lines: list[str]) -> Iterator[Finding]:
     if task.verify.checks:
         yield from _of_checks(task, lines)
     elif task.verify.manual:
-        yield Finding(at, "manual", f"{task.id}: nobody but a person can check this: {task.verify.manual}")
+        yield Finding(
+            at, "manual", f"{task.id}: nobody but a person can check this: {task.verify.manual}"
+        )
     else:
-        yield Finding(task.line, "no-verify", f"{task.id}: no Verify field, so nothing tells whether it is done")
+        yield Finding(
+            task.line,
+            "no-verify",
+            f"{task.id}: no Verify field, so nothing tells whether it is done",
+        )
     if outside := [file for file in task.files if _leaves(file)]:
         more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
         where = _line_of_field(task, lines, "files")
         yield Finding(
-            where, "outside-project", f"{task.id}: Files names a path outside the project: {outside[0]}{more}"
+            where,
+            "outside-project",
+            f"{task.id}: Files names a path outside the project: {outside[0]}{more}",
         )
 
 
 def _leaves(file: str) -> bool:
-    return bool(_ABSOLUTE.match(file)) or posixpath.normpath(file.replace("\\", "/")).split("/")[0] == ".."
+    return (
+        bool(_ABSOLUTE.match(file))
+        or posixpath.normpath(file.replace("\\", "/")).split("/")[0] == ".."
+    )
 
 
 def _of_checks(task: Task, lines: list[str]) -> Iterator[Finding]:
@@ -84,7 +103,9 @@ def _of_checks(task: Task, lines: list[str]) -> Iterator[Finding]:
 
 def _line_of_field(task: Task, lines: list[str], name: str) -> int:
     pattern = re.compile(rf"^[\s*+_-]*{name}\w*\b[^:]{{0,40}}:", re.IGNORECASE)
-    return next((number for number, line in _own_lines(task, lines) if pattern.match(line)), task.line)
+    return next(
+        (number for number, line in _own_lines(task, lines) if pattern.match(line)), task.line
+    )
 
 
 def _line_of_text(task: Task, lines: list[str], text: str) -> int:
@@ -99,7 +120,9 @@ def _own_lines(task: Task, lines: list[str]) -> list[tuple[int, str]]:
 
 
 def format_text(finding: Finding, path: PurePath | str) -> str:
-    return f"{path}:{finding.line}: {finding.severity}: {_one_line(finding.message)} [{finding.code}]"
+    return (
+        f"{path}:{finding.line}: {finding.severity}: {_one_line(finding.message)} [{finding.code}]"
+    )
 
 
 def format_github(finding: Finding, path: PurePath | str) -> str:

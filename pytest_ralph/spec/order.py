@@ -29,7 +29,10 @@ _DRESSING = regex(r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\
 _WORD = regex(r"[^\s,;`'\"()\[\]*&+]+")
 # What can only be meant as the id of a task: a number with dots, or capitals with a number.
 _LOOKS_LIKE_ID = regex(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
-_ROLE = regex(r"\be2e\b.*?\b(start-?up|start|set-?up|check|test|verif\w*|clean-?up|tear-?down)\b", re.IGNORECASE)
+_ROLE = regex(
+    r"\be2e\b.*?\b(start-?up|start|set-?up|check|test|verif\w*|clean-?up|tear-?down)\b",
+    re.IGNORECASE,
+)
 _STARTUP_ID = regex(r"(?:.*\.)?VE-?1", re.IGNORECASE)
 _CLEANUP_ID = regex(r"(?:.*\.)?VE-?3", re.IGNORECASE)
 
@@ -61,7 +64,12 @@ class Plan:
         return self.groups[self._place[task.name]]
 
     def blocker(
-        self, task: Task, failed: Collection[str], *, keep_going: bool = False, recovery: bool = True
+        self,
+        task: Task,
+        failed: Collection[str],
+        *,
+        keep_going: bool = False,
+        recovery: bool = True,
     ) -> str | None:
         """The failed task that `task` cannot run without, or None.
 
@@ -77,7 +85,11 @@ class Plan:
         return self._first_before(self._reach[task.name], failed, task)
 
     def _first_before(self, place: int, failed: Iterable[str], task: Task) -> str | None:
-        places = ((self._place[name], name) for name in failed if name in self._place and name != task.name)
+        places = (
+            (self._place[name], name)
+            for name in failed
+            if name in self._place and name != task.name
+        )
         at, name = min(places, default=(place, ""))
         return name if at < place else None
 
@@ -92,7 +104,9 @@ class Plan:
         for task in self.order:
             needs = self.explicit.get(task.name)
             own = self._place[task.name]
-            reach[task.name] = own if needs is None else max((reach.get(need, 0) for need in needs), default=0)
+            reach[task.name] = (
+                own if needs is None else max((reach.get(need, 0) for need in needs), default=0)
+            )
         return reach
 
     @cached_property
@@ -221,7 +235,9 @@ def _reversed(edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     return back
 
 
-def _needs(tasks: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def _needs(
+    tasks: Sequence[Task], explicit: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
     """What a task names; for a fix its original, which it follows wherever that goes."""
     names = {task.id: task.name for task in reversed(tasks)}
     needs = {task.name: tuple(explicit.get(task.name, ())) for task in tasks}
@@ -232,7 +248,9 @@ def _needs(tasks: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> dict
     return needs
 
 
-def _in_order(tasks: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> tuple[tuple[Task, ...], list[Task]]:
+def _in_order(
+    tasks: Sequence[Task], needs: Mapping[str, Sequence[str]]
+) -> tuple[tuple[Task, ...], list[Task]]:
     """File order, except that a task waits for what it needs; and the tasks that wait for ever."""
     place = {task.name: at for at, task in enumerate(tasks)}
     dependents = _reversed(needs)
@@ -283,7 +301,9 @@ def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterat
             yield _circular([by_name[name] for name in path])
 
 
-def _walk(start: str, stuck: Container[str], needs: Mapping[str, Sequence[str]], done: set[str]) -> Sequence[str]:
+def _walk(
+    start: str, stuck: Container[str], needs: Mapping[str, Sequence[str]], done: set[str]
+) -> Sequence[str]:
     """Follow what stuck tasks wait for until one comes up again: the cycle, or nothing if it was found before."""
     path: list[str] = []
     name = start
@@ -321,7 +341,10 @@ def _unknown(task: Task, name: str) -> PlanProblem:
         message=f"task {task.id} depends on {name}, which is not in the plan",
         tasks=(task.name,),
         line=task.line,
-        facts=("Plan names a task that does not exist:", f"  Task {task.id} depends on Task {name}"),
+        facts=(
+            "Plan names a task that does not exist:",
+            f"  Task {task.id} depends on Task {name}",
+        ),
         resolution=(
             "Resolution:",
             f'  Fix the "Depends on" field of task {task.id} (line {task.line}), or add task {name}.',
@@ -353,7 +376,11 @@ def _conflict(file: str, tasks: Sequence[Task]) -> PlanProblem:
     shown = [f"  Task {task.id} names it (line {task.line})" for task in islice(tasks, 10)]
     more = [f"  … {len(tasks) - 10} more"] if len(tasks) > 10 else []
     ids = [task.id for task in tasks]
-    listed = f"{', '.join(ids[:-1])} and {ids[-1]}" if len(ids) <= 4 else f"{ids[0]}, {ids[1]} and {len(ids) - 2} more"
+    listed = (
+        f"{', '.join(ids[:-1])} and {ids[-1]}"
+        if len(ids) <= 4
+        else f"{ids[0]}, {ids[1]} and {len(ids) - 2} more"
+    )
     return PlanProblem(
         kind="file_conflict",
         message=f"parallel tasks {listed} name the same file: {file}",

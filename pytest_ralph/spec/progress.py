@@ -46,7 +46,9 @@ def completed_tasks(text: str) -> set[str]:
     """The ids of the tasks that are noted as done."""
     lines = _lines(text)
     section = _find(lines, COMPLETED)
-    noted = (_DONE.match(line) for line in (lines[section.start + 1 : section.end] if section else ()))
+    noted = (
+        _DONE.match(line) for line in (lines[section.start + 1 : section.end] if section else ())
+    )
     return {match[1] for match in noted if match}
 
 
@@ -78,11 +80,19 @@ def learnings(text: str) -> list[str]:
 
 
 def _with_entry(
-    text: str, heading: str, before: Sequence[str], known: re.Pattern[str], entry: str, *, replace: bool
+    text: str,
+    heading: str,
+    before: Sequence[str],
+    known: re.Pattern[str],
+    entry: str,
+    *,
+    replace: bool,
 ) -> str:
     if text.startswith("\ufeff"):
         rest = text.lstrip("\ufeff")
-        return text[: len(text) - len(rest)] + _with_entry(rest, heading, before, known, entry, replace=replace)
+        return text[: len(text) - len(rest)] + _with_entry(
+            rest, heading, before, known, entry, replace=replace
+        )
     eol = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text) or [f"{TITLE}\n"]
     section = _find(lines, heading)
@@ -96,7 +106,9 @@ def _with_entry(
     return _insert(lines, _after_content(lines, section), [entry], eol)
 
 
-def _with_section(lines: Sequence[str], block: Sequence[str], before: Sequence[str], eol: str) -> str:
+def _with_section(
+    lines: Sequence[str], block: Sequence[str], before: Sequence[str], eol: str
+) -> str:
     """The block in front of the first of these sections, or at the end, a blank line on either side."""
     places = [section.start for heading in before if (section := _find(lines, heading))]
     if not places:
@@ -114,7 +126,10 @@ def _insert(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> str:
 
 
 def _after_content(lines: Sequence[str], section: _Section) -> int:
-    return max((at + 1 for at in range(section.start, section.end) if lines[at].strip()), default=section.end)
+    return max(
+        (at + 1 for at in range(section.start, section.end) if lines[at].strip()),
+        default=section.end,
+    )
 
 
 def _lines(text: str) -> list[str]:
@@ -154,6 +169,10 @@ def _fence_end(lines: Sequence[str], at: int) -> int:
         return at
     for end in range(at + 1, len(lines)):
         closed = _FENCE.match(lines[end])
-        if closed and closed[1].startswith(opened[1]) and not lines[end].strip().strip(opened[1][0]):
+        if (
+            closed
+            and closed[1].startswith(opened[1])
+            and not lines[end].strip().strip(opened[1][0])
+        ):
             return end
     return at

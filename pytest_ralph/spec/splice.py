@@ -30,18 +30,30 @@ def spliced(spec: Spec, original: Task, put_in: Insertion, source: str) -> Spec 
     """The spec that `source` is, which came of `spec` by the insertion; None where it has to be read as a whole."""
     lines = source.split("\n")
     line = spec.source.count("\n", 0, put_in.offset) + 1
-    first = next((at for at, task in enumerate(spec.tasks) if task.name == original.name), len(spec.tasks))
-    after = next((at for at in range(first, len(spec.tasks)) if spec.tasks[at].line > line), len(spec.tasks))
+    first = next(
+        (at for at, task in enumerate(spec.tasks) if task.name == original.name), len(spec.tasks)
+    )
+    after = next(
+        (at for at in range(first, len(spec.tasks)) if spec.tasks[at].line > line), len(spec.tasks)
+    )
     known, rest = spec.tasks[first:after], spec.tasks[after:]
     added = put_in.text.count("\n")
     moved = tuple(_moved(task, added) for task in rest)
-    if not (known and _is_plain(spec, first, lines, [known[0], *moved[:1]]) and _is_plain_text(put_in.text)):
+    if not (
+        known
+        and _is_plain(spec, first, lines, [known[0], *moved[:1]])
+        and _is_plain_text(put_in.text)
+    ):
         return None
     around = lines[known[0].line - 1 : moved[0].line - 1 if moved else len(lines)]
     if any(_UNDERLINE.fullmatch(one) for one in around):
         return None
     new = _read_new(known, around)
-    if new is None or new.end_line != line + len(put_in.text.rstrip().split("\n")) - 1 or _is_known(new, spec.tasks):
+    if (
+        new is None
+        or new.end_line != line + len(put_in.text.rstrip().split("\n")) - 1
+        or _is_known(new, spec.tasks)
+    ):
         return None
     tasks = (*spec.tasks[:after], new, *moved)
     front, broken = front_matter_of(source)
@@ -59,7 +71,9 @@ def _is_plain(spec: Spec, first: int, lines: Sequence[str], edges: Sequence[Task
         all(problem.code in _HARMLESS for problem in spec.problems)
         and all(_BULLET_AT_MARGIN.match(lines[task.line - 1]) for task in edges)
         and all(task.end_line < edges[0].line for task in spec.tasks[:first])
-        and any(line.lstrip().startswith("- **") for line in lines[edges[0].line : edges[0].end_line])
+        and any(
+            line.lstrip().startswith("- **") for line in lines[edges[0].line : edges[0].end_line]
+        )
     )
 
 
@@ -70,9 +84,16 @@ def _is_plain_text(text: str) -> bool:
 def _read_new(known: Sequence[Task], lines: Sequence[str]) -> Task | None:
     """The task that stands behind those known; None if they are not what they were, or it is not the only one."""
     offset, phase = known[0].line - 1, known[0].phase
-    found = [replace(_moved(task, offset), phase=phase) for task in Spec.parse("\n".join(lines), verify=None).tasks]
+    found = [
+        replace(_moved(task, offset), phase=phase)
+        for task in Spec.parse("\n".join(lines), verify=None).tasks
+    ]
     same = [replace(task, name=old.name) for task, old in zip(found, known, strict=False)]
-    return found[-1] if len(found) == len(known) + 1 and same == list(known) and found[-1].verify.text else None
+    return (
+        found[-1]
+        if len(found) == len(known) + 1 and same == list(known) and found[-1].verify.text
+        else None
+    )
 
 
 def _is_known(new: Task, tasks: Sequence[Task]) -> bool:

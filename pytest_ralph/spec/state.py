@@ -8,9 +8,9 @@ from copy import deepcopy
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.disk import Seen, look_at, replace_seen
+from pytest_ralph.files import Seen, look_at, replace_seen
 from pytest_ralph.spec.edit import owners
-from pytest_ralph.spec.statetext import StateText
+from pytest_ralph.spec.state_text import StateText
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ class State:
     def save(self, *, durable: bool = True) -> None:
         """Write the file if anything changed; an untouched one keeps its bytes."""
         while self.data != self._saved:
-            if seen := replace_seen(self.path, self._text.written(self.data), self._seen, durable=durable):
+            if seen := replace_seen(
+                self.path, self._text.written(self.data), self._seen, durable=durable
+            ):
                 self._saved, self._seen = self._text.copy(), seen
             else:
                 self._take_over()
@@ -149,7 +151,14 @@ class State:
     def used_ids(self) -> tuple[str, ...]:
         """Every id a fix task or part ever had here: none of them is given again."""
         fixes = (fix_id for task_id in self._map("fixTaskMap") for fix_id in self.fix_ids(task_id))
-        return (*fixes, *(part_id for task_id in self._map("splitTaskMap") for part_id in self.part_ids(task_id)))
+        return (
+            *fixes,
+            *(
+                part_id
+                for task_id in self._map("splitTaskMap")
+                for part_id in self.part_ids(task_id)
+            ),
+        )
 
     def record_fix(self, task_id: str, fix_id: str, error: str) -> None:
         """A fix task was generated and inserted."""
@@ -159,7 +168,10 @@ class State:
     def use_again(self, task_id: str, fix_id: str) -> None:
         """An open fix task of an earlier run is one of this run now, and its latest."""
         entry = self._own("fixTaskMap", task_id)
-        entry["fixTaskIds"] = [*(known for known in self.fix_ids(task_id) if known != fix_id), fix_id]
+        entry["fixTaskIds"] = [
+            *(known for known in self.fix_ids(task_id) if known != fix_id),
+            fix_id,
+        ]
         entry["attempts"] = self.fixes_attempted(task_id) + 1
 
     def part_ids(self, task_id: str) -> tuple[str, ...]:
@@ -298,7 +310,9 @@ class State:
 
     def _original(self, task_id: str) -> str:
         """The task that a fix of a fix of … was made for."""
-        made_for = {fix_id: owner for owner in self._map("fixTaskMap") for fix_id in self.fix_ids(owner)}
+        made_for = {
+            fix_id: owner for owner in self._map("fixTaskMap") for fix_id in self.fix_ids(owner)
+        }
         seen: set[str] = set()
         while task_id in made_for and task_id not in seen:
             seen.add(task_id)
@@ -373,7 +387,11 @@ def _error_of(fix: Task) -> str:
 def _read(path: Path, text: str) -> dict[str, Any]:
     try:
         data = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_integer, parse_float=_finite
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_refuse,
+            parse_int=_integer,
+            parse_float=_finite,
         )
         _check(data)
     except (ValueError, RecursionError) as error:
@@ -417,7 +435,10 @@ def _check(data: object) -> None:
         value = data.get(field)
         entries = value.values() if isinstance(value, dict) else ()
         _expect(value is None or isinstance(value, dict), f"{field} is not an object")
-        _expect(all(isinstance(entry, dict) for entry in entries), f"{field} holds something that is not an object")
+        _expect(
+            all(isinstance(entry, dict) for entry in entries),
+            f"{field} holds something that is not an object",
+        )
     for task_id, entry in (data.get("fixTaskMap") or {}).items():
         _check_fixes(task_id, entry)
     for task_id, entry in (data.get("splitTaskMap") or {}).items():
@@ -428,7 +449,10 @@ def _check(data: object) -> None:
 
 def _check_fixes(task_id: str, entry: dict[str, Any]) -> None:
     attempts, ids = entry.get("attempts"), entry.get("fixTaskIds")
-    _expect(attempts is None or (type(attempts) is int and attempts >= 0), f"attempts of {task_id} is not a count")
+    _expect(
+        attempts is None or (type(attempts) is int and attempts >= 0),
+        f"attempts of {task_id} is not a count",
+    )
     _expect(_is_list_of_ids(ids), f"fixTaskIds of {task_id} is not a list of ids")
 
 
@@ -438,7 +462,10 @@ def _check_parts(task_id: str, entry: dict[str, Any]) -> None:
 
 def _check_result(task_id: str, entry: dict[str, Any]) -> None:
     attempt, error = entry.get("attempt"), entry.get("error")
-    _expect(attempt is None or (type(attempt) is int and attempt >= 0), f"attempt of {task_id} is not a count")
+    _expect(
+        attempt is None or (type(attempt) is int and attempt >= 0),
+        f"attempt of {task_id} is not a count",
+    )
     _expect(error is None or isinstance(error, dict), f"error of {task_id} is not an object")
 
 

@@ -29,8 +29,14 @@ def bounded(text: str, head: int, tail: int, *, widest: int = WIDEST, around: st
 
 def near(lines: Sequence[str], text: str, distance: int = NEAR) -> range:
     """The numbers of the lines around the first one that contains `text`."""
-    at = next((number for number, line in enumerate(lines) if text in line), None) if text.strip() else None
-    return range(0) if at is None else range(max(0, at - distance), min(len(lines), at + distance + 1))
+    at = (
+        next((number for number, line in enumerate(lines) if text in line), None)
+        if text.strip()
+        else None
+    )
+    return (
+        range(0) if at is None else range(max(0, at - distance), min(len(lines), at + distance + 1))
+    )
 
 
 def with_gaps(lines: Sequence[str], wanted: Iterable[int]) -> Iterator[str]:
@@ -53,4 +59,6 @@ def narrowed(line: str, widest: int) -> str:
     if len(line) <= widest:
         return line
     kept = widest // 2
-    return f"{line[:kept]}… {len(line) - 2 * kept:,} characters left out …{line[len(line) - kept :]}"
+    return (
+        f"{line[:kept]}… {len(line) - 2 * kept:,} characters left out …{line[len(line) - kept :]}"
+    )

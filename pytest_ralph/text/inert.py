@@ -46,7 +46,12 @@ def xml(text: str) -> str:
 
 def one_line(text: str, limit: int = ONE_LINE) -> str:
     """A single line with single spaces, cut at `limit` characters."""
-    if text.isascii() and text.isprintable() and len(text) < limit and " ".join(text.split()) == text:
+    if (
+        text.isascii()
+        and text.isprintable()
+        and len(text) < limit
+        and " ".join(text.split()) == text
+    ):
         return text
     beginning = text[: limit * 16 + 4096]
     line = " ".join(terminal(beginning).split())
@@ -129,7 +134,12 @@ def commit(text: str, limit: int = COMMIT) -> str:
     """Several lines for a commit message: none is a comment, a scissors line or a trailer."""
     lines = (line.rstrip() for line in terminal(text[:limit]).strip().split("\n"))
     subject, *body = lines
-    return "\n".join([_indented_comment(subject), *(f" {line}" if _SPECIAL.match(line) else line for line in body)])
+    return "\n".join(
+        [
+            _indented_comment(subject),
+            *(f" {line}" if _SPECIAL.match(line) else line for line in body),
+        ]
+    )
 
 
 _SPECIAL = regex(r"[#;@!$%^&|:]|[-=]{3,}|diff |[A-Za-z0-9-]+\s*:")

@@ -142,7 +142,11 @@ def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
 
 def _worth_hiding(value: str) -> bool:
     value = value.strip()
-    return len(value) >= SHORTEST and not _TRIVIAL.fullmatch(value) and not value.startswith(("/", "./", "~"))
+    return (
+        len(value) >= SHORTEST
+        and not _TRIVIAL.fullmatch(value)
+        and not value.startswith(("/", "./", "~"))
+    )
 
 
 def _alternatives(values: Iterable[str]) -> re.Pattern[str] | None:

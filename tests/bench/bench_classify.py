@@ -30,7 +30,9 @@ def main() -> None:
     classify("warm up", 1, "make")
     for name, text in TEXTS.items():
         one, hundred = (milliseconds(text, size) for size in (1, 100))
-        print(f"{name:<24} 1 MB {one:8.1f} ms   100 MB {hundred:8.1f} ms   {hundred / one:5.1f} times")
+        print(
+            f"{name:<24} 1 MB {one:8.1f} ms   100 MB {hundred:8.1f} ms   {hundred / one:5.1f} times"
+        )
     print(f"memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
 
 

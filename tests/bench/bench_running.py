@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pytest_ralph.running.command import Runner
+from pytest_ralph.running.runner import Runner
 from pytest_ralph.running.strays import Mark, kill_marked, kill_younger
 from pytest_ralph.text.secrets import Masker
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MIB = 1024 * 1024
-LOG_LINE = "2024-01-01 12:00:00 ERROR foo.bar: failed at src/x.py:12 key=value http://example.org/a?b=c\n"
+LOG_LINE = (
+    "2024-01-01 12:00:00 ERROR foo.bar: failed at src/x.py:12 key=value http://example.org/a?b=c\n"
+)
 
 
 def main() -> None:
@@ -50,8 +52,12 @@ def seconds(work: Callable[[], object]) -> float:
 def spawning(runner: Runner, each: int = 200, rounds: int = 5) -> None:
     """Interleaved, so that whatever else the machine does falls on all alike."""
     works: dict[str, Callable[[], object]] = {
-        "subprocess.run(['bash', '-c', 'true'])": lambda: subprocess.run(["bash", "-c", "true"], check=True),
-        "the same, output captured": lambda: subprocess.run(["bash", "-c", "true"], check=True, capture_output=True),
+        "subprocess.run(['bash', '-c', 'true'])": lambda: subprocess.run(
+            ["bash", "-c", "true"], check=True
+        ),
+        "the same, output captured": lambda: subprocess.run(
+            ["bash", "-c", "true"], check=True, capture_output=True
+        ),
         "ours: true": lambda: runner.run("true", timeout=60),
         "ours: by the shell": lambda: runner.run("true;", timeout=60),
         "ours: by the shell, with output": lambda: runner.run("echo x;", timeout=60),
@@ -62,7 +68,10 @@ def spawning(runner: Runner, each: int = 200, rounds: int = 5) -> None:
             times[name].append(seconds(lambda work=work: [work() for _ in range(each)]) / each)  # type: ignore[misc]
     bare = median(next(iter(times.values())))
     for name, taken in times.items():
-        tell(f"a command, {name}", f"{median(taken) * 1000:6.2f} ms   {median(taken) / bare:.2f} of bare")
+        tell(
+            f"a command, {name}",
+            f"{median(taken) * 1000:6.2f} ms   {median(taken) / bare:.2f} of bare",
+        )
 
 
 def strays(times: int = 500) -> None:
@@ -78,7 +87,9 @@ def strays(times: int = 500) -> None:
 
 def parallel(runner: Runner) -> None:
     with ThreadPoolExecutor(16) as pool:
-        taken = seconds(lambda: list(pool.map(lambda _: runner.run("sleep 0.2", timeout=60), range(64))))
+        taken = seconds(
+            lambda: list(pool.map(lambda _: runner.run("sleep 0.2", timeout=60), range(64)))
+        )
     tell("64 x sleep 0.2 on 16 threads", f"{taken:6.2f} s    {taken / 0.8:.2f} of ideal")
 
 

@@ -131,19 +131,45 @@ def remember(root: Path, count: int) -> None:
 
 def _attempt(number: int, moment: float) -> AttemptRecord:
     turn, task = number % 10, f"1.{number // 10 % 200}"
-    about = {"run": f"run{number // 500}", "time": moment, "spec": f"specs/s{number // 50 % 20}", "task": task}
+    about = {
+        "run": f"run{number // 500}",
+        "time": moment,
+        "spec": f"specs/s{number // 50 % 20}",
+        "task": task,
+    }
     if turn >= 4:
         return AttemptRecord(**about, duration=0.1)  # type: ignore[arg-type]
-    failed = {"kind": "test_failure", "type": "VERIFICATION_FAILED", "error": f"assert {task}", "fingerprint": task}
+    failed = {
+        "kind": "test_failure",
+        "type": "VERIFICATION_FAILED",
+        "error": f"assert {task}",
+        "fingerprint": task,
+    }
     if turn < 2:
         return AttemptRecord(**about, **failed, outcome="failed")  # type: ignore[arg-type]
-    remedy = {"what": "fix", "fix": f"{task}.1", "executor": "claude", "approach": f"changed {number % 97}"}
+    remedy = {
+        "what": "fix",
+        "fix": f"{task}.1",
+        "executor": "claude",
+        "approach": f"changed {number % 97}",
+    }
     return AttemptRecord(**about, **failed, **remedy, outcome=("failed", "passed")[turn - 2])  # type: ignore[arg-type]
 
 
 def run(root: Path, *options: str) -> Taken:
     (root / "conftest.py").write_text(TELLS_MEMORY)
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "--ralph", *options, "specs"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        "--ralph",
+        *options,
+        "specs",
+    ]
     with (root / "said").open("w+") as said:
         started = time.monotonic()
         process = subprocess.Popen(command, cwd=root, stdout=said, stderr=subprocess.STDOUT)
@@ -171,10 +197,20 @@ def carried(load: Load, count: int) -> Taken:
 
 def tell(load: Load) -> None:
     # What is small is soon disturbed: the best of three.
-    start, small = (min((carried(load, count) for _ in range(3)), key=cpu) for count in (1, load.least))
+    start, small = (
+        min((carried(load, count) for _ in range(3)), key=cpu) for count in (1, load.least)
+    )
     large = carried(load, load.most)
-    for count, taken, grown in ((load.least, small, ""), (load.most, large, growth(start.cpu, small.cpu, large.cpu))):
-        figures = f"{taken.cpu:.2f} s", f"{taken.wall:.2f} s", f"{taken.memory / MIB:.0f} MiB", grown
+    for count, taken, grown in (
+        (load.least, small, ""),
+        (load.most, large, growth(start.cpu, small.cpu, large.cpu)),
+    ):
+        figures = (
+            f"{taken.cpu:.2f} s",
+            f"{taken.wall:.2f} s",
+            f"{taken.memory / MIB:.0f} MiB",
+            grown,
+        )
         print(ROW.format(f"{count:,} {load.name}", *figures, taken.said), flush=True)
 
 

@@ -44,7 +44,9 @@ def group(tasks: int, seconds: float, *, jobs: int) -> None:
     ideal = tasks / jobs * seconds
     with project(1, tasks, seconds, "[P] ") as root:
         taken = min(_run(root, f"--ralph-jobs={jobs}")[1] for _ in range(3))
-    print(f"{tasks} tasks of {seconds} s, {jobs} jobs: {taken:.3f} s, ideal {ideal:.3f} s: {taken / ideal:.3f} times")
+    print(
+        f"{tasks} tasks of {seconds} s, {jobs} jobs: {taken:.3f} s, ideal {ideal:.3f} s: {taken / ideal:.3f} times"
+    )
 
 
 def workers(specs: int, tasks: int, seconds: float, count: int) -> None:
@@ -66,7 +68,9 @@ def project(specs: int, tasks: int, seconds: float, marks: str) -> Iterator[Path
         for spec in range(specs):
             directory = root / "specs" / f"s{spec}"
             directory.mkdir(parents=True)
-            text = "".join(TASK.format(n=n, marks=marks, seconds=seconds) for n in range(1, tasks + 1))
+            text = "".join(
+                TASK.format(n=n, marks=marks, seconds=seconds) for n in range(1, tasks + 1)
+            )
             (directory / "tasks.md").write_text(f"# Tasks\n\n{text}")
         yield root
 

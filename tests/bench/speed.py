@@ -41,7 +41,9 @@ def write(path: Path, text: str) -> Path:
 
 
 def spec(directory: Path, tasks: int) -> Path:
-    return write(directory / "tasks.md", "# Tasks\n\n" + "\n".join(TASK.format(i=i) for i in range(tasks)))
+    return write(
+        directory / "tasks.md", "# Tasks\n\n" + "\n".join(TASK.format(i=i) for i in range(tasks))
+    )
 
 
 def now() -> float:
@@ -97,10 +99,16 @@ def tasks(work: Path, count: int, repeat: int) -> None:
 
 
 def others(work: Path, count: int) -> dict[str, list[str]]:
-    write(work / "tests.bats", "".join(f'@test "task {i}" {{\n  bash -c true\n}}\n' for i in range(count)))
+    write(
+        work / "tests.bats",
+        "".join(f'@test "task {i}" {{\n  bash -c true\n}}\n' for i in range(count)),
+    )
     write(work / "tests.t", "".join("  $ bash -c true\n\n" for _ in range(count)))
     known = {"bats": ["tests.bats"], "cram": ["-q", "tests.t"], "prysk": ["-q", "tests.t"]}
-    found = {name: shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent)) for name in known}
+    found = {
+        name: shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+        for name in known
+    }
     return {name: [program, *known[name]] for name, program in found.items() if program}
 
 
@@ -112,12 +120,24 @@ def collecting(work: Path, repeat: int) -> None:
     spec(work / "specs/c1", 1)
     found = best({"1": [*COLLECT, "specs/c1"], **commands}, work, repeat)
     small, large = found["1000"] - found["1"], found["10000"] - found["1"]
-    print(f"collecting: 1,000 tasks {small:.2f} s, 10,000 tasks {large:.2f} s (start of pytest taken off)")
+    print(
+        f"collecting: 1,000 tasks {small:.2f} s, 10,000 tasks {large:.2f} s (start of pytest taken off)"
+    )
     print(f"  ratio {large / small:.1f} (at most 11)")
 
 
 # Without the terminal: what is measured is the reading, not the printing of ten thousand lines.
-COLLECT = [sys.executable, "-m", "pytest", "--co", "-p", "no:cacheprovider", "-p", "no:terminal", "--ralph"]
+COLLECT = [
+    sys.executable,
+    "-m",
+    "pytest",
+    "--co",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:terminal",
+    "--ralph",
+]
 MEMORY = """\
 import resource, sys, pytest
 class Hold:
@@ -137,7 +157,9 @@ def memory(work: Path) -> None:
         used[count] = int(ended.stdout.split()[0])
     first = (used[5_000] - used[1_000]) / 4_000
     second = (used[10_000] - used[5_000]) / 5_000
-    print(f"memory per collected task: {first:.1f} KiB up to 5,000, {second:.1f} KiB up to 10,000 (flat if equal)")
+    print(
+        f"memory per collected task: {first:.1f} KiB up to 5,000, {second:.1f} KiB up to 10,000 (flat if equal)"
+    )
 
 
 def main() -> None:

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
 FENCE = re.compile(
-    r"^(?P<indent> *)(?P<fence>```+)(?P<info>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence)\n", re.MULTILINE
+    r"^(?P<indent> *)(?P<fence>```+)(?P<info>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence)\n",
+    re.MULTILINE,
 )
 TITLE = re.compile(r'title="([^"]+)"')
 # What the tests' own environment has installed already.
@@ -93,12 +94,23 @@ def write(path: Path, text: str) -> None:
 def run(steps: list[Step], directory: Path) -> Path:
     """All in one shell, as a person would type them, each held against what it is said to print; where that ends."""
     script = "\n".join((*(f"{step.command}\nprintf '{MARK}%d{MARK}' $?" for step in steps), "pwd"))
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("RALPH_", "PYTEST_"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("RALPH_", "PYTEST_"))
+    }
     environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), environ.get("PATH", "")))
     ended = subprocess.run(
-        ["bash", "-c", script], cwd=directory, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, timeout=TIME_LIMIT, check=False,
-    )  # fmt: skip
+        ["bash", "-c", script],
+        cwd=directory,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIME_LIMIT,
+        check=False,
+    )
     *pieces, there = ended.stdout.split(MARK)
     assert len(pieces) == 2 * len(steps), f"the shell ended early:\n{ended.stdout}"
     for step, output, status in zip(steps, pieces[::2], pieces[1::2], strict=True):

@@ -23,7 +23,11 @@ def commands(name: str) -> list[str]:
     """What a recipe has run, without what installs it."""
     text = RECIPES[name]
     if name.endswith("spec.yml"):
-        found = [step["run"] for step in YAML(typ="safe").load(text)["jobs"]["spec"]["steps"] if "run" in step]
+        found = [
+            step["run"]
+            for step in YAML(typ="safe").load(text)["jobs"]["spec"]["steps"]
+            if "run" in step
+        ]
     elif name == ".gitlab-ci.yml":
         found = YAML(typ="safe").load(text)["spec"]["script"]
     elif name == "tox.ini":
@@ -31,7 +35,10 @@ def commands(name: str) -> list[str]:
         parser.read_string(text)
         found = parser["testenv:spec"]["commands"].strip().splitlines()
     else:
-        found = [line.removeprefix(". .venv/bin/activate && ") for line in re.findall(r"\bsh '(.+)'", text)]
+        found = [
+            line.removeprefix(". .venv/bin/activate && ")
+            for line in re.findall(r"\bsh '(.+)'", text)
+        ]
     return [command for command in found if "pip install" not in command]
 
 

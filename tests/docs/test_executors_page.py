@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ralph.fixing.executors import PRESETS, make_executor
-from pytest_ralph.fixing.executors.agent import Agent
-from pytest_ralph.fixing.executors.base import Job
-from pytest_ralph.fixing.executors.launch import Start
+from pytest_ralph.fixing.agents import PRESETS, make_executor
+from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.base import Job
+from pytest_ralph.fixing.agents.launch import Start
 from tests.docs.literal import DOCS, blocks
 
 PAGE = DOCS / "executors.md"
@@ -19,7 +19,11 @@ SHOWN = {
     name: [block.text.splitlines() for block in blocks(PAGE) if block.language == "sh"][number]
     for number, name in enumerate(PRESETS)
 }
-NAMES = {"PROMPT_FILE.prompt.md": "PROMPT_FILE", "PROMPT_FILE.history": "HISTORY", "ralph-PROMPT_FILE": "NAME"}
+NAMES = {
+    "PROMPT_FILE.prompt.md": "PROMPT_FILE",
+    "PROMPT_FILE.history": "HISTORY",
+    "ralph-PROMPT_FILE": "NAME",
+}
 
 
 def called(name: str, session: str = "", **options: str) -> str:
@@ -38,9 +42,9 @@ def test_a_preset_is_called_as_the_page_says(name: str) -> None:
     assert called(name) == " ".join(re.sub(r"\[.*?\]", "", shown).split())
     longest = shown.replace("[", "").replace("]", "")
     continued = called(name, "SESSION", model="MODEL", args="MORE")
-    assert sorted(continued.replace("SESSION.history", "HISTORY").replace("ralph-SESSION", "NAME").split()) == sorted(
-        longest.split()
-    )
+    assert sorted(
+        continued.replace("SESSION.history", "HISTORY").replace("ralph-SESSION", "NAME").split()
+    ) == sorted(longest.split())
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -27,8 +27,21 @@ def test_the_sample_of_a_spec_is_read_as_it_says() -> None:
     spec = Spec.parse(SAMPLES["markdown"], "specs/greeting/tasks.md")
 
     (task,) = spec.tasks
-    assert (task.id, task.title, task.parallel, task.phase) == ("1.1", "Title", True, "Phase 1: Make it work")
-    assert list(task.fields) == ["Do", "Files", "Done when", "Verify", "Depends on", "Timeout", "Commit"]
+    assert (task.id, task.title, task.parallel, task.phase) == (
+        "1.1",
+        "Title",
+        True,
+        "Phase 1: Make it work",
+    )
+    assert list(task.fields) == [
+        "Do",
+        "Files",
+        "Done when",
+        "Verify",
+        "Depends on",
+        "Timeout",
+        "Commit",
+    ]
     assert spec.settings == {"timeout": 60, "executor": "claude"}
 
 

@@ -50,7 +50,9 @@ def write_check(root: Path, complaint: str) -> None:
 
 def heal(pytester: pytest.Pytester, hook: str, executor: str = "repair") -> str:
     pytester.makeconftest(example(hook))
-    return pytester.runpytest_subprocess("--ralph-recovery", "--ralph-executor", executor, "specs").stdout.str()
+    return pytester.runpytest_subprocess(
+        "--ralph-recovery", "--ralph-executor", executor, "specs"
+    ).stdout.str()
 
 
 def test_classify(pytester: pytest.Pytester, project: Path) -> None:
@@ -82,7 +84,9 @@ def test_prompt(pytester: pytest.Pytester, project: Path) -> None:
 def test_execute(pytester: pytest.Pytester, project: Path) -> None:
     (project / "LICENSE.header").write_text("# Free to use.\n")
     (project / "app.py").write_text("import os\n")
-    (project / "check.sh").write_text(f"#!/bin/sh\ngrep -q Free app.py && exit 0\necho '{LICENCE}'\nexit 1\n")
+    (project / "check.sh").write_text(
+        f"#!/bin/sh\ngrep -q Free app.py && exit 0\necho '{LICENCE}'\nexit 1\n"
+    )
 
     assert "1 recovered" in heal(pytester, "pytest_ralph_execute")
 
@@ -93,9 +97,12 @@ def test_told(pytester: pytest.Pytester, project: Path) -> None:
 
     told = (project / "events.txt").read_text()
     for line in (
-        "1.1 failed, attempt 1: ", "1.1.1 was written for 1.1", "1.1 needs a person: ", "demo: 1 failed, 0 blocked",
+        "1.1 failed, attempt 1: ",
+        "1.1.1 was written for 1.1",
+        "1.1 needs a person: ",
+        "demo: 1 failed, 0 blocked",
         "1.1 recovered by 1.1.1",
-    ):  # fmt: skip
+    ):
         assert line in told
 
 

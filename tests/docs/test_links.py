@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/**/README.md"), *ROOT.glob(".github/**/*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *DOCS.glob("*.md"),
+    *ROOT.glob("examples/**/README.md"),
+    *ROOT.glob(".github/**/*.md"),
+]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|\bsrc(?:set)?=\"([^\"]+)\"")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
@@ -22,19 +27,26 @@ HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 def links(page: Path) -> Iterator[str]:
     text = CODE.sub("``", FENCE.sub("", page.read_text(encoding="utf-8")))
     found = (link or source for link, source in LINK.findall(text))
-    yield from (target for target in found if "://" not in target and not target.startswith("mailto:"))
+    yield from (
+        target for target in found if "://" not in target and not target.startswith("mailto:")
+    )
 
 
 def anchors(page: Path) -> set[str]:
     """As GitHub and mkdocs make them of headings."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in HEADING.findall(text)}
+    return {
+        re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip())
+        for title in HEADING.findall(text)
+    }
 
 
 def is_dead(page: Path, target: str) -> bool:
     path, _, anchor = target.partition("#")
     there = (page.parent / path).resolve() if path else page
-    return not there.exists() or bool(anchor and there.suffix == ".md" and anchor not in anchors(there))
+    return not there.exists() or bool(
+        anchor and there.suffix == ".md" and anchor not in anchors(there)
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -48,6 +60,10 @@ def test_every_page_can_be_reached_from_the_first_one() -> None:
         page = waiting.pop()
         reached.add(page)
         found = ((page.parent / target.partition("#")[0]).resolve() for target in links(page))
-        waiting += [path for path in found if path.suffix == ".md" and path.parent == DOCS and path not in reached]
+        waiting += [
+            path
+            for path in found
+            if path.suffix == ".md" and path.parent == DOCS and path not in reached
+        ]
 
     assert sorted(path.name for path in {*DOCS.glob("*.md")} - reached) == []

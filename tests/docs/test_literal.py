@@ -31,7 +31,12 @@ def console(*lines: str) -> tuple[str, ...]:
         console("$ cd /; pwd", "/", "$ pwd", "/"),
         console("$ echo 1 failed; false", "1 failed"),
         console("$ pip install nothing-of-the-kind"),
-        ('```text title="sub/file.txt"', "as written", "```", *console("$ cat sub/file.txt", "as written")),
+        (
+            '```text title="sub/file.txt"',
+            "as written",
+            "```",
+            *console("$ cat sub/file.txt", "as written"),
+        ),
         console("$ echo one \\", "    two", "one two"),
     ],
 )
@@ -55,6 +60,11 @@ def test_what_is_not_true_is_found_out(tmp_path: Path, lines: tuple[str, ...]) -
 
 
 def test_blocks_are_told_apart_by_language_and_title(tmp_path: Path) -> None:
-    path = page(tmp_path, '````markdown title="tasks.md"', "```sh", "ls", "```", "````", *console("$ ls"))
+    path = page(
+        tmp_path, '````markdown title="tasks.md"', "```sh", "ls", "```", "````", *console("$ ls")
+    )
 
-    assert [(block.language, block.title) for block in blocks(path)] == [("markdown", "tasks.md"), ("console", "")]
+    assert [(block.language, block.title) for block in blocks(path)] == [
+        ("markdown", "tasks.md"),
+        ("console", ""),
+    ]

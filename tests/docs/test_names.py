@@ -15,15 +15,35 @@ from tests.docs.literal import DOCS, ROOT, blocks
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *ROOT.glob("examples/**/README.md"), *ROOT.glob(".github/**/*.md")]
-FLAGS = {"--ralph", "--ralph-lint", "--ralph-stats", "--no-ralph-recovery", *(option.flag for option in OPTIONS)}
-KEYS = {"ralph", *(option.key for option in OPTIONS), *INI_ONLY, *(marker.partition(":")[0] for marker in MARKERS)}
+PAGES = [
+    *ROOT.glob("*.md"),
+    *DOCS.glob("*.md"),
+    *ROOT.glob("examples/**/README.md"),
+    *ROOT.glob(".github/**/*.md"),
+]
+FLAGS = {
+    "--ralph",
+    "--ralph-lint",
+    "--ralph-stats",
+    "--no-ralph-recovery",
+    *(option.flag for option in OPTIONS),
+}
+KEYS = {
+    "ralph",
+    *(option.key for option in OPTIONS),
+    *INI_ONLY,
+    *(marker.partition(":")[0] for marker in MARKERS),
+}
 SOURCE = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pytest_ralph").rglob("*.py"))
 
 
 def named(page: Path) -> str:
     """The page without the names of files and modules, which may look like a setting."""
-    return re.sub(r"pytest[-_]ralph\w*|[\w./-]+\.(?:py|md|xml|html|ini|db)\b", "", page.read_text(encoding="utf-8"))
+    return re.sub(
+        r"pytest[-_]ralph\w*|[\w./-]+\.(?:py|md|xml|html|ini|db)\b",
+        "",
+        page.read_text(encoding="utf-8"),
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -40,7 +60,9 @@ def test_the_commands_of_contributing_are_environments_of_tox() -> None:
     tox = configparser.ConfigParser()
     tox.read(ROOT / "tox.ini")
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    wanted = {name for names in re.findall(r"tox run -e ([\w,]+)", text) for name in names.split(",")}
+    wanted = {
+        name for names in re.findall(r"tox run -e ([\w,]+)", text) for name in names.split(",")
+    }
 
     assert [name for name in sorted(wanted) if f"testenv:{name}" not in tox] == []
 

@@ -13,10 +13,14 @@ from tests.docs.literal import DOCS, ROOT
 from tests.docs.tables import code, rows
 
 RELIED_ON = (
-    (ROOT / "README.md").read_text(encoding="utf-8").partition("## What you can rely on")[2].partition("\n## ")[0]
+    (ROOT / "README.md")
+    .read_text(encoding="utf-8")
+    .partition("## What you can rely on")[2]
+    .partition("\n## ")[0]
 )
 LISTED: dict[str, str] = {
-    canonicalize_name(code(cells[0])[0]): cells[1] for cells in rows(DOCS / "security.md", "package")
+    canonicalize_name(code(cells[0])[0]): cells[1]
+    for cells in rows(DOCS / "security.md", "package")
 }
 
 
@@ -26,7 +30,11 @@ def required(name: str) -> set[str]:
     waiting = [name]
     while waiting:
         needs = map(Requirement, metadata.requires(waiting.pop()) or [])
-        new = {canonicalize_name(each.name) for each in needs if not each.marker or each.marker.evaluate({"extra": ""})}
+        new = {
+            canonicalize_name(each.name)
+            for each in needs
+            if not each.marker or each.marker.evaluate({"extra": ""})
+        }
         waiting += sorted(new - found)
         found |= new
     return found
@@ -35,13 +43,23 @@ def required(name: str) -> set[str]:
 def licence(name: str) -> str:
     """As the distribution tells it: an SPDX expression, or the words of a classifier or of its file."""
     told = metadata.metadata(name)
-    classified = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or [] if line.startswith("License")]
-    words = (told.get_all("License-Expression") or []) + (told.get_all("License") or []) + classified
+    classified = [
+        line.rpartition(" :: ")[2]
+        for line in told.get_all("Classifier") or []
+        if line.startswith("License")
+    ]
+    words = (
+        (told.get_all("License-Expression") or []) + (told.get_all("License") or []) + classified
+    )
     return next(filter(None, words), "") or _first_line_of_its_file(name)
 
 
 def _first_line_of_its_file(name: str) -> str:
-    files = (path for path in metadata.files(name) or [] if re.fullmatch(r"LICEN[CS]E(\.\w+)?", path.name))
+    files = (
+        path
+        for path in metadata.files(name) or []
+        if re.fullmatch(r"LICEN[CS]E(\.\w+)?", path.name)
+    )
     return next((path.read_text().strip().partition("\n")[0] for path in files), "")
 
 
@@ -67,11 +85,15 @@ def test_each_dependency_has_a_lower_bound_and_no_upper_one() -> None:
         assert [bound.operator for bound in requirement.specifier] == [">="], line
 
 
-@pytest.mark.parametrize("claim", RELIED_ON.split("\n- ")[1:], ids=lambda claim: " ".join(claim.split()[:4]))
+@pytest.mark.parametrize(
+    "claim", RELIED_ON.split("\n- ")[1:], ids=lambda claim: " ".join(claim.split()[:4])
+)
 def test_each_claim_of_the_readme_links_to_what_shows_it(claim: str) -> None:
     assert re.search(r"\]\(tests/[^)]+\)", claim)
 
 
-@pytest.mark.parametrize("cells", list(rows(DOCS / "security.md", "risk")), ids=lambda cells: cells[0][:40])
+@pytest.mark.parametrize(
+    "cells", list(rows(DOCS / "security.md", "risk")), ids=lambda cells: cells[0][:40]
+)
 def test_what_is_done_about_a_risk_is_shown_by_a_test_or_told_on_a_page(cells: list[str]) -> None:
     assert re.search(r"\]\((?:\.\./tests/|\w+\.md)", cells[2])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ralph.interactive import CHOICES, QUESTION
-from pytest_ralph.reporting import WORDS
+from pytest_ralph.session.interactive import CHOICES, QUESTION
+from pytest_ralph.session.reporting import WORDS
 from tests.docs.literal import DOCS
 from tests.docs.tables import code, rows
 

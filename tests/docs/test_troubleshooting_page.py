@@ -27,13 +27,17 @@ def template(node: ast.AST) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return re.sub(r"\{[^{}]*\}", "…", node.value)
     if isinstance(node, ast.JoinedStr):
-        return "".join(template(part) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        return "".join(
+            template(part) if isinstance(part, ast.Constant) else "…" for part in node.values
+        )
     return ""
 
 
 def texts() -> Iterator[str]:
     for source in SOURCES:
-        yield from filter(None, map(template, ast.walk(ast.parse(source.read_text(encoding="utf-8")))))
+        yield from filter(
+            None, map(template, ast.walk(ast.parse(source.read_text(encoding="utf-8"))))
+        )
 
 
 def pieces(message: str) -> list[str]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph import linting
-from pytest_ralph.running.expecting import in_words
-from pytest_ralph.spec import document, hazards, lint
-from pytest_ralph.spec.task import Check
-from pytest_ralph.spec.verify import read_verify
+from pytest_ralph.running.expectations import in_words
+from pytest_ralph.session import linting
+from pytest_ralph.spec import document, lint
+from pytest_ralph.verify import hazards
+from pytest_ralph.verify.model import Check
+from pytest_ralph.verify.read import read_verify
 from tests.docs.literal import DOCS, blocks, write
 from tests.docs.tables import code, rows
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 PAGE = DOCS / "verify.md"
 READ = [(code(written)[0], code(run), passes) for written, run, passes in rows(PAGE, "written")]
-HAZARDS = [(code(name)[0], "error" in name, code(example)[0]) for name, example, _ in rows(PAGE, "code")]
+HAZARDS = [
+    (code(name)[0], "error" in name, code(example)[0]) for name, example, _ in rows(PAGE, "code")
+]
 PLAIN = {"it exits with 0", "all exit with 0", "one exits with 0", "a person says so"}
 
 
@@ -39,15 +42,24 @@ def test_a_field_is_read_as_the_page_says(written: str, commands: list[str], pas
 
 @pytest.mark.parametrize(("name", "severe", "example"), HAZARDS)
 def test_a_hazard_is_seen_as_the_page_says(name: str, severe: bool, example: str) -> None:
-    assert (name, severe) in [(hazard.code, hazard.severe) for hazard in hazards.hazards(Check(example))]
+    assert (name, severe) in [
+        (hazard.code, hazard.severe) for hazard in hazards.hazards(Check(example))
+    ]
 
 
 def test_every_code_is_on_the_page() -> None:
     sources = "".join(map(inspect.getsource, (hazards, lint, document, linting)))
     known = set(re.findall(r'(?:Hazard|Finding)\(\s*(?:[\w.()]+, )?"([a-z-]+)"', sources))
-    known |= set(re.findall(r'Problem\(.*, "([a-z-]+)"\)', sources)) | set(lint._PLAN_CODES.values())
+    known |= set(re.findall(r'Problem\(.*, "([a-z-]+)"\)', sources)) | set(
+        lint._PLAN_CODES.values()
+    )
 
-    told = {name for heading in ("code", "finding") for cells in rows(PAGE, heading) for name in code(cells[0])}
+    told = {
+        name
+        for heading in ("code", "finding")
+        for cells in rows(PAGE, heading)
+        for name in code(cells[0])
+    }
 
     assert known <= told
     assert told <= known
@@ -62,4 +74,6 @@ def test_the_example_that_shows_how_a_spec_is_read_runs(
 
     exec(example, {})
 
-    assert capsys.readouterr().out.startswith("1.1 [('make', (Expect(stream='exit', op='==', value=0),))]")
+    assert capsys.readouterr().out.startswith(
+        "1.1 [('make', (Expect(stream='exit', op='==', value=0),))]"
+    )

@@ -22,13 +22,19 @@ def say(line: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every point, which takes some minutes")
-    parser.add_argument("--only", default="", help="scenarios with this in their name, and no hardships")
+    parser.add_argument(
+        "--only", default="", help="scenarios with this in their name, and no hardships"
+    )
     options = parser.parse_args()
     started = time.monotonic()
     chosen = [scenario for scenario in SCENARIOS if options.only in scenario.name]
     killing = Killing()
     try:
-        hits = [hit for one in chosen for hit in _kill(killing, one, sys.maxsize if options.all else HITS)]
+        hits = [
+            hit
+            for one in chosen
+            for hit in _kill(killing, one, sys.maxsize if options.all else HITS)
+        ]
         hits += [] if options.only else _suffer(killing)
     finally:
         killing.close()
@@ -47,13 +53,17 @@ def _kill(killing: Killing, scenario: Scenario, most: int) -> list[Hit]:
     points = len(baseline.ran.points)
     hits = killing.hit(scenario, baseline, spread(points, most))
     took = time.monotonic() - began
-    say(f"{scenario.name:<40} {points:>4} points {len(hits):>4} kills {_broken(hits):>3} broken {took:>6.1f} s")
+    say(
+        f"{scenario.name:<40} {points:>4} points {len(hits):>4} kills {_broken(hits):>3} broken {took:>6.1f} s"
+    )
     return hits
 
 
 def _suffer(killing: Killing) -> list[Hit]:
     baseline = killing.baseline(SCENARIOS[0], "hardships")
-    hits = suffer_all(killing, SCENARIOS[0], baseline, spread(len(baseline.ran.points), HARDSHIP_HITS))
+    hits = suffer_all(
+        killing, SCENARIOS[0], baseline, spread(len(baseline.ran.points), HARDSHIP_HITS)
+    )
     for hardship in HARDSHIPS:
         mine = [hit for hit in hits if hit.scenario == hardship.name]
         why_not = "" if mine else f" ({hardship.why_not})"

@@ -19,7 +19,8 @@ from typing import Any, NoReturn
 import pytest
 
 import pytest_ralph
-from pytest_ralph import disk, plugin
+from pytest_ralph import files as disk
+from pytest_ralph import plugin
 from tests.faults import faults
 
 POINTS = "points.txt"
@@ -71,7 +72,9 @@ def _child(job: dict[str, Any], scratch: Path, output: int) -> NoReturn:
     try:
         os.chdir(job["directory"])
         _redirect(output)
-        points = faults.Points(Path(job["directory"]), scratch / POINTS, job["at"], faults.FAULTS[job["fault"]])
+        points = faults.Points(
+            Path(job["directory"]), scratch / POINTS, job["at"], faults.FAULTS[job["fault"]]
+        )
         if job["user"] is not None:
             os.setgroups([])
             os.setgid(job["user"])

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.link", "os.symlink", "os.truncate"}
+_CHANGES = {
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.chmod",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+}
 _NEED_ROOM = {"open", "os.mkdir", "os.rename", "sqlite3.connect"}
 _STARTS = {"subprocess.Popen", "sqlite3.connect"}
 _RANDOM = re.compile(r"\d+-[0-9a-f]{12}|[0-9a-f]{12}|\d{8}[-T]\d{6}-\w+")
@@ -103,7 +112,9 @@ def edit(project: Path, _: str) -> None:
     path = project / SPEC
     text = path.read_bytes().decode()
     if "theirs" not in text:
-        path.write_bytes(f"<!-- theirs -->\n{text}\n- [ ] 9.9 theirs\n  - **Verify**: `true`\n".encode())
+        path.write_bytes(
+            f"<!-- theirs -->\n{text}\n- [ ] 9.9 theirs\n  - **Verify**: `true`\n".encode()
+        )
 
 
 def save_state(project: Path, _: str) -> None:
@@ -125,7 +136,9 @@ def slow(_: Path, event: str) -> None:
 
 def no_descriptors(_: Path, __: str) -> None:
     used = sum(1 for _ in Path("/proc/self/fd").iterdir())
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (used + 2, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    )
 
 
 FAULTS: Mapping[str, Fault] = {

@@ -47,7 +47,11 @@ class ForkServer:
     """The process that forks. One run at a time; have one for each core."""
 
     def __init__(self) -> None:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "RALPH", "COV"))}
+        environ = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTEST", "RALPH", "COV"))
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.child"],
             cwd=ROOT,

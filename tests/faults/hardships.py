@@ -25,10 +25,11 @@ NOBODY = 65534
 @cache
 def others_can_run_pytest() -> bool:
     """An environment below a home directory, or installed from a private cache, can be read by its owner only."""
-    script = (
-        f"import os; os.setuid({NOBODY}); import importlib.metadata as m, pytest, pytest_ralph; m.version('pluggy')"
+    script = f"import os; os.setuid({NOBODY}); import importlib.metadata as m, pytest, pytest_ralph; m.version('pluggy')"
+    return (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode
+        == 0
     )
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,11 @@ class Hardship:
             return ""
         if os.geteuid() != 0:
             return "only root can become another user"
-        return "" if others_can_run_pytest() else "the packages of this environment are closed to other users"
+        return (
+            ""
+            if others_can_run_pytest()
+            else "the packages of this environment are closed to other users"
+        )
 
     @property
     def has_points(self) -> bool:
@@ -78,13 +83,19 @@ HARDSHIPS = (
 )
 
 
-def suffer(killing: Killing, scenario: Scenario, baseline: Baseline, hardship: Hardship, at: int) -> Hit:
+def suffer(
+    killing: Killing, scenario: Scenario, baseline: Baseline, hardship: Hardship, at: int
+) -> Hit:
     """The run under the hardship, and the run after it."""
     with killing.copy(baseline.template) as project:
         job = Job(
-            str(project), scenario.args, at=at if hardship.has_points else 0, fault=hardship.fault,
-            limits=hardship.limits, user=NOBODY if hardship.as_nobody else None,
-        )  # fmt: skip
+            str(project),
+            scenario.args,
+            at=at if hardship.has_points else 0,
+            fault=hardship.fault,
+            limits=hardship.limits,
+            user=NOBODY if hardship.as_nobody else None,
+        )
         _close(project, hardship)
         ran = killing.run(job)
         _open(project, hardship)
@@ -110,9 +121,16 @@ def _open(project: Path, hardship: Hardship) -> None:
 
 
 def _check(
-    killing: Killing, scenario: Scenario, baseline: Baseline, project: Path, hardship: Hardship, ran: Ran
+    killing: Killing,
+    scenario: Scenario,
+    baseline: Baseline,
+    project: Path,
+    hardship: Hardship,
+    ran: Ran,
 ) -> None:
-    trouble = next((word for word in ("INTERNALERROR", "Traceback", "Error: [Errno") if word in ran.output), "")
+    trouble = next(
+        (word for word in ("INTERNALERROR", "Traceback", "Error: [Errno") if word in ran.output), ""
+    )
     demand(not trouble, f"{trouble} is shown:\n{ran.output}")
     demand(ran.status in (0, 1, 4), f"ended with {ran.status}:\n{ran.output}")
     if hardship.fault == "tasks.md vanishes":
@@ -143,7 +161,9 @@ def _whole(project: Path, baseline: Baseline, hardship: Hardship) -> Remains:
     return found
 
 
-def suffer_all(killing: Killing, scenario: Scenario, baseline: Baseline, points: Iterable[int]) -> list[Hit]:
+def suffer_all(
+    killing: Killing, scenario: Scenario, baseline: Baseline, points: Iterable[int]
+) -> list[Hit]:
     chosen = list(points)
     each = [
         (hardship, at)

@@ -59,7 +59,11 @@ def _readable(directory: str) -> Path:
 
 def spread(points: int, most: int) -> list[int]:
     """At most so many of the points 1, 2, …, evenly, the last among them."""
-    return sorted({points - at * points // most for at in range(most)} if points > most else range(1, points + 1))
+    return sorted(
+        {points - at * points // most for at in range(most)}
+        if points > most
+        else range(1, points + 1)
+    )
 
 
 class Killing:
@@ -102,7 +106,10 @@ class Killing:
         with self.copy(template) as project:
             ran = self.run(Job(str(project), scenario.args))
             once = check_whole(project, template)
-            demand(" ".join(once.boxes) == scenario.tasks, f"{scenario.name}: {' '.join(once.boxes)}\n{ran.output}")
+            demand(
+                " ".join(once.boxes) == scenario.tasks,
+                f"{scenario.name}: {' '.join(once.boxes)}\n{ran.output}",
+            )
             demand(not once.leftovers, f"nothing half-written lies about: {once.leftovers}")
             self.run(Job(str(project), scenario.args))
             return Baseline(template, ran, once, look(project))
@@ -119,7 +126,9 @@ class Killing:
             point = ran.points[-1] if ran.points else "-"
             try:
                 # Threads may come past fewer points in another run.
-                demand(ran.killed or len(ran.points) < at, f"ended with {ran.status}:\n{ran.output}")
+                demand(
+                    ran.killed or len(ran.points) < at, f"ended with {ran.status}:\n{ran.output}"
+                )
                 self._go_on(scenario, baseline, project)
             except Exception as error:
                 return Hit(scenario.name, at, point, f"{type(error).__name__}: {error}")
@@ -131,17 +140,26 @@ class Killing:
         again = self.run(Job(str(project), scenario.args))
         after = check_whole(project, baseline.template)
         check_nothing_gone(before, after)
-        demand(again.status == baseline.ran.status, f"the next run ends with {again.status}:\n{again.output}")
+        demand(
+            again.status == baseline.ran.status,
+            f"the next run ends with {again.status}:\n{again.output}",
+        )
         # A run that had already given up has ended; the next one is a second run, with counters of its own.
         wanted = baseline.twice if before.any_failed else baseline.once
         demand(after.boxes == wanted.boxes, f"other tasks are done: {after.boxes}")
         # Once files were rolled back, what fails next fails for another reason.
-        demand(after.tasks == wanted.tasks or scenario.moves_files, f"tasks.md is another one:\n{after.tasks}")
+        demand(
+            after.tasks == wanted.tasks or scenario.moves_files,
+            f"tasks.md is another one:\n{after.tasks}",
+        )
         for text in scenario.uncommitted.values():
             demand(is_kept(project, text), f"uncommitted work is gone: {text!r}")
         demand(after.fixes == wanted.fixes, f"other fixes are known: {after.fixes}")
         # At the next run fixes are items of their own, whose fixes are told of too.
         committed = {*wanted.uncommitted.splitlines(), *baseline.twice.uncommitted.splitlines()}
-        demand(committed.issuperset(after.uncommitted.splitlines()), f"not committed:\n{after.uncommitted}")
+        demand(
+            committed.issuperset(after.uncommitted.splitlines()),
+            f"not committed:\n{after.uncommitted}",
+        )
         known = after.log in (wanted.log, baseline.twice.log)
         demand(known or scenario.moves_files, f".progress.md is another one:\n{after.progress}")

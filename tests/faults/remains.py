@@ -86,7 +86,9 @@ def _is_left_over(path: Path) -> bool:
 def _git_status(project: Path) -> str:
     if not (project / ".git").exists():
         return ""
-    told = subprocess.run(["git", "status", "--porcelain"], cwd=project, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=project, capture_output=True, text=True, check=True
+    )
     return told.stdout
 
 
@@ -95,10 +97,19 @@ def is_kept(project: Path, text: str) -> bool:
     if any(path.read_bytes() == text.encode() for path in _files(project) if path.is_file()):
         return True
     name = subprocess.run(
-        ["git", "hash-object", "--stdin"], cwd=project, input=text, capture_output=True, text=True, check=True
+        ["git", "hash-object", "--stdin"],
+        cwd=project,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     kept = subprocess.run(
-        ["git", "rev-list", "--objects", "--all"], cwd=project, capture_output=True, text=True, check=True
+        ["git", "rev-list", "--objects", "--all"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return name.stdout.strip() in kept.stdout
 
@@ -111,7 +122,10 @@ def _history(path: Path) -> tuple[tuple[Any, ...], ...]:
     if not path.exists() or not path.stat().st_size:
         return ()
     with closing(sqlite3.connect(path)) as connection:
-        demand(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",), "the history is whole")
+        demand(
+            connection.execute("PRAGMA integrity_check").fetchone() == ("ok",),
+            "the history is whole",
+        )
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone():
             return ()
         return tuple(connection.execute("SELECT * FROM attempts ORDER BY id"))
@@ -127,14 +141,21 @@ def check_whole(project: Path, template: Path) -> Remains:
             _check_theirs(name, original, found)
     for path in _files(project):
         if path.suffix == ".json" and path.is_file():
-            demand(path.stat().st_size == 0 or json.loads(path.read_text()) is not None, f"{path.name} is whole")
+            demand(
+                path.stat().st_size == 0 or json.loads(path.read_text()) is not None,
+                f"{path.name} is whole",
+            )
     return found
 
 
 def _check_document(now: str, before: str, spec: Spec) -> None:
     inserted = [task for task in spec.tasks if task.fix_for]
     lines = [_TICK.sub(r"\1[ ]", line) for line in now.split("\n")]
-    kept = [line for at, line in enumerate(lines, 1) if not any(one.line <= at <= one.end_line for one in inserted)]
+    kept = [
+        line
+        for at, line in enumerate(lines, 1)
+        if not any(one.line <= at <= one.end_line for one in inserted)
+    ]
     wanted = [_TICK.sub(r"\1[ ]", line) for line in before.split("\n")]
     demand(_solid(kept) == _solid(wanted), "every other byte of tasks.md stays")
 
@@ -146,7 +167,10 @@ def _solid(lines: list[str]) -> list[str]:
 def _check_theirs(name: str, original: Path, found: Remains) -> None:
     if name == ".progress.md":
         rest = iter(found.progress.split("\n"))
-        demand(all(line in rest for line in original.read_text().split("\n")), "every line of .progress.md stays")
+        demand(
+            all(line in rest for line in original.read_text().split("\n")),
+            "every line of .progress.md stays",
+        )
     elif found.state:
         theirs = json.loads(original.read_text()).get("theirs")
         demand(found.state.get("theirs") == theirs, "fields of others stay in the state")

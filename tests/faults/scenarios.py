@@ -101,7 +101,11 @@ class Scenario:
         return ("--ralph-recovery", "--ralph-executor", self.executor, *self.options, "specs/demo")
 
     def make(self, directory: Path) -> None:
-        texts = {SPEC: dedent(self.spec).replace("\n", self.newline), "pytest.ini": "[pytest]\n", **self.files}
+        texts = {
+            SPEC: dedent(self.spec).replace("\n", self.newline),
+            "pytest.ini": "[pytest]\n",
+            **self.files,
+        }
         _write(directory, texts)
         if self.git:
             _make_repository(directory)
@@ -146,7 +150,9 @@ SCENARIOS = (
         executor='case "$RALPH_TASK_ID" in 1.3.1) echo "Error: no idea"; exit 1;; 1.3.2) echo fixed;; *) echo no;; esac'
         " > parser.txt",
     ),
-    Scenario("limit of fixes", "1.3 1.3.1 1.3.2 1.3.3 1.4", executor='echo "$RALPH_TASK_ID" > parser.txt'),
+    Scenario(
+        "limit of fixes", "1.3 1.3.1 1.3.2 1.3.3 1.4", executor='echo "$RALPH_TASK_ID" > parser.txt'
+    ),
     Scenario("limit of depth", "1.3 1.3.1 1.3.1.1 1.3.1.1.1 1.4", executor="echo no idea; exit 1"),
     Scenario("nobody to fix it", executor="none"),
     Scenario(
@@ -162,7 +168,12 @@ SCENARIOS = (
         spec=GROUP,
         executor=_EACH_PART,
         options=("--ralph-jobs", "4"),
-        files={"part1.txt": "fixed\n", "part2.txt": "no\n", "part3.txt": "fixed\n", "part4.txt": "no\n"},
+        files={
+            "part1.txt": "fixed\n",
+            "part2.txt": "no\n",
+            "part3.txt": "fixed\n",
+            "part4.txt": "no\n",
+        },
     ),
     Scenario("commits", options=("--ralph-commit", "auto"), git=True),
     Scenario("commit messages", options=("--ralph-commit", "message-only"), git=True),

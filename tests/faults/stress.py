@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from pytest_ralph.disk import is_temporary
+from pytest_ralph.files import is_temporary
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from tests.integration.blocks import spec as document
@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 # What a task is like, and how often of a hundred.
-KINDS = {"good": 62, "broken": 14, "stubborn": 6, "hopeless": 8, "deadly": 5, "cursed": 3, "manual": 2}
+KINDS = {
+    "good": 62,
+    "broken": 14,
+    "stubborn": 6,
+    "hopeless": 8,
+    "deadly": 5,
+    "cursed": 3,
+    "manual": 2,
+}
 GOOD = ("passed", "recovered")
 MAX_FIXES = 2
 
@@ -77,16 +85,31 @@ class World:
             (root / "specs" / name / "tasks.md").write_text(text)
         return cls(root, texts)
 
-    def run(self, workers: int, *, timeout: float, killer: random.Random | None = None) -> tuple[int, str]:
+    def run(
+        self, workers: int, *, timeout: float, killer: random.Random | None = None
+    ) -> tuple[int, str]:
         process = start(
             self.root,
-            *("--ralph-recovery", "--ralph-executor=sh fix.sh", f"--ralph-max-fixes={MAX_FIXES}", "--ralph-jobs=3"),
-            *("--ralph-budget=100000", f"-n{workers}", "--max-worker-restart=100000", "--junitxml=junit.xml", "-q"),
+            *(
+                "--ralph-recovery",
+                "--ralph-executor=sh fix.sh",
+                f"--ralph-max-fixes={MAX_FIXES}",
+                "--ralph-jobs=3",
+            ),
+            *(
+                "--ralph-budget=100000",
+                f"-n{workers}",
+                "--max-worker-restart=100000",
+                "--junitxml=junit.xml",
+                "-q",
+            ),
             "specs",
         )
         over = threading.Event()
         if killer is not None:
-            threading.Thread(target=_kill_workers, args=(self.root, process.pid, killer, over), daemon=True).start()
+            threading.Thread(
+                target=_kill_workers, args=(self.root, process.pid, killer, over), daemon=True
+            ).start()
         try:
             output, _ = process.communicate(timeout=timeout)
         finally:
@@ -121,7 +144,10 @@ class World:
         found: dict[str, str] = {}
         for name, text in self.texts.items():
             planned = plan(Spec.parse(text).tasks)
-            if any(len(group) > 1 and {"deadly", "cursed"} & set(map(_kind, group)) for group in planned.groups):
+            if any(
+                len(group) > 1 and {"deadly", "cursed"} & set(map(_kind, group))
+                for group in planned.groups
+            ):
                 continue
             failed: list[str] = []
             for task in planned.order:
@@ -149,7 +175,9 @@ def _spec(dice: random.Random) -> str:
         marks = "[P] " if dice.random() < 0.4 else ""
         needs = {}
         if dice.random() < 0.25:
-            needs["depends_on"] = f"1.{dice.randint(1, number - 1)}" if number > 1 and dice.random() < 0.6 else "none"
+            needs["depends_on"] = (
+                f"1.{dice.randint(1, number - 1)}" if number > 1 and dice.random() < 0.6 else "none"
+            )
         text = block(f"1.{number} {marks}Task {number}", f"sh check.sh {kind}", **needs)
         tasks.append(text.replace("`sh check.sh manual`", "Manual: look at it"))
     return document(*tasks)
@@ -164,7 +192,9 @@ def _kill_workers(root: Path, controller: int, dice: random.Random, over: thread
     while not over.wait(dice.uniform(0.5, 3)):
         with contextlib.suppress(psutil.Error, IndexError, OSError, ValueError):
             begun = set(map(int, (root / "workers.txt").read_text().split()))
-            dice.choice([one for one in psutil.Process(controller).children() if one.pid in begun]).kill()
+            dice.choice(
+                [one for one in psutil.Process(controller).children() if one.pid in begun]
+            ).kill()
 
 
 def check_all_told_once_and_run_once(world: World) -> None:
@@ -204,13 +234,22 @@ def check_files_are_whole(world: World) -> None:
 def _strangers(directory: Path) -> list[str]:
     """Files that nobody asked for. What was about to take another's place when its writer died is swept up later."""
     known = {"tasks.md", ".ralph-state.json", ".progress.md"}
-    return [path.name for path in directory.iterdir() if path.name not in known and not is_temporary(path.name)]
+    return [
+        path.name
+        for path in directory.iterdir()
+        if path.name not in known and not is_temporary(path.name)
+    ]
 
 
 def _without_fixes(spec: Spec) -> str:
     """The document without the lines of its fix tasks."""
     lines = spec.source.splitlines(keepends=True)
-    fixes = {number for task in spec.tasks if task.fix_for for number in range(task.line - 1, task.end_line)}
+    fixes = {
+        number
+        for task in spec.tasks
+        if task.fix_for
+        for number in range(task.line - 1, task.end_line)
+    }
     kept = "".join(line for number, line in enumerate(lines) if number not in fixes)
     return re.sub(r"\n{3,}", "\n\n", kept)
 
@@ -222,5 +261,10 @@ def check_calm_finishes_everything(world: World, workers: int, *, timeout: float
     assert code == 0, output[-4000:]
     for name in world.texts:
         assert not list((world.root / "specs" / name).glob(".*.tmp")), name
-        left = [task.id for task in Spec.load(world.root / "specs" / name).tasks if not task.checked]
-        assert all(world.tasks()[f"{name} {task_id}"][1] == "manual" for task_id in left), (name, left)
+        left = [
+            task.id for task in Spec.load(world.root / "specs" / name).tasks if not task.checked
+        ]
+        assert all(world.tasks()[f"{name} {task_id}"][1] == "manual" for task_id in left), (
+            name,
+            left,
+        )

@@ -14,7 +14,9 @@ from tests.faults.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from tests.faults.killing import Baseline, Killing
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and rights as Linux has them")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="limits and rights as Linux has them"
+)
 SCENARIO = SCENARIOS[0]
 HITS = 2
 
@@ -24,7 +26,9 @@ def baseline(killing: Killing) -> Baseline:
     return killing.baseline(SCENARIO, "hardships")
 
 
-@pytest.mark.parametrize("hardship", HARDSHIPS, ids=lambda hardship: hardship.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "hardship", HARDSHIPS, ids=lambda hardship: hardship.name.replace(" ", "-")
+)
 def test_a_run_ends_with_a_clear_word_and_the_next_one_goes_on(
     killing: Killing, baseline: Baseline, hardship: Hardship
 ) -> None:

@@ -30,7 +30,9 @@ def test_two_hundred_specs_whose_tasks_kill_their_workers(tmp_path: Path) -> Non
     check_all_told_once_and_run_once(world)
     check_files_are_whole(world)
     expected = world.expected()
-    assert {name: outcome for name, outcome in world.reported().items() if name in expected} == expected
+    assert {
+        name: outcome for name, outcome in world.reported().items() if name in expected
+    } == expected
     check_calm_finishes_everything(world, 4, timeout=HOUR)
 
 

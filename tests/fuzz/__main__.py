@@ -34,7 +34,9 @@ def main() -> int:
     started = time.monotonic()
     fuzzed = [_watch(name, options.seconds) for name in options.targets or TARGETS]
     inputs, found = sum(each.inputs for each in fuzzed), sum(each.found for each in fuzzed)
-    say(f"{len(fuzzed)} readers, {inputs:,} inputs, {found} found, {time.monotonic() - started:.0f} s")
+    say(
+        f"{len(fuzzed)} readers, {inputs:,} inputs, {found} found, {time.monotonic() - started:.0f} s"
+    )
     return bool(found)
 
 

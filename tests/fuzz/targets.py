@@ -18,6 +18,7 @@ from pytest_ralph.failure.claims import read_claims
 from pytest_ralph.failure.classify import classify
 from pytest_ralph.failure.failure import CATEGORIES, TYPES
 from pytest_ralph.failure.report import parse_report
+from pytest_ralph.shell.lexer import simple_commands
 from pytest_ralph.spec import edit, progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.frontmatter import FrontMatterError, read_front_matter
@@ -25,10 +26,9 @@ from pytest_ralph.spec.lint import lint
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.splice import spliced
 from pytest_ralph.spec.state import State, StateError
-from pytest_ralph.spec.verify import read_verify
 from pytest_ralph.text.inert import markdown, one_line, prompt_line, terminal
 from pytest_ralph.text.secrets import Masker
-from pytest_ralph.text.shell import simple_commands
+from pytest_ralph.verify.read import read_verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,8 +95,17 @@ def _insertion(found: Spec, failing: Task) -> None:
     assert spliced(found, failing, put_in, inserted) in (None, again)
     # Behind a code fence that is never closed no task can be put; whoever writes the file refuses to.
     if len(again.tasks) > len(found.tasks):
-        assert [task.name for task in again.tasks if task.id != "9.8.7"] == [task.name for task in found.tasks]
-    at = next((at for at, (old, new) in enumerate(zip(found.source, inserted, strict=False)) if old != new), None)
+        assert [task.name for task in again.tasks if task.id != "9.8.7"] == [
+            task.name for task in found.tasks
+        ]
+    at = next(
+        (
+            at
+            for at, (old, new) in enumerate(zip(found.source, inserted, strict=False))
+            if old != new
+        ),
+        None,
+    )
     head = found.source if at is None else found.source[:at]
     assert inserted.endswith(found.source[len(head) :])
 
@@ -121,7 +130,15 @@ def front_matter(data: bytes) -> None:
 def classifier(data: bytes) -> None:
     """Output of anything, with a status and a command taken from the first bytes."""
     status, rest = (data[0] if data else 0), data[1:]
-    command = ("", "pytest -q", "npm test", "ruff check .", "tsc", "cargo build", "./x.sh && go test ./...")[status % 7]
+    command = (
+        "",
+        "pytest -q",
+        "npm test",
+        "ruff check .",
+        "tsc",
+        "cargo build",
+        "./x.sh && go test ./...",
+    )[status % 7]
     failure = classify(text_of(rest), exit_code=status or None, command=command)
     assert failure.type in TYPES, failure.type
     assert failure.category is None or failure.category in CATEGORIES
@@ -175,7 +192,11 @@ def _use_state(path: Path, data: bytes) -> None:
         assert path.read_bytes() == data
         one_line_only(error)
         return
-    theirs = {key: value for key, value in found.data.items() if key not in ("totalTasks", "fixTaskMap", "taskIndex")}
+    theirs = {
+        key: value
+        for key, value in found.data.items()
+        if key not in ("totalTasks", "fixTaskMap", "taskIndex")
+    }
     found.save()
     assert path.read_bytes() == data
     found.start_run()
@@ -183,7 +204,9 @@ def _use_state(path: Path, data: bytes) -> None:
     found.reconcile(Spec.parse("- [ ] 1.3 x\n  - **Verify**: `true`\n").tasks)
     found.save()
     again = State.load(path).data
-    assert {key: again.get(key) for key in theirs if key not in ("taskResults", "globalIteration")} == {
+    assert {
+        key: again.get(key) for key in theirs if key not in ("taskResults", "globalIteration")
+    } == {
         key: value for key, value in theirs.items() if key not in ("taskResults", "globalIteration")
     }
 
@@ -212,9 +235,19 @@ def texts(data: bytes) -> None:
 TARGETS: Mapping[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        spec, verify, front_matter, classifier, report, claims, junit, state, progress_log, shell, texts,
+        spec,
+        verify,
+        front_matter,
+        classifier,
+        report,
+        claims,
+        junit,
+        state,
+        progress_log,
+        shell,
+        texts,
     )
-}  # fmt: skip
+}
 
 
 def try_out(name: str, data: bytes, least: float = 1.0) -> None:
@@ -222,5 +255,7 @@ def try_out(name: str, data: bytes, least: float = 1.0) -> None:
     started = time.process_time()
     TARGETS[name](data)
     took = time.process_time() - started
-    limit = max(least, len(data) * SECONDS_A_BYTE) * TIMES.get(name, 1) + SECONDS_A_TASK * data.count(b"[")
+    limit = max(least, len(data) * SECONDS_A_BYTE) * TIMES.get(
+        name, 1
+    ) + SECONDS_A_TASK * data.count(b"[")
     assert took < limit, f"{name}: {len(data):,} bytes took {took:.1f} s"

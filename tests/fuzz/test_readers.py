@@ -28,14 +28,29 @@ def test_what_was_found_once_is_read(seed: Path) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 @settings(max_examples=60)
 @given(data=st.lists(st.sampled_from(TOKENS) | st.binary(max_size=8), max_size=40).map(b"".join))
-def test_any_mixture_of_what_documents_and_tools_are_made_of_is_read(name: str, data: bytes) -> None:
+def test_any_mixture_of_what_documents_and_tools_are_made_of_is_read(
+    name: str, data: bytes
+) -> None:
     try_out(name, data)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_any_amount_of_the_same_is_read_in_linear_time(name: str) -> None:
     try_out(name, b"x")
-    for piece in (*TOKENS, b"x", b"\n", b" ", b"a b ", b"- [ ] 1.1 x\n", b"x: ", b"\xff", b"| a ", b"> ", b"[", b"("):
+    for piece in (
+        *TOKENS,
+        b"x",
+        b"\n",
+        b" ",
+        b"a b ",
+        b"- [ ] 1.1 x\n",
+        b"x: ",
+        b"\xff",
+        b"| a ",
+        b"> ",
+        b"[",
+        b"(",
+    ):
         try_out(name, piece * (MUCH // len(piece)), SECONDS)
 
 

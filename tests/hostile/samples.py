@@ -7,9 +7,11 @@ import unicodedata
 from pathlib import Path
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.story import AttemptStory, FixStory, RunStory, TaskStory
+from pytest_ralph.results import AttemptStory, FixStory, RunStory, TaskStory
 
-SAMPLES: list[str] = json.loads((Path(__file__).parents[1] / "samples" / "hostile.json").read_text("utf-8"))
+SAMPLES: list[str] = json.loads(
+    (Path(__file__).parents[1] / "samples" / "hostile.json").read_text("utf-8")
+)
 LARGE = ["x" * 1_000_000, "- [ ] 9.9 x\n" * 50_000, "`" * 1_000_000, "\x1b[31m" * 100_000]
 # The same, but nothing about it is hostile: what a sink makes of this is its own structure.
 TAME = "word"
@@ -43,15 +45,31 @@ def failure_of(text: str) -> Failure:
 
 def story_of(text: str) -> RunStory:
     """A run in which one task failed, one was recovered and one is blocked."""
-    attempt = AttemptStory.of_failure(failure_of(text), log=".ralph/logs/1.log", decision=text, expected=text, got=text)
-    fix = FixStory("1.3.1", "1.3", text, "agent", "failed", (FixStory("1.3.1.1", "1.3.1", text, "agent", "completed"),))
+    attempt = AttemptStory.of_failure(
+        failure_of(text), log=".ralph/logs/1.log", decision=text, expected=text, got=text
+    )
+    fix = FixStory(
+        "1.3.1",
+        "1.3",
+        text,
+        "agent",
+        "failed",
+        (FixStory("1.3.1.1", "1.3.1", text, "agent", "completed"),),
+    )
     tasks = [
         TaskStory(
-            id=f"1.{number}", spec="demo", spec_path="specs/demo/tasks.md", title=text, outcome=outcome, reason=text,
-            attempts=(attempt, attempt), fixes=(fix,), line=number,
+            id=f"1.{number}",
+            spec="demo",
+            spec_path="specs/demo/tasks.md",
+            title=text,
+            outcome=outcome,
+            reason=text,
+            attempts=(attempt, attempt),
+            fixes=(fix,),
+            line=number,
         )
         for number, outcome in enumerate(("failed", "recovered", "blocked"), 3)
-    ]  # fmt: skip
+    ]
     return RunStory(tuple(tasks), command_line="pytest --ralph", root="/project", notes=(text,))
 
 
@@ -62,6 +80,9 @@ def unseen(text: str) -> str:
             continue
         if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
             return ascii(character)
-        if unicodedata.bidirectional(character) in _DIRECTIONS or character in "\u200b\u200c\u200e\u200f\u2060\ufeff":
+        if (
+            unicodedata.bidirectional(character) in _DIRECTIONS
+            or character in "\u200b\u200c\u200e\u200f\u2060\ufeff"
+        ):
             return ascii(character)
     return ""

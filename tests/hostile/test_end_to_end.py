@@ -73,17 +73,50 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "src.txt").write_text("broken")
     (root / "pytest.ini").write_text("[pytest]\n")
     (root / ".gitignore").write_text("prompt*.txt\n*.xml\n*.html\nstd*\n")
-    for words in (("init", "-q"), ("config", "user.name", "A"), ("config", "user.email", "a@example.org")):
+    for words in (
+        ("init", "-q"),
+        ("config", "user.name", "A"),
+        ("config", "user.email", "a@example.org"),
+    ):
         subprocess.run(["git", *words], cwd=root, check=True)
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "RALPH", "GITHUB"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "RALPH", "GITHUB"))
+    }
     with (root / "stdout").open("wb") as stdout, (root / "stderr").open("wb") as stderr:
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-vv", "-rA", "--color=no", "--ralph-recovery", "--ralph-commit", "auto",
-             "--ralph-executor", f"{sys.executable} executor.py", "--ralph-max-fixes", "2", "--ralph-keep-going",
-             "--junitxml", "junit.xml", "--ralph-report", "report.html", "specs/demo"],
-            cwd=root, env={**environ, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(root / "stdsummary.md")},
-            stdout=stdout, stderr=stderr, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-vv",
+                "-rA",
+                "--color=no",
+                "--ralph-recovery",
+                "--ralph-commit",
+                "auto",
+                "--ralph-executor",
+                f"{sys.executable} executor.py",
+                "--ralph-max-fixes",
+                "2",
+                "--ralph-keep-going",
+                "--junitxml",
+                "junit.xml",
+                "--ralph-report",
+                "report.html",
+                "specs/demo",
+            ],
+            cwd=root,
+            env={
+                **environ,
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_STEP_SUMMARY": str(root / "stdsummary.md"),
+            },
+            stdout=stdout,
+            stderr=stderr,
+            check=False,
+        )
     return root
 
 
@@ -113,7 +146,11 @@ def test_state_and_progress_are_whole(project: Path) -> None:
     directory = project / "specs" / "demo"
     state = json.loads((directory / ".ralph-state.json").read_text("utf-8"))
     assert set(state["fixTaskMap"]) == {"1.1", "1.1.1", "1.2"}
-    headings = [line for line in (directory / ".progress.md").read_text("utf-8").splitlines() if line.startswith("#")]
+    headings = [
+        line
+        for line in (directory / ".progress.md").read_text("utf-8").splitlines()
+        if line.startswith("#")
+    ]
     assert headings == ["# Progress", "## Completed Tasks", "## Fix Task History"]
 
 
@@ -134,9 +171,13 @@ def test_the_html_report_has_no_element_of_theirs(project: Path) -> None:
 
 def test_the_summary_at_github_has_no_section_of_theirs(project: Path) -> None:
     tokens = MARKDOWN.parse((project / "stdsummary.md").read_text("utf-8"))
-    headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
+    headings = [
+        tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"
+    ]
     assert not [heading for heading in headings if "System" in heading]
-    assert not [token for token in tokens if token.type == "html_block" and "script" in token.content]
+    assert not [
+        token for token in tokens if token.type == "html_block" and "script" in token.content
+    ]
 
 
 def test_prompts_quote_it(project: Path) -> None:

@@ -48,7 +48,9 @@ def refused(pytester: pytest.Pytester, outside: Path, name: str, *args: str) -> 
     before = contents(outside)
     result = pytester.runpytest(*args, "--ralph-executor", "touch done.txt", "specs/demo")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: {name} leads out of the project, to {outside}*: nothing is written there"])
+    result.stderr.fnmatch_lines(
+        [f"ERROR: {name} leads out of the project, to {outside}*: nothing is written there"]
+    )
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
     assert contents(outside) == before
     assert not (pytester.path / "done.txt").exists()
@@ -61,7 +63,9 @@ def test_a_spec_directory_that_is_a_link_to_the_outside_is_not_recovered(
     refused(pytester, outside, "specs/demo/tasks.md", "--ralph-recovery")
 
 
-def test_it_can_be_verified_without_writing(pytester: pytest.Pytester, project: Path, outside: Path) -> None:
+def test_it_can_be_verified_without_writing(
+    pytester: pytest.Pytester, project: Path, outside: Path
+) -> None:
     (project / "specs" / "demo").symlink_to(outside)
     before = contents(outside)
     result = pytester.runpytest("--ralph", "specs/demo")
@@ -74,7 +78,9 @@ def test_a_link_that_stays_in_the_project_is_as_good_as_what_it_leads_to(
 ) -> None:
     make_spec(project).rename(project / "elsewhere")
     (project / "specs" / "demo").symlink_to(project / "elsewhere")
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch done.txt", "specs/demo")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", "touch done.txt", "specs/demo"
+    )
     assert result.ret == 0
     assert "- [x] 1.1 Task" in (project / "elsewhere" / "tasks.md").read_text()
 
@@ -110,22 +116,36 @@ def test_a_directory_of_ours_that_is_a_link_to_the_outside_is_not_used(
 
 @pytest.mark.parametrize("name", ["../beside.txt", "/etc/hosts", "~/notes.txt", "link/file.txt"])
 def test_a_file_outside_the_project_is_named_as_such(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, project: Path, outside: Path, name: str
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    project: Path,
+    outside: Path,
+    name: str,
 ) -> None:
     make_spec(project, files=name)
     monkeypatch.setenv("HOME", str(outside))
     (project / "link").symlink_to(outside)
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch done.txt", "specs/demo")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", "touch done.txt", "specs/demo"
+    )
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        [f"ralph: specs/demo/tasks.md:1: Files of 1.1 leads out of the project: {name} is not repaired or committed"]
+        [
+            f"ralph: specs/demo/tasks.md:1: Files of 1.1 leads out of the project: {name} is not repaired or committed"
+        ]
     )
 
 
-def test_a_file_outside_the_project_is_not_committed(pytester: pytest.Pytester, project: Path, outside: Path) -> None:
+def test_a_file_outside_the_project_is_not_committed(
+    pytester: pytest.Pytester, project: Path, outside: Path
+) -> None:
     make_spec(project, files="link/file.txt")
     (project / "link").symlink_to(outside)
-    for words in (("init", "-q"), ("config", "user.name", "A"), ("config", "user.email", "a@example.org")):
+    for words in (
+        ("init", "-q"),
+        ("config", "user.name", "A"),
+        ("config", "user.email", "a@example.org"),
+    ):
         pytester.run("git", *words)
     result = pytester.runpytest(
         "--ralph-recovery",

@@ -57,15 +57,44 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "test_it.py").write_text(TEST)
     (root / "executor.py").write_text(EXECUTOR)
     (root / "pytest.ini").write_text("[pytest]\nralph_secrets = ACME-\\d+-\\d+\n")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "RALPH", "GITHUB"))}
-    environ |= {"SERVICE_PASSWORD": SECRET, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(root / "summary.md")}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "RALPH", "GITHUB"))
+    }
+    environ |= {
+        "SERVICE_PASSWORD": SECRET,
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_STEP_SUMMARY": str(root / "summary.md"),
+    }
     with (root / "stdout").open("wb") as stdout:
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-vv", "-rA", "-p", "no:cacheprovider", "--ralph-recovery",
-             "--ralph-executor", shlex.join([sys.executable, "executor.py"]), "--ralph-max-depth", "1",
-             "--ralph-keep-going", "--junitxml", "junit.xml", "--ralph-report", "report.html", "specs/demo"],
-            cwd=root, env=environ, stdout=stdout, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-vv",
+                "-rA",
+                "-p",
+                "no:cacheprovider",
+                "--ralph-recovery",
+                "--ralph-executor",
+                shlex.join([sys.executable, "executor.py"]),
+                "--ralph-max-depth",
+                "1",
+                "--ralph-keep-going",
+                "--junitxml",
+                "junit.xml",
+                "--ralph-report",
+                "report.html",
+                "specs/demo",
+            ],
+            cwd=root,
+            env=environ,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     return root
 
 

@@ -18,23 +18,24 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_ralph.failure.report import parse_report
-from pytest_ralph.fixing.commits import append_commit, commit_message
 from pytest_ralph.fixing.facts import Facts
+from pytest_ralph.fixing.git.messages import append_commit, commit_message
 from pytest_ralph.fixing.prompts import Form, PromptContext, Prompts, Tried
 from pytest_ralph.fixing.templating import Templates
+from pytest_ralph.healing.fix_task import make_fix_task
+from pytest_ralph.healing.spec_files import Workspace
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.history.store import History
-from pytest_ralph.recovery.fixtask import make_fix_task
-from pytest_ralph.recovery.workspace import Workspace
 from pytest_ralph.report import github, html, junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.report.halt import halt_lines, halt_of
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.state import State
-from pytest_ralph.spec.task import Task, Verify
+from pytest_ralph.spec.task import Task
 from pytest_ralph.text.inert import prompt_line
 from pytest_ralph.text.secrets import Masker
+from pytest_ralph.verify.model import Verify
 from tests.hostile.samples import LARGE, SAMPLES, TAME, failure_of, story_of, unseen
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def worst(check: Callable[[str], None], samples: Iterable[str] = SAMPLES) -> Non
 
 
 def structure(text: str) -> list[str]:
-    return [f"{token.type} {token.level}" for token in MARKDOWN.parse(text) if token.type != "inline"]
+    return [
+        f"{token.type} {token.level}" for token in MARKDOWN.parse(text) if token.type != "inline"
+    ]
 
 
 # tasks.md
@@ -121,25 +124,47 @@ def assert_one_task_more(before: Spec, after: Spec) -> None:
             task.markers,
             task.verify,
         )
-    rest = [line for at, line in enumerate(after.source.split("\n"), 1) if not fix.line <= at <= fix.end_line and line]
-    wanted = [line for line in before.source.replace("total_tasks: 2", "total_tasks: 3").split("\n") if line]
+    rest = [
+        line
+        for at, line in enumerate(after.source.split("\n"), 1)
+        if not fix.line <= at <= fix.end_line and line
+    ]
+    wanted = [
+        line
+        for line in before.source.replace("total_tasks: 2", "total_tasks: 3").split("\n")
+        if line
+    ]
     assert rest == wanted
     assert after.settings == before.settings == {}
 
 
 def test_in_tasks_md_it_adds_one_task_and_nothing_else(tmp_path: Path) -> None:
     project = Project(tmp_path)
-    worst(lambda text: assert_one_task_more(*project.with_fix(failure_of(text))), [*SAMPLES, *LARGE])
+    worst(
+        lambda text: assert_one_task_more(*project.with_fix(failure_of(text))), [*SAMPLES, *LARGE]
+    )
 
 
 pieces = st.sampled_from(
-    [*"`*_[]()<>#-+~|\\!&;:=$'\"{}^@ \t\n\r\0\x07", "- [ ] 9.9 ", "**Verify**: ", "```", "---\n", "\u2028", "\x1b[31m"]
+    [
+        *"`*_[]()<>#-+~|\\!&;:=$'\"{}^@ \t\n\r\0\x07",
+        "- [ ] 9.9 ",
+        "**Verify**: ",
+        "```",
+        "---\n",
+        "\u2028",
+        "\x1b[31m",
+    ]
 )
-hostile = st.lists(pieces, max_size=25).map("".join) | st.text(max_size=80) | st.sampled_from(SAMPLES)
+hostile = (
+    st.lists(pieces, max_size=25).map("".join) | st.text(max_size=80) | st.sampled_from(SAMPLES)
+)
 
 
 @given(error=hostile, attempted=hostile)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_whatever_the_error_is_made_of_one_task_is_added_and_no_other_byte_changes(
     tmp_path: Path, error: str, attempted: str
 ) -> None:
@@ -184,7 +209,11 @@ def _same(found: object, wanted: object) -> None:
 def test_in_the_history_it_is_a_value(tmp_path: Path) -> None:
     with History.open(tmp_path / "history.db") as history:
         for text in SAMPLES:
-            history.record(AttemptRecord(run="r", time=1.0, spec="demo", task="1.3", error=text, outcome="failed"))
+            history.record(
+                AttemptRecord(
+                    run="r", time=1.0, spec="demo", task="1.3", error=text, outcome="failed"
+                )
+            )
         assert len(history.attempts()) == len(SAMPLES)
 
 
@@ -193,7 +222,9 @@ def test_in_the_history_it_is_a_value(tmp_path: Path) -> None:
 
 def context(text: str) -> PromptContext:
     return PromptContext(
-        task=Task(id="1.3.1", title=TAME, fields={"Do": "it"}, files=(text,), verify=Verify(text="`true`")),
+        task=Task(
+            id="1.3.1", title=TAME, fields={"Do": "it"}, files=(text,), verify=Verify(text="`true`")
+        ),
         spec_name="demo",
         spec_path="specs/demo/tasks.md",
         fix_for=Task(id="1.3", title=TAME),
@@ -208,7 +239,10 @@ def context(text: str) -> PromptContext:
 
 @pytest.mark.parametrize("form", get_args(Form))
 def test_in_a_prompt_it_adds_no_section(form: Form) -> None:
-    tame, sections = set(structure(PROMPTS.write(form, context(TAME)))), _sections(PROMPTS.write(form, context(TAME)))
+    tame, sections = (
+        set(structure(PROMPTS.write(form, context(TAME)))),
+        _sections(PROMPTS.write(form, context(TAME))),
+    )
 
     def check(text: str) -> None:
         prompt = PROMPTS.write(form, context(text))
@@ -224,7 +258,9 @@ def test_in_a_prompt_it_adds_no_section(form: Form) -> None:
 
 def _sections(prompt: str) -> list[str]:
     tokens = MARKDOWN.parse(prompt)
-    return [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
+    return [
+        tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"
+    ]
 
 
 # Commits
@@ -236,7 +272,9 @@ def test_in_the_script_of_commits_it_is_one_word(tmp_path: Path) -> None:
         f"#!/bin/sh\n[ $1 = commit ] && printf '%s\\0' \"$@\" >> {shlex.quote(str(notes))}\nexit 0\n"
     )
     (tmp_path / "git").chmod(0o755)
-    samples = [text for text in SAMPLES if "\0" not in text and text.isprintable() and "/" not in text][:60]
+    samples = [
+        text for text in SAMPLES if "\0" not in text and text.isprintable() and "/" not in text
+    ][:60]
     for text in samples:
         task = Task(id="1.3", title=text, fields={"Commit": text})
         append_commit(script, tmp_path, commit_message(task, "demo"), [f"a {text}.txt"])
@@ -301,7 +339,12 @@ def test_in_junit_it_is_text() -> None:
             ET.SubElement(properties, "property", name=name, value=value)
         read = ET.fromstring(ET.tostring(element, encoding="utf-8"))
         tags = [found.tag for found in read.iter() if found.tag != "property"]
-        assert [tag for tag in tags if tag != "system-out"] == ["testcase", "rerunFailure", "stackTrace", "properties"]
+        assert [tag for tag in tags if tag != "system-out"] == [
+            "testcase",
+            "rerunFailure",
+            "stackTrace",
+            "properties",
+        ]
         assert not unseen("".join(read.itertext()))
 
     worst(check)
@@ -322,7 +365,11 @@ class Outline(HTMLParser):
 
 def page_of(texts: list[str]) -> str:
     stories = [story_of(text) for text in texts]
-    tasks = tuple(task._replace(id=f"{number}.{task.id}") for number, one in enumerate(stories) for task in one.tasks)
+    tasks = tuple(
+        task._replace(id=f"{number}.{task.id}")
+        for number, one in enumerate(stories)
+        for task in one.tasks
+    )
     return html.render(stories[0]._replace(tasks=tasks))
 
 
@@ -331,7 +378,9 @@ def test_in_the_html_report_it_adds_no_element() -> None:
         some = SAMPLES[start : start + 41]
         page = page_of(some)
         assert Outline(page).tags == Outline(page_of([TAME] * len(some))).tags
-        data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+        data = re.search(
+            r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL
+        )
         assert data is not None
         assert len(json.loads(data[1])["tasks"]) == 3 * len(some)
 
@@ -348,6 +397,10 @@ def test_at_github_it_is_no_command_and_adds_no_section() -> None:
 
 def test_in_the_summary_at_github_it_adds_no_block() -> None:
     def blocks(text: str) -> list[str]:
-        return [token for token in structure(github.summary(story_of(text))) if token.startswith(("heading", "table"))]
+        return [
+            token
+            for token in structure(github.summary(story_of(text)))
+            if token.startswith(("heading", "table"))
+        ]
 
     worst(lambda text: _same(blocks(text), blocks(TAME)))

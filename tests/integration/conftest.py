@@ -12,5 +12,11 @@ for _module in pkgutil.walk_packages(pytest_ralph.__path__, "pytest_ralph."):
     # Some modules are for plugins that need not be installed.
     with contextlib.suppress(ImportError):
         import_module(_module.name)
-for _name in ("filelock", "hypothesis.internal.detection", "hypothesis.strategies", "junitparser", "ruamel.yaml"):
+for _name in (
+    "filelock",
+    "hypothesis.internal.detection",
+    "hypothesis.strategies",
+    "junitparser",
+    "ruamel.yaml",
+):
     import_module(_name)

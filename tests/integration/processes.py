@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # Each worker of a run loads every plugin that is installed here.
 LIGHT = [
-    word for name in ("cacheprovider", "html", "metadata", "hypothesispytest", "cov") for word in ("-p", f"no:{name}")
+    word
+    for name in ("cacheprovider", "html", "metadata", "hypothesispytest", "cov")
+    for word in ("-p", f"no:{name}")
 ]
 
 
@@ -62,7 +64,11 @@ def left_in(root: Path) -> list[psutil.Process]:
 
 
 def _in(root: Path) -> list[psutil.Process]:
-    return [process for process in psutil.process_iter() if process.pid != os.getpid() and _is_in(process, root)]
+    return [
+        process
+        for process in psutil.process_iter()
+        if process.pid != os.getpid() and _is_in(process, root)
+    ]
 
 
 def _is_in(process: psutil.Process, root: Path) -> bool:

@@ -18,7 +18,9 @@ def test_failures_are_annotated_and_summed_up(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
     result = pytester.runpytest("--ralph", "specs")
-    result.stdout.fnmatch_lines(["::error file=specs/demo/tasks.md,line=8,title=1.2 Task 1.2%3A failed::*a%25b*"])
+    result.stdout.fnmatch_lines(
+        ["::error file=specs/demo/tasks.md,line=8,title=1.2 Task 1.2%3A failed::*a%25b*"]
+    )
     assert not any("1.1" in line for line in result.outlines if line.startswith("::"))
     assert "1.2 Task 1.2" in page.read_text()
 

@@ -12,13 +12,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.report.html import write_report
-from pytest_ralph.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
+from pytest_ralph.results import (
+    AttemptStory,
+    FixStory,
+    HistoryStory,
+    PastKind,
+    PastRun,
+    RunStory,
+    TaskStory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -43,7 +53,15 @@ class Browser:
         # Chromium reads commands from descriptor 3 and answers on 4; only bash takes descriptors above 9.
         wired = f'exec "$0" "$@" 3<&{commands_out} 4>&{answers_in}'
         self._process = subprocess.Popen(
-            ["bash", "-c", wired, str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            [
+                "bash",
+                "-c",
+                wired,
+                str(CHROMIUM),
+                *FLAGS,
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
             pass_fds=(commands_out, answers_in),
             start_new_session=True,
             stdin=subprocess.DEVNULL,
@@ -55,7 +73,9 @@ class Browser:
         self.events: list[dict[str, Any]] = []
         self._number, self._unread, self._session = 0, b"", ""
         pages = (t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        attached = self.call("Target.attachToTarget", targetId=next(pages)["targetId"], flatten=True)
+        attached = self.call(
+            "Target.attachToTarget", targetId=next(pages)["targetId"], flatten=True
+        )
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -92,7 +112,9 @@ class Browser:
         return [event["params"] for event in self.events if event.get("method") in methods]
 
     def js(self, expression: str) -> Any:
-        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -109,10 +131,18 @@ class Browser:
         self.js(f"{name}.value = {value!r}; {name}.dispatchEvent(new Event('change'))")
 
     def size(self, width: int, height: int) -> None:
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def media(self, media: str = "", **features: str) -> None:
-        named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        named = [
+            {"name": name.replace("_", "-"), "value": value} for name, value in features.items()
+        ]
         self.call("Emulation.setEmulatedMedia", media=media, features=named)
 
     def close(self) -> None:
@@ -145,7 +175,12 @@ def attempt(outcome: str, at: float, **facts: Any) -> AttemptStory:
 
 
 def tasks() -> tuple[TaskStory, ...]:
-    broken = {"kind": "test_failure", "error": "assert None == 12", "command": "pytest -q", "output": "E  boom\n"}
+    broken = {
+        "kind": "test_failure",
+        "error": "assert None == 12",
+        "command": "pytest -q",
+        "output": "E  boom\n",
+    }
     timeout = {"kind": "timeout", "error": NASTY, "advice": ("Split the task",)}
     fixes = (
         FixStory(
@@ -158,17 +193,34 @@ def tasks() -> tuple[TaskStory, ...]:
         ),
     )
     return (
-        TaskStory("1.1", "alpha", "specs/alpha/tasks.md", title="Read the file", attempts=(attempt("passed", 0),)),
+        TaskStory(
+            "1.1",
+            "alpha",
+            "specs/alpha/tasks.md",
+            title="Read the file",
+            attempts=(attempt("passed", 0),),
+        ),
         TaskStory(
             "1.2",
             "alpha",
             "specs/alpha/tasks.md",
             title="Parse the header",
             outcome="recovered",
-            attempts=(attempt("failed", 2, **broken), attempt("passed", 6, what="fix"), attempt("passed", 9)),
+            attempts=(
+                attempt("failed", 2, **broken),
+                attempt("passed", 6, what="fix"),
+                attempt("passed", 9),
+            ),
             fixes=fixes,
         ),
-        TaskStory("2.1", "alpha", "specs/alpha/tasks.md", title="Look", outcome="manual", reason="manual: look"),
+        TaskStory(
+            "2.1",
+            "alpha",
+            "specs/alpha/tasks.md",
+            title="Look",
+            outcome="manual",
+            reason="manual: look",
+        ),
         TaskStory(
             "1.1",
             "beta",
@@ -177,13 +229,24 @@ def tasks() -> tuple[TaskStory, ...]:
             outcome="failed",
             attempts=(attempt("failed", 12, **timeout),),
         ),
-        TaskStory("1.2", "beta", "specs/beta/tasks.md", title="After", outcome="blocked", reason="blocked by 1.1"),
+        TaskStory(
+            "1.2",
+            "beta",
+            "specs/beta/tasks.md",
+            title="After",
+            outcome="blocked",
+            reason="blocked by 1.1",
+        ),
     )
 
 
 def story(*told: TaskStory) -> RunStory:
-    history = HistoryStory((PastRun(0, 5, 3), PastRun(60, 6, 2, 1, 1)), (PastKind("timeout", 2, 1),))
-    return RunStory(told or tasks(), 1_700_000_000.0, 20.0, "pytest --ralph", version="1", history=history)
+    history = HistoryStory(
+        (PastRun(0, 5, 3), PastRun(60, 6, 2, 1, 1)), (PastKind("timeout", 2, 1),)
+    )
+    return RunStory(
+        told or tasks(), 1_700_000_000.0, 20.0, "pytest --ralph", version="1", history=history
+    )
 
 
 @pytest.fixture
@@ -213,7 +276,9 @@ def test_it_renders_without_a_word_on_the_console_or_a_request(page: Browser) ->
 
 
 def test_a_script_that_is_not_ours_is_refused(page: Browser) -> None:
-    page.js("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.evil = 1'}))")
+    page.js(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.evil = 1'}))"
+    )
     page.js("Object.assign(new Image(), {src: 'http://127.0.0.1:9/'})")
     assert page.js("window.evil === undefined")
     assert "Content Security Policy" in str(page.told("Log.entryAdded"))
@@ -227,7 +292,12 @@ def test_text_of_others_is_shown_as_text(page: Browser) -> None:
 
 def test_it_opens_on_what_needs_a_hand_with_evidence_and_advice(page: Browser) -> None:
     text = page.js("detail.innerText")
-    for part in ("timeout", "Split the task", "specs/beta/tasks.md:1", "pytest --ralph specs/beta/tasks.md::1.1"):
+    for part in (
+        "timeout",
+        "Split the task",
+        "specs/beta/tasks.md:1",
+        "pytest --ralph specs/beta/tasks.md::1.1",
+    ):
         assert part in text
 
 
@@ -273,13 +343,15 @@ def test_the_keyboard_is_enough(page: Browser) -> None:
     assert page.js(CHOSEN) == "1.1"
     page.press("j", "ArrowDown", "ArrowUp")
     assert page.js(CHOSEN) == "1.2"
-    assert page.js("document.getElementById(rows.getAttribute('aria-activedescendant')).ariaLabel") == (
-        "recovered, 1.2 Parse the header, 2 attempts, 2 fixes"
-    )
+    assert page.js(
+        "document.getElementById(rows.getAttribute('aria-activedescendant')).ariaLabel"
+    ) == ("recovered, 1.2 Parse the header, 2 attempts, 2 fixes")
     page.press("Enter")
     assert page.js("document.activeElement.id") == "detail"
     page.press("Escape", "n")
-    assert page.js("[document.activeElement.id, document.querySelector('#detail h2 .id').textContent]") == [
+    assert page.js(
+        "[document.activeElement.id, document.querySelector('#detail h2 .id').textContent]"
+    ) == [
         "rows",
         "1.1",
     ]
@@ -322,7 +394,9 @@ def test_the_fixes_view_shows_each_lineage(page: Browser) -> None:
 
 def test_history_is_drawn(page: Browser) -> None:
     page.press("4")
-    assert page.js("[...document.querySelectorAll('#history h2')].map(title => title.textContent)") == [
+    assert page.js(
+        "[...document.querySelectorAll('#history h2')].map(title => title.textContent)"
+    ) == [
         "Outcomes, run by run",
         "Duration",
         "What goes wrong, and what was recovered",
@@ -342,7 +416,9 @@ def contrast(first: list[int], second: list[int]) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_light_and_dark(page: Browser, scheme: str) -> None:
     page.media(prefers_color_scheme=scheme)
-    rgb = "(element, name) => getComputedStyle(element)[name].match(/\\d+/g).slice(0, 3).map(Number)"
+    rgb = (
+        "(element, name) => getComputedStyle(element)[name].match(/\\d+/g).slice(0, 3).map(Number)"
+    )
     ground = page.js(f"({rgb})(document.body, 'backgroundColor')")
     assert (sum(ground) > 600) is (scheme == "light")
     for selector in (".lede", ".row .id", ".row .time", ".tabs button", ".where", "h1"):
@@ -367,7 +443,9 @@ def test_on_a_narrow_screen_nothing_overflows_and_a_task_opens_over_the_list(pag
     page.size(360, 740)
     for view in "1234":
         page.press(view)
-        assert page.js("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), view
+        assert page.js(
+            "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        ), view
     page.press("1")
     visible = "getComputedStyle(detail).visibility"
     assert page.js(visible) == "hidden"
@@ -382,11 +460,15 @@ def test_on_paper_every_task_is_told_and_nothing_to_click_is_left(page: Browser)
     page.js("dispatchEvent(new Event('beforeprint'))")
     assert page.js("document.querySelectorAll('#paper tr').length") == 5
     assert page.js("document.querySelectorAll('#paper .detail-body').length") == 2
-    assert page.js("[...document.querySelectorAll('.bar, .work, .copy')].every(e => !e.checkVisibility())")
+    assert page.js(
+        "[...document.querySelectorAll('.bar, .work, .copy')].every(e => !e.checkVisibility())"
+    )
     page.js("dispatchEvent(new Event('afterprint'))")
 
 
-def test_without_scripts_what_did_not_pass_is_still_listed(browser: Browser, tmp_path: Path) -> None:
+def test_without_scripts_what_did_not_pass_is_still_listed(
+    browser: Browser, tmp_path: Path
+) -> None:
     write_report(tmp_path / "report.html", story())
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
@@ -400,7 +482,9 @@ def test_without_scripts_what_did_not_pass_is_still_listed(browser: Browser, tmp
 def many(count: int) -> RunStory:
     kinds = tasks()
     told = (
-        kinds[n % 5]._replace(id=f"{n // 50}.{n % 50}", spec=f"s{n // 250}", spec_path=f"specs/s{n // 250}/tasks.md")
+        kinds[n % 5]._replace(
+            id=f"{n // 50}.{n % 50}", spec=f"s{n // 250}", spec_path=f"specs/s{n // 250}/tasks.md"
+        )
         for n in range(count)
     )
     return story(*told)

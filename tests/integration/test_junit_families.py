@@ -32,12 +32,14 @@ SPEC = """
 
 
 @pytest.fixture(params=["xunit1", "xunit2"])
-def cases(request: pytest.FixtureRequest, pytester: pytest.Pytester, make_spec: SpecMaker) -> list[ET.Element]:
+def cases(
+    request: pytest.FixtureRequest, pytester: pytest.Pytester, make_spec: SpecMaker
+) -> list[ET.Element]:
     make_spec(SPEC, name="shop")
     family = f"junit_family={request.param}"
-    pytester.runpytest("--ralph", "specs", "--junitxml=out.xml", "-o", family, "-W", "always").assert_outcomes(
-        passed=2, failed=1, skipped=2, warnings=1
-    )
+    pytester.runpytest(
+        "--ralph", "specs", "--junitxml=out.xml", "-o", family, "-W", "always"
+    ).assert_outcomes(passed=2, failed=1, skipped=2, warnings=1)
     suite = ET.parse(pytester.path / "out.xml").getroot().find("testsuite")
     assert suite is not None
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
@@ -59,9 +61,17 @@ def told(case: ET.Element) -> dict[str | None, str | None]:
 def test_one_testcase_a_task_with_what_became_of_it(cases: list[ET.Element]) -> None:
     assert [case.get("name") for case in cases] == ["1.1", "1.2", "1.3", "1.3~2", "1.4"]
     assert {case.get("classname") for case in cases} == {"specs.shop.tasks.md"}
-    assert [told(case)["ralph.outcome"] for case in cases] == ["passed", "regression", "manual", "passed", "blocked"]
+    assert [told(case)["ralph.outcome"] for case in cases] == [
+        "passed",
+        "regression",
+        "manual",
+        "passed",
+        "blocked",
+    ]
     assert [told(case)["ralph.attempts"] for case in cases] == ["1", "1", "0", "1", "0"]
-    assert all(told(case)["ralph.spec"] == "shop" and told(case)["ralph.fixes"] == "0" for case in cases)
+    assert all(
+        told(case)["ralph.spec"] == "shop" and told(case)["ralph.fixes"] == "0" for case in cases
+    )
     assert [told(case)["ralph.task"] for case in cases] == ["1.1", "1.2", "1.3", "1.3", "1.4"]
     assert told(cases[1])["ralph.title"] == 'Was done <and> fails & "how"'
 
@@ -87,4 +97,6 @@ def test_junitparser_reads_it(cases: list[ET.Element], pytester: pytest.Pytester
 
     for reader in (JUnitXml, SurefireXml):
         found = reader.fromfile(str(pytester.path / "out.xml"))
-        assert [case.name for suite in found for case in suite] == [case.get("name") for case in cases]
+        assert [case.name for suite in found for case in suite] == [
+            case.get("name") for case in cases
+        ]

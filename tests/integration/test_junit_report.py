@@ -25,23 +25,45 @@ SPEC = """
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_attempts_and_properties_are_on_the_one_testcase_of_a_task(pytester: pytest.Pytester, workers: str) -> None:
+def test_attempts_and_properties_are_on_the_one_testcase_of_a_task(
+    pytester: pytest.Pytester, workers: str
+) -> None:
     directory = pytester.path / "specs" / "shop"
     directory.mkdir(parents=True)
     (directory / "tasks.md").write_text(dedent(SPEC))
     pytester.runpytest_subprocess(
-        *("--ralph-recovery", "--ralph-keep-going", "--ralph-executor", "touch made", "--ralph-max-fixes", "2"),
+        *(
+            "--ralph-recovery",
+            "--ralph-keep-going",
+            "--ralph-executor",
+            "touch made",
+            "--ralph-max-fixes",
+            "2",
+        ),
         *("specs", "--junitxml=result.xml", workers),
     )
-    cases = {case.get("name"): case for case in ET.parse(pytester.path / "result.xml").iter("testcase")}
+    cases = {
+        case.get("name"): case for case in ET.parse(pytester.path / "result.xml").iter("testcase")
+    }
     assert list(cases) == ["1.1", "1.2", "1.3", "1.4"]
-    told = {name: {p.get("name"): p.get("value") for p in case.iter("property")} for name, case in cases.items()}
-    assert [told[name]["ralph.outcome"] for name in cases] == ["passed", "recovered", "failed", "manual"]
+    told = {
+        name: {p.get("name"): p.get("value") for p in case.iter("property")}
+        for name, case in cases.items()
+    }
+    assert [told[name]["ralph.outcome"] for name in cases] == [
+        "passed",
+        "recovered",
+        "failed",
+        "manual",
+    ]
     assert told["1.2"]["ralph.spec"] == "shop"
     assert told["1.2"]["ralph.title"] == "Needs a file"
     assert (told["1.2"]["ralph.attempts"], told["1.2"]["ralph.fixes"]) == ("2", "1")
     assert {"ralph.failure.kind", "ralph.failure.type", "ralph.failure.category"} <= {*told["1.3"]}
-    tags = {name: [child.tag for child in case if child.tag != "properties"] for name, case in cases.items()}
+    tags = {
+        name: [child.tag for child in case if child.tag != "properties"]
+        for name, case in cases.items()
+    }
     attempts = int(told["1.3"]["ralph.attempts"] or 0)
     assert tags == {
         "1.1": [],

@@ -56,7 +56,9 @@ def test_lint_for_github_writes_annotations(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--ralph-lint=github", "specs", "--color=yes")
 
     result.stdout.fnmatch_lines(
-        ["::error file=specs/demo/tasks.md,line=8,title=ralph%3A always-true::1.2: `|| true` makes *"]
+        [
+            "::error file=specs/demo/tasks.md,line=8,title=ralph%3A always-true::1.2: `|| true` makes *"
+        ]
     )
     assert "\x1b[" not in result.stdout.str()
 
@@ -81,9 +83,18 @@ def test_nothing_to_lint_is_nothing_collected(pytester: pytest.Pytester) -> None
             "---\nralph: [\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n",
             "*: error: malformed front matter*[[]front-matter[]]",
         ),
-        ("---\nralph:\n  tmeout: 3\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n", "*:3: error: *did you mean `timeout`*"),
-        ("---\nralph:\n  budget: 3\n  timeout: x\n---\n- [ ] 1.1 A\n", "*:3: warning: `budget` is for the whole run*"),
-        ("---\nralph:\n  timeout: soon\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n", "*:3: error: *'soon' [[]setting[]]"),
+        (
+            "---\nralph:\n  tmeout: 3\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n",
+            "*:3: error: *did you mean `timeout`*",
+        ),
+        (
+            "---\nralph:\n  budget: 3\n  timeout: x\n---\n- [ ] 1.1 A\n",
+            "*:3: warning: `budget` is for the whole run*",
+        ),
+        (
+            "---\nralph:\n  timeout: soon\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n",
+            "*:3: error: *'soon' [[]setting[]]",
+        ),
     ],
 )
 def test_settings_of_a_spec_are_linted(
@@ -97,7 +108,9 @@ def test_settings_of_a_spec_are_linted(
     result.stdout.fnmatch_lines([finding])
 
 
-def test_a_command_from_the_ini_file_counts_as_verify(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_command_from_the_ini_file_counts_as_verify(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("- [ ] T001 [US1] Make it so\n")
     pytester.makeini("[pytest]\nralph_verify =\n    [US1]: make\n")
 
@@ -106,13 +119,17 @@ def test_a_command_from_the_ini_file_counts_as_verify(pytester: pytest.Pytester,
 
 @pytest.mark.usefixtures("careless")
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_with_v_findings_are_told_at_collection(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_with_v_findings_are_told_at_collection(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
     if workers:
         pytest.importorskip("xdist")
 
     result = pytester.runpytest("--ralph", "specs", "-v", *workers)
 
-    result.stdout.fnmatch_lines(["specs/demo/tasks.md:6: warning: 1.1: *pipe-hides-status*", "*PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["specs/demo/tasks.md:6: warning: 1.1: *pipe-hides-status*", "*PASSED*"]
+    )
     assert result.stdout.str().count("pipe-hides-status") == 1
 
 
@@ -136,10 +153,17 @@ def remember(pytester: pytest.Pytester, task: str, outcome: str, duration: float
         for number in range(6):
             history.record(
                 AttemptRecord(
-                    run=f"r{number}", time=time.time(), spec="demo", task=task, number=1, what="verify",
-                    kind="test_failure" if outcome == "failed" else "", outcome=outcome, duration=duration,
+                    run=f"r{number}",
+                    time=time.time(),
+                    spec="demo",
+                    task=task,
+                    number=1,
+                    what="verify",
+                    kind="test_failure" if outcome == "failed" else "",
+                    outcome=outcome,
+                    duration=duration,
                 )
-            )  # fmt: skip
+            )
 
 
 def test_with_v_the_history_tells_what_is_likely_to_fail_and_how_long_tasks_take(
@@ -159,7 +183,9 @@ def test_with_v_the_history_tells_what_is_likely_to_fail_and_how_long_tasks_take
     )
 
 
-def test_a_time_limit_that_fits_is_not_talked_about(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_time_limit_that_fits_is_not_talked_about(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("- [ ] 1.2 A\n  - **Timeout**: 90s\n  - **Verify**: `ls`\n")
     remember(pytester, "1.2", "passed", 20.0)
 

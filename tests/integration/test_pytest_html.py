@@ -27,7 +27,9 @@ def rows(page: Path) -> dict[str, list[str]]:
     assert found is not None
     tests = json.loads(html.unescape(found[1]))["tests"]
     return {
-        name.rpartition("::")[2]: [cell[1] for part in told[0]["resultsTableRow"] if (cell := CELL.fullmatch(part))]
+        name.rpartition("::")[2]: [
+            cell[1] for part in told[0]["resultsTableRow"] if (cell := CELL.fullmatch(part))
+        ]
         for name, told in tests.items()
     }
 
@@ -53,7 +55,11 @@ def test_the_columns_tell_what_became_of_each_task(
     pytester.makepyfile(test_other="def test_plain(): pass")
 
     pytester.runpytest(
-        "--ralph-recovery", "--ralph-keep-going", "--html=out.html", "--self-contained-html", *workers
+        "--ralph-recovery",
+        "--ralph-keep-going",
+        "--html=out.html",
+        "--self-contained-html",
+        *workers,
     ).assert_outcomes(passed=2, failed=1, skipped=1)
 
     assert rows(pytester.path / "out.html") == {

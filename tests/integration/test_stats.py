@@ -37,7 +37,8 @@ def test_statistics_are_printed_and_nothing_is_run(pytester: pytest.Pytester) ->
     result = pytester.runpytest("--ralph-stats")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["ralph statistics", "*timeout: 3 (100.0%)", "*a slow server: 3 occurrences"], consecutive=False
+        ["ralph statistics", "*timeout: 3 (100.0%)", "*a slow server: 3 occurrences"],
+        consecutive=False,
     )
     result.stdout.no_fnmatch_line("*test_never_run*")
     result.stdout.no_fnmatch_line("High delegation*")

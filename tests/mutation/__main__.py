@@ -24,7 +24,9 @@ def main() -> int:
     parser.add_argument("rooms", nargs="*", help=f"all of them by default: {', '.join(ROOMS)}")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="how many changes in each room")
     parser.add_argument("--seed", type=int, default=SEED, help="another one draws another sample")
-    parser.add_argument("--again", action="store_true", help="no sample: those that survived the last time")
+    parser.add_argument(
+        "--again", action="store_true", help="no sample: those that survived the last time"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     SURVIVORS.mkdir(exist_ok=True)
@@ -34,7 +36,9 @@ def main() -> int:
 def _try(room: str, options: argparse.Namespace) -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
-        tried = try_room(room, Path(directory), lambda possible: _chosen(room, possible, options), options.jobs)
+        tried = try_room(
+            room, Path(directory), lambda possible: _chosen(room, possible, options), options.jobs
+        )
         os.chdir(PROJECT)
     _tell(room, tried, time.monotonic() - started)
     listed = [f"{name}\n{diff}" for name, diff in sorted(tried.survivors.items())]

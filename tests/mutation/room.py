@@ -20,8 +20,9 @@ PROJECT = Path(__file__).parents[2]
 # Which tests have to notice what is changed in a room.
 ROOMS = {
     "spec": ("tests/unit/spec",),
+    "verify": ("tests/unit/verify", "tests/unit/spec"),
     "failure": ("tests/unit/failure",),
-    "recovery": ("tests/unit/recovery", "tests/integration/recovery"),
+    "healing": ("tests/unit/healing", "tests/integration/recovery"),
 }
 _COPIED = ("pytest_ralph", "tests", "examples", "pyproject.toml")
 _MUTMUT = (sys.executable, "-c", "from mutmut.__main__ import cli; cli()")
@@ -77,7 +78,9 @@ class Tried:
         return scale * (middle - reach), scale * (middle + reach)
 
 
-def try_room(room: str, directory: Path, choose: Callable[[list[str]], list[str]], jobs: int) -> Tried:
+def try_room(
+    room: str, directory: Path, choose: Callable[[list[str]], list[str]], jobs: int
+) -> Tried:
     _copy(room, directory)
     # mutmut knows no other project than the one it is started in.
     os.chdir(directory)
@@ -90,7 +93,9 @@ def try_room(room: str, directory: Path, choose: Callable[[list[str]], list[str]
         possible=len(possible),
         noticed=sum(status in _NOTICED for status in statuses),
         too_long=sum(status in _TOO_LONG for status in statuses),
-        survivors={name: _diff(name) for name in chosen if results[name] not in _NOTICED | _TOO_LONG},
+        survivors={
+            name: _diff(name) for name in chosen if results[name] not in _NOTICED | _TOO_LONG
+        },
     )
 
 
@@ -98,7 +103,9 @@ def _copy(room: str, directory: Path) -> None:
     for name in _COPIED:
         here, there = PROJECT / name, directory / name
         if here.is_dir():
-            shutil.copytree(here, there, ignore=shutil.ignore_patterns("__pycache__", "grown", "found"))
+            shutil.copytree(
+                here, there, ignore=shutil.ignore_patterns("__pycache__", "grown", "found")
+            )
         else:
             shutil.copy2(here, there)
     settings = dedent(_SETTINGS).format(room=room, tests="\n    ".join(ROOMS[room]))
@@ -136,4 +143,6 @@ def _results(room: str) -> dict[str, int | None]:
 
 
 def _diff(name: str) -> str:
-    return subprocess.run([*_MUTMUT, "show", name], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [*_MUTMUT, "show", name], check=True, capture_output=True, text=True
+    ).stdout

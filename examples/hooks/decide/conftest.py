@@ -8,7 +8,7 @@ from pytest_ralph import Decision
 
 if TYPE_CHECKING:
     from pytest_ralph import Failure
-    from pytest_ralph.recovery.decide import Past
+    from pytest_ralph.healing.decide import Past
 
 
 def pytest_ralph_decide(failure: Failure, history: Past) -> Decision | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes.rule import Rule, read_rules
 from pytest_ralph.failure.finding import Finding
-from pytest_ralph.failure.transcript import Transcript
+from pytest_ralph.failure.output import Transcript
 
 if TYPE_CHECKING:
     import re
@@ -45,11 +45,15 @@ def spoken_causes_in(line: str) -> Sequence[Finding]:
     return tuple(_find(PEOPLE, Transcript(line), ()))
 
 
-def _find(table: Mapping[str, Sequence[Rule]], transcript: Transcript, quiet: Collection[int]) -> Iterator[Finding]:
+def _find(
+    table: Mapping[str, Sequence[Rule]], transcript: Transcript, quiet: Collection[int]
+) -> Iterator[Finding]:
     # In the order of the rules, never in that of a set: of two readings of one line the first rule decides.
     for key in (key for key in table if key in transcript.index):
         numbers = [number for number in transcript.index[key] if number not in quiet]
-        for number in numbers if len(numbers) <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]:
+        for number in (
+            numbers if len(numbers) <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]
+        ):
             line = transcript.lines[number]
             for rule in table[key]:
                 if match := rule.search(line):

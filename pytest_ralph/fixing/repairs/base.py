@@ -10,19 +10,30 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ralph.disk import write_whole
-from pytest_ralph.fixing.moving import SPEC_FILES
+from pytest_ralph.files import write_whole
+from pytest_ralph.fixing.git.checkout import SPEC_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.running.command import Runner
+    from pytest_ralph.running.runner import Runner
 
 # Not the project's own: changed by its installers or by git, never by a repair.
 _FOREIGN = frozenset(
-    {".git", ".hg", ".svn", ".ralph", "node_modules", ".venv", "venv", "site-packages", ".tox", ".nox"}
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".ralph",
+        "node_modules",
+        ".venv",
+        "venv",
+        "site-packages",
+        ".tox",
+        ".nox",
+    }
 )
 # No suffix, so that no formatter of the project takes it for one of its files.
 _MANIFEST = "undo"
@@ -92,7 +103,13 @@ def save(backup: Path, root: Path, files: Iterable[Path]) -> None:
         # No suffix that a tool would take for a source file of the project.
         copy = f"{number:04}-{file.name[:100]}.saved"
         shutil.copyfile(file, backup / copy)
-        kept.append({"path": file.relative_to(root).as_posix(), "mode": file.stat().st_mode & 0o7777, "copy": copy})
+        kept.append(
+            {
+                "path": file.relative_to(root).as_posix(),
+                "mode": file.stat().st_mode & 0o7777,
+                "copy": copy,
+            }
+        )
     write_whole(backup / _MANIFEST, json.dumps(kept, indent=1))
 
 
@@ -118,7 +135,9 @@ def how_to_undo(backup: Path, root: Path) -> str:
 
 
 def _saved(backup: Path) -> list[dict[str, str | int]]:
-    entries: list[dict[str, str | int]] = json.loads((backup / _MANIFEST).read_text(encoding="utf-8"))
+    entries: list[dict[str, str | int]] = json.loads(
+        (backup / _MANIFEST).read_text(encoding="utf-8")
+    )
     return entries
 
 
@@ -126,6 +145,8 @@ def _differs(backup: Path, root: Path, entry: Mapping[str, str | int]) -> bool:
     path = root / str(entry["path"])
     try:
         mode = path.stat().st_mode & 0o7777
-        return mode != entry["mode"] or path.read_bytes() != (backup / str(entry["copy"])).read_bytes()
+        return (
+            mode != entry["mode"] or path.read_bytes() != (backup / str(entry["copy"])).read_bytes()
+        )
     except OSError:
         return True

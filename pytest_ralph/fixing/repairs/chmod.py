@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs.base import Repair, RepairResult, Scene, save
-from pytest_ralph.fixing.repairs.steps import steps
+from pytest_ralph.fixing.repairs.indirection import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ralph.running.command import Runner
+    from pytest_ralph.running.runner import Runner
 
 _CANNOT_EXECUTE = 126
 _REFUSED = re.compile(r"(?i)denied|cannot execute|EACCES")
@@ -57,14 +57,19 @@ def find(scene: Scene) -> Repair | None:
     if script is None:
         return None
     name = script.relative_to(scene.root).as_posix()
-    return ChmodRepair("chmod", shlex.join(["chmod", "+x", name]), f"{name} is not executable", (name,))
+    return ChmodRepair(
+        "chmod", shlex.join(["chmod", "+x", name]), f"{name} is not executable", (name,)
+    )
 
 
 def _scripts(scene: Scene) -> Iterator[Path]:
     """Files of the project that were to be executed and cannot be: called by the command, or named as refused."""
     for step in steps(scene.command, scene.root, scene.directory):
         # Without a slash a shell looks in PATH, not here.
-        if "/" in step.program and (script := _own_script(scene, step.program, step.directory)) is not None:
+        if (
+            "/" in step.program
+            and (script := _own_script(scene, step.program, step.directory)) is not None
+        ):
             yield script
     for name in (*scene.failure.files, *_refused(scene.failure.raw_output)):
         script = _own_script(scene, name, scene.directory)
@@ -79,10 +84,18 @@ def _is_program(file: Path) -> bool:
 
 
 def _refused(output: str) -> Iterator[str]:
-    lines = (line for line in output.splitlines() if len(line) <= _LONGEST_LINE and _REFUSED.search(line))
-    return (name for line in lines for match in _NAMED.finditer(line) for name in match.groups() if name)
+    lines = (
+        line for line in output.splitlines() if len(line) <= _LONGEST_LINE and _REFUSED.search(line)
+    )
+    return (
+        name for line in lines for match in _NAMED.finditer(line) for name in match.groups() if name
+    )
 
 
 def _own_script(scene: Scene, name: str, directory: Path) -> Path | None:
     script = scene.own_file(name, directory)
-    return script if script is not None and not os.access(script, os.X_OK) and os.access(script, os.R_OK) else None
+    return (
+        script
+        if script is not None and not os.access(script, os.X_OK) and os.access(script, os.R_OK)
+        else None
+    )

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 _LARGEST = 2_000_000
 _DEEPEST = 5
-_ARCHIVE = re.compile(r"(?:\S*/)?([A-Za-z]\w*(?:[-.][A-Za-z]\w*)*)-\d\S*\.(?:whl|zip|tar\.\w+|tgz)$")
+_ARCHIVE = re.compile(
+    r"(?:\S*/)?([A-Za-z]\w*(?:[-.][A-Za-z]\w*)*)-\d\S*\.(?:whl|zip|tar\.\w+|tgz)$"
+)
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 
 
@@ -61,7 +63,8 @@ def requirements_files(directory: Path) -> list[Path]:
     """requirements.txt and its kin, the plain one first."""
     found = [*directory.glob("*requirements*.txt"), *directory.glob("requirements/*.txt")]
     return sorted(
-        (path for path in found if path.is_file()), key=lambda path: (path.name != "requirements.txt", str(path))
+        (path for path in found if path.is_file()),
+        key=lambda path: (path.name != "requirements.txt", str(path)),
     )
 
 
@@ -71,7 +74,9 @@ def requirements_of(path: Path, depth: int = 0) -> list[str]:
     for written in read_text(path).replace("\\\n", " ").splitlines():
         line = re.sub(r"(?:^|\s)#.*", "", written).strip()
         if included := re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line):
-            found += requirements_of(path.parent / included[1], depth + 1) if depth < _DEEPEST else []
+            found += (
+                requirements_of(path.parent / included[1], depth + 1) if depth < _DEEPEST else []
+            )
         elif named := re.search(r"#egg=([\w.-]+)", line) or _ARCHIVE.match(line):
             found.append(named[1])
         elif line and not line.startswith(("-", ".", "/")):
@@ -108,7 +113,9 @@ def _pyproject(path: Path) -> dict[Group, list[str]]:
         ("group", data.get("dependency-groups")),
         ("group", _dict(tool.get("pdm")).get("dev-dependencies")),
     ):
-        groups |= {Group(file, kind, name): _strings(listed) for name, listed in _dict(table).items()}
+        groups |= {
+            Group(file, kind, name): _strings(listed) for name, listed in _dict(table).items()
+        }
     groups[Group(file, "group", "dev")] = [
         *groups.get(Group(file, "group", "dev"), []),
         *_strings(_dict(tool.get("uv")).get("dev-dependencies")),
@@ -116,7 +123,9 @@ def _pyproject(path: Path) -> dict[Group, list[str]]:
     groups[Group(file, "project", poetry=True)] = list(_dict(poetry.get("dependencies")))
     groups[Group(file, "group", "dev", poetry=True)] = list(_dict(poetry.get("dev-dependencies")))
     for name, group in _dict(poetry.get("group")).items():
-        groups[Group(file, "group", name, poetry=True)] = list(_dict(_dict(group).get("dependencies")))
+        groups[Group(file, "group", name, poetry=True)] = list(
+            _dict(_dict(group).get("dependencies"))
+        )
     return groups
 
 
@@ -128,8 +137,14 @@ def _setup_cfg(path: Path) -> dict[Group, list[str]]:
         return {}
     groups = {Group(path.name, "project"): parser.get("options", "install_requires", fallback="")}
     if parser.has_section("options.extras_require"):
-        groups |= {Group(path.name, "extra", name): text for name, text in parser.items("options.extras_require")}
-    return {group: [line.strip() for line in text.splitlines() if line.strip()] for group, text in groups.items()}
+        groups |= {
+            Group(path.name, "extra", name): text
+            for name, text in parser.items("options.extras_require")
+        }
+    return {
+        group: [line.strip() for line in text.splitlines() if line.strip()]
+        for group, text in groups.items()
+    }
 
 
 def _setup_py(path: Path) -> dict[Group, list[str]]:
@@ -138,14 +153,19 @@ def _setup_py(path: Path) -> dict[Group, list[str]]:
         tree = ast.parse(read_text(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "setup"]
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "setup"
+    ]
     groups: dict[Group, list[str]] = {}
     for keyword in (keyword for call in calls for keyword in call.keywords):
         value = _literal(keyword.value)
         if keyword.arg == "install_requires":
             groups[Group(path.name, "project")] = _strings(value)
         elif keyword.arg == "extras_require":
-            groups |= {Group(path.name, "extra", str(name)): _strings(listed) for name, listed in _dict(value).items()}
+            groups |= {
+                Group(path.name, "extra", str(name)): _strings(listed)
+                for name, listed in _dict(value).items()
+            }
     return groups
 
 
@@ -162,7 +182,9 @@ def _literal(node: ast.expr) -> object:
 
 def pipfile(path: Path) -> set[str]:
     data = read_toml(path)
-    return {distribution(name) for key in ("packages", "dev-packages") for name in _dict(data.get(key))}
+    return {
+        distribution(name) for key in ("packages", "dev-packages") for name in _dict(data.get(key))
+    }
 
 
 # Other languages: the names a manifest declares
@@ -176,14 +198,24 @@ def package_json(path: Path) -> set[str]:
 
 def composer_json(path: Path) -> set[str]:
     data = read_json(path)
-    return {name.lower() for key in ("require", "require-dev") for name in _dict(data.get(key)) if "/" in name}
+    return {
+        name.lower()
+        for key in ("require", "require-dev")
+        for name in _dict(data.get(key))
+        if "/" in name
+    }
 
 
 def cargo_toml(path: Path) -> set[str]:
     data = read_toml(path)
     tables = [data, *_dict(data.get("target")).values(), _dict(data.get("workspace"))]
     keys = ("dependencies", "dev-dependencies", "build-dependencies")
-    return {name.replace("-", "_") for table in tables for key in keys for name in _dict(_dict(table).get(key))}
+    return {
+        name.replace("-", "_")
+        for table in tables
+        for key in keys
+        for name in _dict(_dict(table).get(key))
+    }
 
 
 def _listed_by(pattern: str, path: Path) -> set[str]:
@@ -195,7 +227,9 @@ def go_mod(path: Path) -> set[str]:
 
 
 def gemfile(path: Path) -> set[str]:
-    return _listed_by(r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]", path)
+    return _listed_by(
+        r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]", path
+    )
 
 
 def mix_exs(path: Path) -> set[str]:
@@ -208,13 +242,17 @@ def cpanfile(path: Path) -> set[str]:
 
 def project_file(path: Path) -> set[str]:
     """PackageReference elements of .NET."""
-    return {name.lower() for name in _listed_by(r"<PackageReference\s[^>]*?Include=\"([\w.-]+)\"", path)}
+    return {
+        name.lower() for name in _listed_by(r"<PackageReference\s[^>]*?Include=\"([\w.-]+)\"", path)
+    }
 
 
 def pubspec(path: Path) -> set[str]:
     """Names directly below `dependencies:` and `dev_dependencies:`."""
     blocks = re.findall(
-        r"^(?:dev_)?dependencies:[ \t]*\n((?:[ \t]+.*\n|[ \t]*#.*\n|\s*\n)*)", read_text(path) + "\n", re.MULTILINE
+        r"^(?:dev_)?dependencies:[ \t]*\n((?:[ \t]+.*\n|[ \t]*#.*\n|\s*\n)*)",
+        read_text(path) + "\n",
+        re.MULTILINE,
     )
     return {name for block in blocks for name in re.findall(r"^ {2}(\w+):", block, re.MULTILINE)}
 

@@ -14,24 +14,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
-from pytest_ralph.fixing.repairs.base import Repair, RepairResult, Scene, changed, how_to_undo, own_file, save
+from pytest_ralph.fixing.repairs.base import (
+    Repair,
+    RepairResult,
+    Scene,
+    changed,
+    how_to_undo,
+    own_file,
+    save,
+)
+from pytest_ralph.fixing.repairs.indirection import steps
 from pytest_ralph.fixing.repairs.python import python_install
-from pytest_ralph.fixing.repairs.steps import steps
-from pytest_ralph.running.command import RunError
+from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_ralph.running.command import Runner
+    from pytest_ralph.running.runner import Runner
 
 KINDS = frozenset({"dependency_missing", "command_not_found"})
 TIME_LIMIT = 900.0
 _LONGEST_NAME = 200
 _LOCKS = (
-    "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "package.json",
-    "uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "Cargo.lock", "go.mod", "go.sum", "Gemfile.lock",
-    "composer.lock", "mix.lock", "pubspec.lock",
-)  # fmt: skip
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+    "package.json",
+    "uv.lock",
+    "poetry.lock",
+    "pdm.lock",
+    "Pipfile.lock",
+    "Cargo.lock",
+    "go.mod",
+    "go.sum",
+    "Gemfile.lock",
+    "composer.lock",
+    "mix.lock",
+    "pubspec.lock",
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +66,21 @@ class InstallRepair(Repair):
     def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
         save(backup, root, [root / name for name in self.files])
         try:
-            ended = runner.run(self.command, argv=self.argv, cwd=self.directory, env=dict(self.env), timeout=TIME_LIMIT)
+            ended = runner.run(
+                self.command,
+                argv=self.argv,
+                cwd=self.directory,
+                env=dict(self.env),
+                timeout=TIME_LIMIT,
+            )
         except RunError as error:
             return RepairResult(False, f"{self.command}: {error}")
         files = changed(backup, root)
-        undo = f"packages stay installed; {how_to_undo(backup, root)}" if files else "packages stay installed"
+        undo = (
+            f"packages stay installed; {how_to_undo(backup, root)}"
+            if files
+            else "packages stay installed"
+        )
         if ended.exit_code != 0:
             why = "took too long" if ended.timed_out else _last_line(ended.output())
             return RepairResult(False, f"{self.command} failed: {why}", undo, files)
@@ -68,7 +101,9 @@ def find(scene: Scene) -> Repair | None:
 def _directories(scene: Scene) -> Iterator[Path]:
     """Where a manifest may be: the directory of each call and of each file named, and those above, up to the root."""
     starts = [step.directory for step in steps(scene.command, scene.root, scene.directory)]
-    starts += [file.parent for name in scene.failure.files if (file := scene.own_file(name)) is not None]
+    starts += [
+        file.parent for name in scene.failure.files if (file := scene.own_file(name)) is not None
+    ]
     seen: set[Path] = set()
     for start in (*starts, scene.directory):
         for directory in (start, *start.parents):
@@ -130,7 +165,9 @@ def _node_installer(root: Path, directory: Path) -> tuple[Path, tuple[str, ...]]
             if (home / lock).is_file():
                 modern = argv[0] == "yarn" and (home / ".yarnrc.yml").is_file()
                 return home, ("yarn", "install", "--immutable") if modern else argv
-    manager = str(declared.read_json(directory / "package.json").get("packageManager", "")).partition("@")[0]
+    manager = str(
+        declared.read_json(directory / "package.json").get("packageManager", "")
+    ).partition("@")[0]
     return directory, _NODE_MANAGERS.get(manager, _NPM)
 
 
@@ -148,27 +185,51 @@ class _Row:
     def find(self, scene: Scene, directory: Path, missing: str) -> Repair | None:
         for manifest in sorted(directory.glob(self.manifest)):
             if not self.packages(missing).isdisjoint(self.read(manifest)):
-                argv = (*self.argv, *(self.locked if self.lock and (directory / self.lock).is_file() else ()))
+                argv = (
+                    *self.argv,
+                    *(self.locked if self.lock and (directory / self.lock).is_file() else ()),
+                )
                 where = manifest.relative_to(scene.root).as_posix()
                 return _install(scene, argv, directory, f"{missing} is declared in {where}")
         return None
 
 
 _OTHERS = (
-    _Row("Cargo.toml", declared.cargo_toml, names.rust_crates, ("cargo", "fetch"), "Cargo.lock", ("--locked",)),
+    _Row(
+        "Cargo.toml",
+        declared.cargo_toml,
+        names.rust_crates,
+        ("cargo", "fetch"),
+        "Cargo.lock",
+        ("--locked",),
+    ),
     _Row("go.mod", declared.go_mod, names.go_modules, ("go", "mod", "download")),
     _Row("Gemfile", declared.gemfile, names.ruby_gems, ("bundle", "install")),
     _Row("*.gemspec", declared.gemfile, names.ruby_gems, ("bundle", "install")),
-    _Row("composer.json", declared.composer_json, names.php_packages, ("composer", "install", "--no-interaction")),
+    _Row(
+        "composer.json",
+        declared.composer_json,
+        names.php_packages,
+        ("composer", "install", "--no-interaction"),
+    ),
     _Row("mix.exs", declared.mix_exs, names.elixir_packages, ("mix", "deps.get")),
     _Row("pubspec.yaml", declared.pubspec, names.dart_packages, ("dart", "pub", "get")),
     _Row("*.csproj", declared.project_file, names.dotnet_packages, ("dotnet", "restore")),
-    _Row("cpanfile", declared.cpanfile, names.perl_modules, ("cpanm", "--quiet", "--installdeps", ".")),
-)  # fmt: skip
+    _Row(
+        "cpanfile",
+        declared.cpanfile,
+        names.perl_modules,
+        ("cpanm", "--quiet", "--installdeps", "."),
+    ),
+)
 
 
 def _install(
-    scene: Scene, argv: tuple[str, ...], directory: Path, reason: str, env: tuple[tuple[str, str], ...] = ()
+    scene: Scene,
+    argv: tuple[str, ...],
+    directory: Path,
+    reason: str,
+    env: tuple[tuple[str, str], ...] = (),
 ) -> InstallRepair | None:
     if shutil.which(argv[0], path=scene.environ.get("PATH", os.defpath)) is None:
         return None
@@ -179,5 +240,9 @@ def _install(
 
 def _last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    told = [line for line in lines if line.lower().startswith(("error", "npm err", "npm error", "fatal"))]
+    told = [
+        line
+        for line in lines
+        if line.lower().startswith(("error", "npm err", "npm error", "fatal"))
+    ]
     return (told or lines or ["no output"])[-1][:200]

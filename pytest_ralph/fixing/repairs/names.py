@@ -174,7 +174,13 @@ def rust_crates(missing: str) -> set[str]:
 
 def ruby_gems(missing: str) -> set[str]:
     first = missing.partition("/")[0]
-    return {missing, missing.replace("/", "-"), first, first.replace("_", ""), first.replace("_", "-")}
+    return {
+        missing,
+        missing.replace("/", "-"),
+        first,
+        first.replace("_", ""),
+        first.replace("_", "-"),
+    }
 
 
 def php_packages(missing: str) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
-from pytest_ralph.fixing.repairs.steps import Step, steps
+from pytest_ralph.fixing.repairs.indirection import Step, steps
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.repairs.base import Scene
@@ -52,7 +52,10 @@ def _interpreter(scene: Scene, calls: tuple[Step, ...]) -> Path | None:
     """The interpreter that the command uses: the one it names, the one behind its program, or the first on PATH."""
     for step in calls:
         path = os.pathsep.join(
-            [*([str(step.activated)] if step.activated else []), scene.environ.get("PATH", os.defpath)]
+            [
+                *([str(step.activated)] if step.activated else []),
+                scene.environ.get("PATH", os.defpath),
+            ]
         )
         for word in (*step.launcher, step.program):
             if (found := _python_behind(word, step.directory, path)) is not None:
@@ -78,7 +81,9 @@ def _shebang(program: Path) -> Path | None:
             head = file.read(1000).decode("utf-8", "replace")
     except OSError:
         return None
-    match = re.match(r"#!\s*(\S*python[\d.]*)\s|#!/bin/sh\n'''exec' \"?([^\"\n]*?python[\d.]*)\"? ", head)
+    match = re.match(
+        r"#!\s*(\S*python[\d.]*)\s|#!/bin/sh\n'''exec' \"?([^\"\n]*?python[\d.]*)\"? ", head
+    )
     named = Path(match[1] or match[2]) if match else None
     return named if named is not None and named.is_file() else None
 
@@ -91,7 +96,11 @@ def _environment(python: Path | None) -> Path | None:
 
 _MANAGERS = {
     "uv": ("uv.lock", ("uv", "sync", "--inexact"), {"extra": "--extra", "group": "--group"}),
-    "poetry": ("poetry.lock", ("poetry", "install", "--no-interaction"), {"extra": "--extras", "group": "--with"}),
+    "poetry": (
+        "poetry.lock",
+        ("poetry", "install", "--no-interaction"),
+        {"extra": "--extras", "group": "--with"},
+    ),
     "pdm": ("pdm.lock", ("pdm", "install"), {"extra": "-G", "group": "-G"}),
     "pipenv": ("Pipfile.lock", ("pipenv", "sync", "--dev"), {}),
 }
@@ -99,7 +108,9 @@ _MANAGERS = {
 _DEFAULT_GROUP = "dev"
 
 
-def _by_manager(directory: Path, wanted: set[str], manager: str, python: Path | None) -> Installation | None:
+def _by_manager(
+    directory: Path, wanted: set[str], manager: str, python: Path | None
+) -> Installation | None:
     """By the manager that launched the command, or whose lock file and environment it uses."""
     environment = _environment(python)
     for name, (lock, argv, options) in _MANAGERS.items():
@@ -108,10 +119,16 @@ def _by_manager(directory: Path, wanted: set[str], manager: str, python: Path | 
             continue
         if name == "pipenv":
             found = not wanted.isdisjoint(declared.pipfile(directory / "Pipfile"))
-            return Installation(argv if locked else ("pipenv", "install", "--dev"), "Pipfile") if found else None
+            return (
+                Installation(argv if locked else ("pipenv", "install", "--dev"), "Pipfile")
+                if found
+                else None
+            )
         group = _group_of(wanted, declared.python_groups(directory))
         if group is not None:
-            chosen = (options[group.kind], group.name) if group.name not in ("", _DEFAULT_GROUP) else ()
+            chosen = (
+                (options[group.kind], group.name) if group.name not in ("", _DEFAULT_GROUP) else ()
+            )
             env = (("VIRTUAL_ENV", str(environment)),) if environment and name == "poetry" else ()
             return Installation((*argv, *chosen), group.manifest, env)
     return None
@@ -119,7 +136,9 @@ def _by_manager(directory: Path, wanted: set[str], manager: str, python: Path | 
 
 def _group_of(wanted: set[str], groups: dict[declared.Group, list[str]]) -> declared.Group | None:
     for group, requirements in groups.items():
-        if wanted.intersection(declared.requirement_name(requirement) for requirement in requirements):
+        if wanted.intersection(
+            declared.requirement_name(requirement) for requirement in requirements
+        ):
             return group
     return None
 
@@ -129,11 +148,15 @@ def _by_pip(scene: Scene, directory: Path, wanted: set[str], python: Path) -> In
     if installer is None:
         return None
     for file in declared.requirements_files(directory):
-        if wanted.intersection(declared.requirement_name(line) for line in declared.requirements_of(file)):
+        if wanted.intersection(
+            declared.requirement_name(line) for line in declared.requirements_of(file)
+        ):
             name = file.relative_to(directory).as_posix()
             return Installation((*installer, "-r", name), name)
     groups = declared.python_groups(directory)
-    group = _group_of(wanted, {group: listed for group, listed in groups.items() if not group.poetry})
+    group = _group_of(
+        wanted, {group: listed for group, listed in groups.items() if not group.poetry}
+    )
     if group is None:
         return None
     requirements = [text for text in groups[group] if _REQUIREMENT.fullmatch(text.strip())]

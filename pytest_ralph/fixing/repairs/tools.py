@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.repairs.steps import Step
+    from pytest_ralph.fixing.repairs.indirection import Step
 
 Purpose = Literal["format", "lint"]
 
@@ -69,40 +69,118 @@ class Tool:
 
 
 def _tool(
-    call: str, purpose: Purpose, suffixes: str, fix: str = "", *, keep: str = "", flags: str = "", instead: str = ""
+    call: str,
+    purpose: Purpose,
+    suffixes: str,
+    fix: str = "",
+    *,
+    keep: str = "",
+    flags: str = "",
+    instead: str = "",
 ) -> Tool:
     return Tool(
-        tuple(call.split()), purpose, tuple(suffixes.split()), tuple(fix.split()),
-        frozenset(keep.split()), frozenset(flags.split()), instead,
-    )  # fmt: skip
+        tuple(call.split()),
+        purpose,
+        tuple(suffixes.split()),
+        tuple(fix.split()),
+        frozenset(keep.split()),
+        frozenset(flags.split()),
+        instead,
+    )
 
 
 TOOLS: tuple[Tool, ...] = (
     # Python
-    _tool("black", "format", f"{_PYTHON} .ipynb", keep="--config -l --line-length -t --target-version",
-          flags="-S --skip-string-normalization -C --skip-magic-trailing-comma --preview --unstable --pyi"),
-    _tool("ruff format", "format", f"{_PYTHON} .ipynb", "format", keep="--config --line-length --target-version",
-          flags="--preview --isolated"),
-    _tool("ruff check", "lint", f"{_PYTHON} .ipynb", "check --fix", keep="--config --select --extend-select --ignore"
-          " --extend-ignore --line-length --target-version --fixable --unfixable", flags="--preview --isolated"),
-    _tool("isort", "format", _PYTHON, keep="--settings-path --settings-file --sp --profile -l --line-length -p"),
-    _tool("autopep8", "format", _PYTHON, "--in-place", keep="--max-line-length --select --ignore --global-config",
-          flags="-a --aggressive --experimental"),
+    _tool(
+        "black",
+        "format",
+        f"{_PYTHON} .ipynb",
+        keep="--config -l --line-length -t --target-version",
+        flags="-S --skip-string-normalization -C --skip-magic-trailing-comma --preview --unstable --pyi",
+    ),
+    _tool(
+        "ruff format",
+        "format",
+        f"{_PYTHON} .ipynb",
+        "format",
+        keep="--config --line-length --target-version",
+        flags="--preview --isolated",
+    ),
+    _tool(
+        "ruff check",
+        "lint",
+        f"{_PYTHON} .ipynb",
+        "check --fix",
+        keep="--config --select --extend-select --ignore"
+        " --extend-ignore --line-length --target-version --fixable --unfixable",
+        flags="--preview --isolated",
+    ),
+    _tool(
+        "isort",
+        "format",
+        _PYTHON,
+        keep="--settings-path --settings-file --sp --profile -l --line-length -p",
+    ),
+    _tool(
+        "autopep8",
+        "format",
+        _PYTHON,
+        "--in-place",
+        keep="--max-line-length --select --ignore --global-config",
+        flags="-a --aggressive --experimental",
+    ),
     _tool("yapf", "format", _PYTHON, "--in-place", keep="--style"),
     _tool("blue", "format", _PYTHON, keep="--config -l --line-length"),
-    _tool("docformatter", "format", _PYTHON, "--in-place", keep="--config --wrap-summaries --wrap-descriptions"),
-    _tool("autoflake", "lint", _PYTHON, "--in-place", keep="--imports --config",
-          flags="--remove-all-unused-imports --remove-unused-variables --remove-duplicate-keys"),
-    _tool("djlint", "format", ".html .jinja .jinja2 .j2 .hbs .twig", "--reformat", keep="--profile --configuration"),
-    _tool("sqlfluff", "lint", ".sql .dml .ddl", "fix --force", keep="--dialect --config -d --templater"),
+    _tool(
+        "docformatter",
+        "format",
+        _PYTHON,
+        "--in-place",
+        keep="--config --wrap-summaries --wrap-descriptions",
+    ),
+    _tool(
+        "autoflake",
+        "lint",
+        _PYTHON,
+        "--in-place",
+        keep="--imports --config",
+        flags="--remove-all-unused-imports --remove-unused-variables --remove-duplicate-keys",
+    ),
+    _tool(
+        "djlint",
+        "format",
+        ".html .jinja .jinja2 .j2 .hbs .twig",
+        "--reformat",
+        keep="--profile --configuration",
+    ),
+    _tool(
+        "sqlfluff",
+        "lint",
+        ".sql .dml .ddl",
+        "fix --force",
+        keep="--dialect --config -d --templater",
+    ),
     _tool("mdformat", "format", ".md", keep="--wrap --end-of-line", flags="--number"),
     _tool("yamlfix", "format", ".yml .yaml", keep="-c --config-file"),
     # JavaScript, TypeScript and the web
-    _tool("prettier", "format", _PRETTIER, "--write", keep="--config --ignore-path --plugin --parser"),
-    _tool("eslint", "lint", f"{_WEB} .json .jsonc .md .html .graphql .yml .yaml", "--fix",
-          keep="-c --config --ext --parser --parser-options --rulesdir --plugin --ignore-path",
-          flags="--no-eslintrc --no-config-lookup"),
-    _tool("stylelint", "lint", f"{_STYLE} .html", "--fix", keep="--config -c --custom-syntax --config-basedir"),
+    _tool(
+        "prettier", "format", _PRETTIER, "--write", keep="--config --ignore-path --plugin --parser"
+    ),
+    _tool(
+        "eslint",
+        "lint",
+        f"{_WEB} .json .jsonc .md .html .graphql .yml .yaml",
+        "--fix",
+        keep="-c --config --ext --parser --parser-options --rulesdir --plugin --ignore-path",
+        flags="--no-eslintrc --no-config-lookup",
+    ),
+    _tool(
+        "stylelint",
+        "lint",
+        f"{_STYLE} .html",
+        "--fix",
+        keep="--config -c --custom-syntax --config-basedir",
+    ),
     _tool("biome check", "lint", _PRETTIER, "check --write", keep="--config-path"),
     _tool("biome ci", "lint", _PRETTIER, "check --write", keep="--config-path"),
     _tool("biome lint", "lint", _PRETTIER, "lint --write", keep="--config-path"),
@@ -113,9 +191,21 @@ TOOLS: tuple[Tool, ...] = (
     _tool("semistandard", "lint", _WEB, "--fix"),
     _tool("ts-standard", "lint", _WEB, "--fix"),
     _tool("tslint", "lint", _SCRIPT, "--fix", keep="-c --config -p --project"),
-    _tool("markdownlint", "lint", ".md .markdown", "--fix", keep="-c --config -p --ignore-path -r --rules"),
+    _tool(
+        "markdownlint",
+        "lint",
+        ".md .markdown",
+        "--fix",
+        keep="-c --config -p --ignore-path -r --rules",
+    ),
     _tool("markdownlint-cli2", "lint", ".md .markdown", "--fix", keep="--config"),
-    _tool("textlint", "lint", ".md .txt .rst .html", "--fix", keep="-c --config --rule --preset --rulesdir"),
+    _tool(
+        "textlint",
+        "lint",
+        ".md .txt .rst .html",
+        "--fix",
+        keep="-c --config --rule --preset --rulesdir",
+    ),
     _tool("deno fmt", "format", _PRETTIER, "fmt", keep="--config -c --line-width --indent-width"),
     _tool("deno lint", "lint", _SCRIPT, "lint --fix", keep="--config -c"),
     _tool("dprint check", "format", "", "fmt", keep="--config -c --plugins"),
@@ -125,7 +215,14 @@ TOOLS: tuple[Tool, ...] = (
     _tool("gofumpt", "format", ".go", "-w", keep="-lang -modpath", flags="-extra"),
     _tool("goimports", "format", ".go", "-w", keep="-local"),
     _tool("golines", "format", ".go", "-w", keep="-m --max-len -t --tab-len"),
-    _tool("gci diff", "format", ".go", "write", keep="-s --section", flags="--custom-order --skip-generated"),
+    _tool(
+        "gci diff",
+        "format",
+        ".go",
+        "write",
+        keep="-s --section",
+        flags="--custom-order --skip-generated",
+    ),
     _tool("golangci-lint fmt", "format", ".go", "fmt", keep="-c --config -E --enable"),
     # Rust
     _tool("cargo fmt", "format", ".rs", instead="rustfmt"),
@@ -160,13 +257,26 @@ TOOLS: tuple[Tool, ...] = (
     _tool("erb_lint", "lint", ".erb", "--autocorrect", keep="--config"),
     _tool("erblint", "lint", ".erb", "--autocorrect", keep="--config"),
     _tool("haml-lint", "lint", ".haml", "-a", keep="-c --config"),
-    _tool("php-cs-fixer fix", "format", ".php", "fix", keep="--config --rules --allow-risky --path-mode"),
+    _tool(
+        "php-cs-fixer fix",
+        "format",
+        ".php",
+        "fix",
+        keep="--config --rules --allow-risky --path-mode",
+    ),
     _tool("php-cs-fixer check", "format", ".php", "fix", keep="--config --rules --allow-risky"),
     _tool("pint", "format", ".php", keep="--config --preset"),
     _tool("phpcs", "lint", ".php .inc", keep="--standard --extensions", instead="phpcbf"),
     _tool("ecs check", "format", ".php", "check --fix", keep="--config -c"),
     # Shell, infrastructure, data
-    _tool("shfmt", "format", _SHELL, "-w", keep="-i -ln --indent --language-dialect", flags="-ci -bn -sr -kp -fn -s"),
+    _tool(
+        "shfmt",
+        "format",
+        _SHELL,
+        "-w",
+        keep="-i -ln --indent --language-dialect",
+        flags="-ci -bn -sr -kp -fn -s",
+    ),
     _tool("terraform fmt", "format", _TERRAFORM, "fmt"),
     _tool("tofu fmt", "format", _TERRAFORM, "fmt"),
     _tool("packer fmt", "format", ".hcl", "fmt"),
@@ -176,7 +286,12 @@ TOOLS: tuple[Tool, ...] = (
     _tool("tombi format", "format", ".toml", "format"),
     _tool("toml-sort", "format", ".toml", "-i", flags="-a --all -I --no-comments"),
     _tool("yamlfmt", "format", ".yml .yaml", keep="-conf -formatter"),
-    _tool("buildifier", "format", ".bzl .bazel BUILD WORKSPACE", keep="-type --type -lint --lint -warnings --warnings"),
+    _tool(
+        "buildifier",
+        "format",
+        ".bzl .bazel BUILD WORKSPACE",
+        keep="-type --type -lint --lint -warnings --warnings",
+    ),
     _tool("ansible-lint", "lint", ".yml .yaml", "--fix=all", keep="-c --config-file"),
     # Others
     _tool("mix format", "format", ".ex .exs .heex .eex", "format", keep="--dot-formatter"),
@@ -194,11 +309,16 @@ TOOLS: tuple[Tool, ...] = (
     _tool("purs-tidy check", "format", ".purs", "format-in-place"),
     _tool("crystal tool format", "format", ".cr", "tool format"),
     _tool("nimpretty", "format", ".nim .nims", keep="--maxLineLen --indent"),
-    _tool("fprettify", "format", ".f90 .F90 .f95 .f03 .f08", keep="-c --config-file -i --indent -l --line-length"),
+    _tool(
+        "fprettify",
+        "format",
+        ".f90 .F90 .f95 .f03 .f08",
+        keep="-c --config-file -i --indent -l --line-length",
+    ),
     _tool("perltidy", "format", ".pl .pm .t", "-b -bext=/", keep="-pro"),
     _tool("forge fmt", "format", ".sol", "fmt"),
     _tool("solhint", "lint", ".sol", "--fix --noPrompt", keep="-c --config"),
-)  # fmt: skip
+)
 
 
 def tool_of(step: Step) -> Tool | None:

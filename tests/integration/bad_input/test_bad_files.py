@@ -25,7 +25,10 @@ BINARY = b"\x7fELF\n\x02\x01\n\x00\x00"
 
 BROKEN = {
     "not UTF-8": (NOT_UTF8, "specs/demo/tasks.md:5: not UTF-8 (byte 0xe9)"),
-    "UTF-16": (f"# Tasks\n{TASK}".encode("utf-16"), "specs/demo/tasks.md:1: not a text file (it holds NUL bytes)"),
+    "UTF-16": (
+        f"# Tasks\n{TASK}".encode("utf-16"),
+        "specs/demo/tasks.md:1: not a text file (it holds NUL bytes)",
+    ),
     "binary": (BINARY, "specs/demo/tasks.md:3: not a text file (it holds NUL bytes)"),
     "malformed front matter": (
         f"---\nspec: x\nralph: [1, 2\n---\n{TASK}".encode(),
@@ -62,7 +65,9 @@ def nothing_comes_of_it(pytester: pytest.Pytester) -> Callable[[pytest.RunResult
         text = result.stdout.str() + result.stderr.str()
         assert "Traceback" not in text
         assert "INTERNALERROR" not in text
-        made = {path for path in files_below(pytester.path) - before if not path.endswith("tasks.md")}
+        made = {
+            path for path in files_below(pytester.path) - before if not path.endswith("tasks.md")
+        }
         assert made == set()
 
     return check
@@ -70,7 +75,10 @@ def nothing_comes_of_it(pytester: pytest.Pytester) -> Callable[[pytest.RunResult
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_an_error_of_collection_in_one_line(
-    pytester: pytest.Pytester, make_spec: SpecMaker, nothing_comes_of_it: Callable[[pytest.RunResult], None], name: str
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    nothing_comes_of_it: Callable[[pytest.RunResult], None],
+    name: str,
 ) -> None:
     content, message = BROKEN[name]
     make_spec().write_bytes(content)
@@ -80,7 +88,9 @@ def test_a_broken_file_is_an_error_of_collection_in_one_line(
     lines = result.stdout.str().partition("ERROR collecting")[2].splitlines()[1:]
     shown = lines[: next(number for number, line in enumerate(lines) if line.startswith("==="))]
     assert len(shown) == 1
-    result.stdout.fnmatch_lines(["*ERROR collecting specs/demo/tasks.md*", message, "ERROR specs/demo/tasks.md*"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR collecting specs/demo/tasks.md*", message, "ERROR specs/demo/tasks.md*"]
+    )
     nothing_comes_of_it(result)
 
 
@@ -92,19 +102,25 @@ def test_the_other_specs_run_when_asked_to(pytester: pytest.Pytester, make_spec:
 
 
 def test_a_file_past_the_size_limit_is_not_read(
-    pytester: pytest.Pytester, make_spec: SpecMaker, nothing_comes_of_it: Callable[[pytest.RunResult], None]
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    nothing_comes_of_it: Callable[[pytest.RunResult], None],
 ) -> None:
     spec = make_spec(TASK)
     with spec.open("r+b") as file:
         file.truncate(document.MAX_BYTES + 1)
     result = pytester.runpytest("--ralph", "specs", "-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["specs/demo/tasks.md:1: too large for a spec: 50 MB, at most 50 MB"])
+    result.stdout.fnmatch_lines(
+        ["specs/demo/tasks.md:1: too large for a spec: 50 MB, at most 50 MB"]
+    )
     nothing_comes_of_it(result)
 
 
 def test_a_file_that_may_not_be_read(
-    pytester: pytest.Pytester, make_spec: SpecMaker, nothing_comes_of_it: Callable[[pytest.RunResult], None]
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    nothing_comes_of_it: Callable[[pytest.RunResult], None],
 ) -> None:
     spec = make_spec(TASK)
     spec.chmod(0)
@@ -116,13 +132,17 @@ def test_a_file_that_may_not_be_read(
     nothing_comes_of_it(result)
 
 
-@pytest.mark.skipif(not SETPRIV or os.geteuid() != 0, reason="only the superuser can give up the right to read all")
+@pytest.mark.skipif(
+    not SETPRIV or os.geteuid() != 0, reason="only the superuser can give up the right to read all"
+)
 def test_a_file_that_even_the_superuser_may_not_read(make_spec: SpecMaker) -> None:
     spec = make_spec(TASK)
     spec.chmod(0)
     limited = [str(SETPRIV), "--bounding-set", "-dac_override,-dac_read_search"]
     command = [sys.executable, "-m", "pytest", "--ralph", "specs", "-p", "no:cacheprovider"]
-    result = subprocess.run([*limited, *command], cwd=spec.parents[2], text=True, capture_output=True, check=False)
+    result = subprocess.run(
+        [*limited, *command], cwd=spec.parents[2], text=True, capture_output=True, check=False
+    )
     if result.returncode == 127 or "Operation not permitted" in result.stderr:
         pytest.skip("this system does not let go of rights")
     assert result.returncode == pytest.ExitCode.INTERRUPTED
@@ -143,7 +163,9 @@ def test_a_file_that_is_no_markdown_is_a_usage_error(pytester: pytest.Pytester) 
     (pytester.path / "notes.txt").write_text(TASK)
     result = pytester.runpytest("--ralph", "notes.txt", "-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: notes.txt is no spec: that is a tasks.md or another markdown file"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: notes.txt is no spec: that is a tasks.md or another markdown file"]
+    )
 
 
 def test_a_directory_without_a_spec_collects_nothing_and_says_so(
@@ -156,7 +178,9 @@ def test_a_directory_without_a_spec_collects_nothing_and_says_so(
     nothing_comes_of_it(result)
 
 
-def test_a_directory_of_python_tests_beside_a_spec_is_no_news(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_directory_of_python_tests_beside_a_spec_is_no_news(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="true")
     pytester.mkdir("checks").joinpath("test_it.py").write_text("def test_it(): pass")
     result = pytester.runpytest("--ralph", "specs", "checks")
@@ -164,7 +188,9 @@ def test_a_directory_of_python_tests_beside_a_spec_is_no_news(pytester: pytest.P
     result.stdout.no_fnmatch_line("ralph: no tasks.md*")
 
 
-@pytest.mark.parametrize("text", ["", "# Tasks\n\nNothing yet.\n", "- [ ] a criterion\n", "---\nspec: x\n---\n"])
+@pytest.mark.parametrize(
+    "text", ["", "# Tasks\n\nNothing yet.\n", "- [ ] a criterion\n", "---\nspec: x\n---\n"]
+)
 def test_a_spec_without_tasks_collects_nothing_and_says_so(
     pytester: pytest.Pytester,
     make_spec: SpecMaker,
@@ -194,7 +220,9 @@ def test_an_unclosed_fence_is_warned_about_and_the_tasks_before_it_run(
     result.stdout.fnmatch_lines(["*specs/demo/tasks.md:5: RalphWarning: unclosed fence: *"])
 
 
-def test_a_spec_that_is_a_link_into_the_void_is_not_found(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_spec_that_is_a_link_into_the_void_is_not_found(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     spec = make_spec()
     spec.unlink()
     spec.symlink_to("gone.md")

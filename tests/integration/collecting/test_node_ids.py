@@ -53,7 +53,21 @@ EVERY_FORM = """
     ```
 """
 IDS = [
-    *("1.1", "1.3.1", "V4", "V-P1", "VE1", "VF", "T001", "T001A", "7.", "3.X", "6.B.7", "6.0b", "Q1.1"),
+    *(
+        "1.1",
+        "1.3.1",
+        "V4",
+        "V-P1",
+        "VE1",
+        "VF",
+        "T001",
+        "T001A",
+        "7.",
+        "3.X",
+        "6.B.7",
+        "6.0b",
+        "Q1.1",
+    ),
     *("no-id-but-a-field", "8.1"),
 ]
 
@@ -93,13 +107,15 @@ def test_the_second_task_with_an_id_gets_a_name_of_its_own_and_a_warning(
     """)
     result = pytester.runpytest("--ralph", "-v", "specs", "-W", "always")
     result.assert_outcomes(passed=2, failed=1, warnings=2)
-    result.stdout.fnmatch_lines([
-        "specs/demo/tasks.md::1.3 PASSED*",
-        "specs/demo/tasks.md::1.3~2 FAILED*",
-        "specs/demo/tasks.md::1.3~3 PASSED*",
-        "*specs/demo/tasks.md:4: RalphWarning: duplicate id 1.3: first used on line 2",
-        "*specs/demo/tasks.md:6: RalphWarning: duplicate id 1.3: first used on line 2",
-    ])  # fmt: skip
+    result.stdout.fnmatch_lines(
+        [
+            "specs/demo/tasks.md::1.3 PASSED*",
+            "specs/demo/tasks.md::1.3~2 FAILED*",
+            "specs/demo/tasks.md::1.3~3 PASSED*",
+            "*specs/demo/tasks.md:4: RalphWarning: duplicate id 1.3: first used on line 2",
+            "*specs/demo/tasks.md:6: RalphWarning: duplicate id 1.3: first used on line 2",
+        ]
+    )
     again = pytester.runpytest("--ralph", "-v", "specs/demo/tasks.md::1.3~2", "-W", "always")
     again.assert_outcomes(failed=1, warnings=2)
 
@@ -114,14 +130,18 @@ def test_where_warnings_are_errors_a_duplicate_id_is_one_line_without_a_tracebac
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_duplicate_ids_are_warned_about_once_with_many_workers(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_duplicate_ids_are_warned_about_once_with_many_workers(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     pytest.importorskip("xdist")
     make_spec("- [ ] 1.3 First\n  - **Verify**: `true`\n- [ ] 1.3 Second\n  - **Verify**: `true`\n")
     result = pytester.runpytest_subprocess("--ralph", "-n2", "specs")
     result.assert_outcomes(passed=2, warnings=1)
 
 
-def test_the_location_is_file_line_and_heading(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_the_location_is_file_line_and_heading(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("# Tasks\n\n- [ ] 1.2 Add the parser\n  - **Verify**: `false`\n")
     pytester.makeconftest("""
         def pytest_collection_modifyitems(items):
@@ -129,15 +149,23 @@ def test_the_location_is_file_line_and_heading(pytester: pytest.Pytester, make_s
                 print("LOCATION", item.location, item.name, item.reportinfo()[0] == item.path)
     """)
     result = pytester.runpytest("--ralph", "specs", "--co", "-s")
-    result.stdout.fnmatch_lines(["LOCATION ('specs/demo/tasks.md', 2, '1.2 Add the parser') 1.2 True"])
+    result.stdout.fnmatch_lines(
+        ["LOCATION ('specs/demo/tasks.md', 2, '1.2 Add the parser') 1.2 True"]
+    )
 
 
-def test_a_task_without_a_title_keeps_its_node_id(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_task_without_a_title_keeps_its_node_id(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("- [ ] 1.2\n  - **Verify**: `true`\n")
-    pytester.runpytest("--ralph", "specs", "-v").stdout.fnmatch_lines(["specs/demo/tasks.md::1.2 PASSED*"])
+    pytester.runpytest("--ralph", "specs", "-v").stdout.fnmatch_lines(
+        ["specs/demo/tasks.md::1.2 PASSED*"]
+    )
 
 
-@pytest.mark.parametrize("text", ["{}", "\ufeff{}", "---\nspec: x\n---\n\n{}"], ids=["plain", "bom", "front matter"])
+@pytest.mark.parametrize(
+    "text", ["{}", "\ufeff{}", "---\nspec: x\n---\n\n{}"], ids=["plain", "bom", "front matter"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_line_ends_and_marks_change_nothing(
     pytester: pytest.Pytester, make_spec: SpecMaker, text: str, end: str

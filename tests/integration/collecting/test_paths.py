@@ -26,7 +26,9 @@ def test_several_specs_in_the_order_given(pytester: pytest.Pytester, make_spec: 
     result.assert_outcomes(passed=3)
 
 
-def test_python_tests_beside_the_spec_run_too(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_python_tests_beside_the_spec_run_too(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(TASK)
     pytester.makepyfile(test_it="def test_one(): pass")
     pytester.runpytest("--ralph", "-v").assert_outcomes(passed=2)
@@ -43,7 +45,9 @@ def test_any_other_markdown_file_given_by_name(pytester: pytest.Pytester) -> Non
 
 
 @pytest.mark.parametrize("key", ["ralph", "ralph_recovery"])
-def test_the_ini_file_can_ask_for_it(pytester: pytest.Pytester, make_spec: SpecMaker, key: str) -> None:
+def test_the_ini_file_can_ask_for_it(
+    pytester: pytest.Pytester, make_spec: SpecMaker, key: str
+) -> None:
     make_spec(TASK)
     pytester.makeini(f"[pytest]\n{key} = true\n")
     pytester.runpytest("specs").assert_outcomes(passed=1)
@@ -55,7 +59,9 @@ def test_the_ini_file_can_say_no(pytester: pytest.Pytester, make_spec: SpecMaker
     assert pytester.runpytest("specs").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def test_without_a_path_the_testpaths_of_the_project_hold(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_without_a_path_the_testpaths_of_the_project_hold(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(TASK)
     (pytester.mkdir("elsewhere") / "tasks.md").write_text(TASK)
     pytester.makeini("[pytest]\ntestpaths = specs\n")
@@ -66,7 +72,9 @@ def test_a_hidden_directory_is_looked_into_when_it_is_named(pytester: pytest.Pyt
     hidden = pytester.path / ".kiro" / "specs" / "demo"
     hidden.mkdir(parents=True)
     (hidden / "tasks.md").write_text(TASK)
-    assert collected(pytester.runpytest("--ralph", "--co", "-q", ".kiro/specs")) == [".kiro/specs/demo/tasks.md::1.1"]
+    assert collected(pytester.runpytest("--ralph", "--co", "-q", ".kiro/specs")) == [
+        ".kiro/specs/demo/tasks.md::1.1"
+    ]
     assert pytester.runpytest("--ralph", "--co", "-q").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
@@ -79,8 +87,12 @@ def test_a_spec_can_be_run_from_another_directory(
     pytester.runpytest("--ralph", "demo", "-v").assert_outcomes(passed=1)
 
 
-def test_items_run_in_file_order_also_when_a_plugin_mixes_them(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    make_spec("".join(f"- [ ] 1.{n} Step\n  - **Verify**: `echo {n} >> order`\n" for n in (1, 3, 2)))
+def test_items_run_in_file_order_also_when_a_plugin_mixes_them(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(
+        "".join(f"- [ ] 1.{n} Step\n  - **Verify**: `echo {n} >> order`\n" for n in (1, 3, 2))
+    )
     pytester.makeconftest("def pytest_collection_modifyitems(items): items.reverse()")
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=3)
     assert (pytester.path / "order").read_text().split() == ["1", "3", "2"]

@@ -39,7 +39,11 @@ def _two_specs(make_spec: SpecMaker) -> None:
 def chosen(pytester: pytest.Pytester, *args: str) -> list[str]:
     result = pytester.runpytest("--ralph", "--strict-markers", "--co", "-q", *args, "specs")
     assert result.ret in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    return [line.removeprefix("specs/").replace("/tasks.md::", " ") for line in result.outlines if "::" in line]
+    return [
+        line.removeprefix("specs/").replace("/tasks.md::", " ")
+        for line in result.outlines
+        if "::" in line
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,9 @@ def chosen(pytester: pytest.Pytester, *args: str) -> list[str]:
         ("unheard-of", []),
     ],
 )
-def test_by_the_words_of_title_phase_and_spec(pytester: pytest.Pytester, expression: str, expected: list[str]) -> None:
+def test_by_the_words_of_title_phase_and_spec(
+    pytester: pytest.Pytester, expression: str, expected: list[str]
+) -> None:
     assert chosen(pytester, "-k", expression) == expected
 
 
@@ -76,9 +82,13 @@ def test_by_mark(pytester: pytest.Pytester, expression: str, expected: list[str]
 
 
 def test_by_node_id_several_at_once(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--ralph", "-v", "specs/shop/tasks.md::2.1", "specs/billing/tasks.md::1.1")
+    result = pytester.runpytest(
+        "--ralph", "-v", "specs/shop/tasks.md::2.1", "specs/billing/tasks.md::1.1"
+    )
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["specs/shop/tasks.md::2.1 PASSED*", "specs/billing/tasks.md::1.1 PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["specs/shop/tasks.md::2.1 PASSED*", "specs/billing/tasks.md::1.1 PASSED*"]
+    )
 
 
 def test_an_id_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester) -> None:
@@ -88,7 +98,9 @@ def test_an_id_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester) -> 
 
 
 def test_deselected_tasks_are_counted_as_such(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--ralph", "-k", "basket", "--deselect", "specs/shop/tasks.md::1.3", "specs")
+    result = pytester.runpytest(
+        "--ralph", "-k", "basket", "--deselect", "specs/shop/tasks.md::1.3", "specs"
+    )
     result.assert_outcomes(passed=1, deselected=5)
 
 

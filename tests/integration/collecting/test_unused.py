@@ -23,7 +23,9 @@ TELL = """
 HEAVY = {"ruamel", "junitparser", "pyromark", "jinja2", "sqlite3", "filelock"}
 
 
-def run_alone(pytester: pytest.Pytester, *args: str) -> tuple[pytest.RunResult, list[str], set[str]]:
+def run_alone(
+    pytester: pytest.Pytester, *args: str
+) -> tuple[pytest.RunResult, list[str], set[str]]:
     """With our plugin and pytest's own, and no other that could import what we do not."""
     pytester.makeconftest(TELL)
     command = (sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin", *args)
@@ -40,8 +42,12 @@ def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
-@pytest.mark.parametrize("args", [(), ("--co", "-q"), ("--strict-markers", "--strict-config"), ("--help",)])
-def test_only_the_door_is_imported(pytester: pytest.Pytester, make_spec: SpecMaker, args: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "args", [(), ("--co", "-q"), ("--strict-markers", "--strict-config"), ("--help",)]
+)
+def test_only_the_door_is_imported(
+    pytester: pytest.Pytester, make_spec: SpecMaker, args: tuple[str, ...]
+) -> None:
     make_spec(t1_1="true")
     pytester.makepyfile("def test_one(): pass")
     result, loaded, packages = run_alone(pytester, *args)
@@ -50,7 +56,9 @@ def test_only_the_door_is_imported(pytester: pytest.Pytester, make_spec: SpecMak
     assert not packages & HEAVY
 
 
-def test_nothing_is_collected_and_nothing_is_written(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_nothing_is_collected_and_nothing_is_written(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     spec = make_spec(t1_1="touch ran")
     before = {path for path, *_ in os.walk(pytester.path)}
     result, *_ = run_alone(pytester, "-p", "no:cacheprovider", "specs", "specs/demo")
@@ -64,7 +72,9 @@ def test_nothing_is_collected_and_nothing_is_written(pytester: pytest.Pytester, 
 def test_hooks_of_ours_in_a_conftest_do_not_break_a_plain_run(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_one(): pass")
     pytester.makeconftest("def pytest_ralph_failed(task, failure, attempt): pass")
-    result = pytester.run(sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin", "--strict-markers")
+    result = pytester.run(
+        sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin", "--strict-markers"
+    )
     result.assert_outcomes(passed=1)
 
 
@@ -83,19 +93,52 @@ def test_the_plugin_can_be_left_out(
     pytester.makepyfile("def test_one(): pass")
     result = pytester.runpytest_subprocess("-p", "no:ralph", "-v")
     result.assert_outcomes(passed=1)
-    assert pytester.runpytest_subprocess("-p", "no:ralph", "--ralph").ret == pytest.ExitCode.USAGE_ERROR
+    assert (
+        pytester.runpytest_subprocess("-p", "no:ralph", "--ralph").ret
+        == pytest.ExitCode.USAGE_ERROR
+    )
 
 
 def test_the_help_names_every_option_with_its_default(pytester: pytest.Pytester) -> None:
     result = pytester.run(sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin", "--help")
     text = " ".join(result.stdout.str().split())
     for flag in (
-        *("--ralph", "--ralph-recovery", "--no-ralph-recovery", "--ralph-executor", "--ralph-execute"),
-        *("--ralph-max-fixes", "--ralph-max-depth", "--ralph-budget", "--ralph-timeout", "--ralph-executor-timeout"),
-        *("--ralph-jobs", "--ralph-repair", "--ralph-rollback", "--ralph-commit", "--ralph-pending", "--ralph-fresh"),
-        *("--ralph-keep-going", "--ralph-interactive", "--ralph-shell", "--ralph-report", "--ralph-lint"),
+        *(
+            "--ralph",
+            "--ralph-recovery",
+            "--no-ralph-recovery",
+            "--ralph-executor",
+            "--ralph-execute",
+        ),
+        *(
+            "--ralph-max-fixes",
+            "--ralph-max-depth",
+            "--ralph-budget",
+            "--ralph-timeout",
+            "--ralph-executor-timeout",
+        ),
+        *(
+            "--ralph-jobs",
+            "--ralph-repair",
+            "--ralph-rollback",
+            "--ralph-commit",
+            "--ralph-pending",
+            "--ralph-fresh",
+        ),
+        *(
+            "--ralph-keep-going",
+            "--ralph-interactive",
+            "--ralph-shell",
+            "--ralph-report",
+            "--ralph-lint",
+        ),
         "--ralph-stats",
     ):
         assert f" {flag} " in text or f" {flag}=" in text, flag
-    for default in ("(default: 300)", "(default: 600)", "(default: repair)", "(default: format,lint,chmod,install)"):
+    for default in (
+        "(default: 300)",
+        "(default: 600)",
+        "(default: repair)",
+        "(default: format,lint,chmod,install)",
+    ):
         assert default in text

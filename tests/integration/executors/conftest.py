@@ -35,4 +35,10 @@ def environ(tmp_path: Path) -> dict[str, str]:
     home.mkdir()
     temporary.mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**kept, "HOME": str(home), "TMPDIR": str(temporary), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    return {
+        **kept,
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }

@@ -151,7 +151,12 @@ class _Anthropic(_Dialect):
     def _block(self, turn: Say | Call) -> Json:
         if isinstance(turn, Say):
             return {"type": "text", "text": turn.text}
-        return {"type": "tool_use", "id": f"toolu_{id(turn):x}", "name": turn.tool, "input": turn.arguments}
+        return {
+            "type": "tool_use",
+            "id": f"toolu_{id(turn):x}",
+            "name": turn.tool,
+            "input": turn.arguments,
+        }
 
     def whole(self, turn: Say | Call) -> Json:
         return {
@@ -167,7 +172,9 @@ class _Anthropic(_Dialect):
 
     def stream(self, turn: Say | Call) -> Iterator[str]:
         whole = self.whole(turn)
-        yield self._named({"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}})
+        yield self._named(
+            {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
+        )
         if isinstance(turn, Say):
             start: Json = {"type": "text", "text": ""}
             delta: Json = {"type": "text_delta", "text": turn.text}
@@ -178,7 +185,9 @@ class _Anthropic(_Dialect):
         yield self._named({"type": "content_block_delta", "index": 0, "delta": delta})
         yield self._named({"type": "content_block_stop", "index": 0})
         ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-        yield self._named({"type": "message_delta", "delta": ending, "usage": {"output_tokens": 10}})
+        yield self._named(
+            {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 10}}
+        )
         yield self._named({"type": "message_stop"})
 
     @staticmethod
@@ -225,19 +234,39 @@ class _Responses(_Dialect):
     def _item(self, turn: Say | Call) -> Json:
         if isinstance(turn, Say):
             text = {"type": "output_text", "text": turn.text, "annotations": []}
-            return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
+            return {
+                "type": "message",
+                "id": "msg_1",
+                "role": "assistant",
+                "status": "completed",
+                "content": [text],
+            }
         arguments = json.dumps(turn.arguments)
         name = {"call_id": f"call_{id(turn):x}", "name": turn.tool}
-        return {"type": "function_call", "id": "fc_1", "status": "completed", "arguments": arguments, **name}
+        return {
+            "type": "function_call",
+            "id": "fc_1",
+            "status": "completed",
+            "arguments": arguments,
+            **name,
+        }
 
     def whole(self, turn: Say | Call) -> Json:
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         output = [self._item(turn)]
-        return {"id": "resp_1", "object": "response", "status": "completed", "output": output, "usage": usage}
+        return {
+            "id": "resp_1",
+            "object": "response",
+            "status": "completed",
+            "output": output,
+            "usage": usage,
+        }
 
     def stream(self, turn: Say | Call) -> Iterator[str]:
         yield self._named({"type": "response.created", "response": {"id": "resp_1"}})
-        yield self._named({"type": "response.output_item.done", "output_index": 0, "item": self._item(turn)})
+        yield self._named(
+            {"type": "response.output_item.done", "output_index": 0, "item": self._item(turn)}
+        )
         yield self._named({"type": "response.completed", "response": self.whole(turn)})
 
     @staticmethod
@@ -255,7 +284,11 @@ class _Gemini(_Dialect):
             if isinstance(turn, Say)
             else {"functionCall": {"name": turn.tool, "args": turn.arguments}}
         )
-        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        candidate = {
+            "content": {"role": "model", "parts": [part]},
+            "finishReason": "STOP",
+            "index": 0,
+        }
         counts = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
         return {"candidates": [candidate], "usageMetadata": counts, "modelVersion": "scripted"}
 

@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).parents[3] / "examples" / "executors"
 
 
-def test_the_example_recovers_with_its_own_executor_and_templates(pytester: pytest.Pytester) -> None:
+def test_the_example_recovers_with_its_own_executor_and_templates(
+    pytester: pytest.Pytester,
+) -> None:
     shutil.copytree(EXAMPLE, pytester.path, dirs_exist_ok=True)
 
     result = pytester.runpytest_subprocess("specs", "-v", "-p", "no:cacheprovider")
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["specs/sums/tasks.md::1.1 RECOVERED*", "specs/sums/tasks.md::1.2 PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["specs/sums/tasks.md::1.1 RECOVERED*", "specs/sums/tasks.md::1.2 PASSED*"]
+    )
     spec = (pytester.path / "specs" / "sums" / "tasks.md").read_text()
     assert "2. Repair the cause" in spec
     (prompt,) = (pytester.path / ".ralph" / "logs").rglob("*.prompt.md")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pytest_ralph.fixing.executors import make_executor
-from pytest_ralph.fixing.executors.base import Job, Outcome
-from pytest_ralph.running.command import Runner
+from pytest_ralph.fixing.agents import make_executor
+from pytest_ralph.fixing.agents.base import Job, Outcome
+from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,19 +60,26 @@ def opencode_edit(project: Path) -> tuple[Turn, ...]:
 
 def opencode_config(url: str) -> str:
     options = {"baseURL": f"{url}/v1", "apiKey": "none"}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"model": {"name": "model"}}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": options,
+        "models": {"model": {"name": "model"}},
+    }
     return json.dumps({"provider": {"scripted": provider}, "autoupdate": False})
 
 
 def codex_options(url: str) -> dict[str, str]:
-    provider = (
-        f'{{name="scripted",base_url="{url}/v1",env_key="SCRIPTED_KEY",request_max_retries=0,stream_max_retries=0}}'
-    )
+    provider = f'{{name="scripted",base_url="{url}/v1",env_key="SCRIPTED_KEY",request_max_retries=0,stream_max_retries=0}}'
     words = ["-c", "model_provider=scripted", "-c", f"model_providers.scripted='{provider}'"]
     return {"model": "scripted", "args": " ".join(words)}
 
 
-GEMINI_EDIT = {"file_path": "app.py", "instruction": "add", "old_string": "a - b", "new_string": "a + b"}
+GEMINI_EDIT = {
+    "file_path": "app.py",
+    "instruction": "add",
+    "old_string": "a - b",
+    "new_string": "a + b",
+}
 SETUPS = {
     "claude": Setup(
         claude_edit,
@@ -96,7 +103,10 @@ SETUPS = {
     ),
     "opencode": Setup(
         opencode_edit,
-        lambda url: {"OPENCODE_CONFIG_CONTENT": opencode_config(url), "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+        lambda url: {
+            "OPENCODE_CONFIG_CONTENT": opencode_config(url),
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        },
         lambda _: {"model": "scripted/model"},
     ),
     "aider": Setup(
@@ -121,10 +131,14 @@ class Bench:
 
     def run(self, server: ModelServer, prompt: str, session: str = "") -> Outcome:
         environ = {**self.environ, **self.setup.environ(server.url)}
-        executor = make_executor(self.name, {"program": self.program, **self.setup.options(server.url)})
+        executor = make_executor(
+            self.name, {"program": self.program, **self.setup.options(server.url)}
+        )
         assert executor is not None
         assert executor.available() is None
-        job = Job(task_id="1.1.1", prompt=prompt, timeout=120, session_id=session, files=("app.py",))
+        job = Job(
+            task_id="1.1.1", prompt=prompt, timeout=120, session_id=session, files=("app.py",)
+        )
         logs = self.project / ".ralph" / "logs"
         with closing(Runner(root=self.project, environ=environ, logs=logs)) as runner:
             return executor.run(job, runner)
@@ -132,14 +146,18 @@ class Bench:
     def ini(self, url: str) -> str:
         """The settings of a project that has this agent do its fixes."""
         options = {"program": self.program, **self.setup.options(url)}
-        return "[pytest]\n" + "".join(f"ralph_executor_{key} = {value}\n" for key, value in options.items())
+        return "[pytest]\n" + "".join(
+            f"ralph_executor_{key} = {value}\n" for key, value in options.items()
+        )
 
 
 @pytest.fixture(params=SETUPS)
 def bench(request: pytest.FixtureRequest, project: Path, environ: dict[str, str]) -> Bench:
     bench = Bench(request.param, project, environ)
     if not bench.program:
-        pytest.skip(f"{bench.name} is not installed (PATH, or its path in RALPH_TEST_{bench.name.upper()})")
+        pytest.skip(
+            f"{bench.name} is not installed (PATH, or its path in RALPH_TEST_{bench.name.upper()})"
+        )
     return bench
 
 
@@ -157,13 +175,17 @@ def test_an_agent_edits_the_file_it_is_told_to(bench: Bench, project: Path) -> N
 REFUSALS = {
     "permission_denied": Refuse(401, "authentication_error", "Incorrect API key provided"),
     "context_exhausted": Refuse(
-        400, "context_length_exceeded", "prompt is too long: maximum context length is 2000 tokens, you asked for 3000"
+        400,
+        "context_length_exceeded",
+        "prompt is too long: maximum context length is 2000 tokens, you asked for 3000",
     ),
 }
 
 
 @pytest.mark.parametrize("kind", REFUSALS)
-def test_a_service_that_refuses_is_told_whatever_the_exit_status(bench: Bench, kind: str, project: Path) -> None:
+def test_a_service_that_refuses_is_told_whatever_the_exit_status(
+    bench: Bench, kind: str, project: Path
+) -> None:
     with ModelServer(REFUSALS[kind]) as server:
         outcome = bench.run(server, "Make add() add.")
 
@@ -196,13 +218,31 @@ def test_a_failing_task_is_recovered_by_an_agent(bench: Bench, project: Path) ->
     spec = project / "specs" / "sums" / "tasks.md"
     spec.parent.mkdir(parents=True)
     spec.write_text(TASKS)
-    command = [sys.executable, "-m", "pytest", "--ralph-recovery", f"--ralph-executor={bench.name}", "-v", "specs"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--ralph-recovery",
+        f"--ralph-executor={bench.name}",
+        "-v",
+        "specs",
+    ]
 
     with ModelServer(*bench.setup.edit(project)) as server:
         (project / "pytest.ini").write_text(bench.ini(server.url))
-        environ = {**bench.environ, **bench.setup.environ(server.url), "PYTHONDONTWRITEBYTECODE": "1"}
+        environ = {
+            **bench.environ,
+            **bench.setup.environ(server.url),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         ran = subprocess.run(
-            command, cwd=project, env=environ, capture_output=True, text=True, timeout=180, check=False
+            command,
+            cwd=project,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
         )
 
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 HALTED = spec(
     task("1.1 Set up", "true", commit="`feat: set up`"),
-    task("1.2 Backend", "echo 'E   AssertionError: 3 tests failing'; exit 1", files="`src/auth.py`"),
+    task(
+        "1.2 Backend", "echo 'E   AssertionError: 3 tests failing'; exit 1", files="`src/auth.py`"
+    ),
     task("1.3 Frontend", "true"),
     task("1.4 Docs", "true", depends_on="1.1"),
 )
@@ -35,7 +37,13 @@ def halted(make_spec: SpecMaker) -> Path:
 def section(lines: list[str], heading: str) -> list[str]:
     """The lines of one section of a summary without a box."""
     start = lines.index(heading) + 2
-    end = next((at for at, line in enumerate(lines[start:], start) if set(line) == {"-"}), len(lines) + 1) - 1
+    end = (
+        next(
+            (at for at, line in enumerate(lines[start:], start) if set(line) == {"-"}),
+            len(lines) + 1,
+        )
+        - 1
+    )
     return [line.strip() for line in lines[start:end] if line.strip()]
 
 
@@ -46,7 +54,10 @@ def test_the_summary_has_its_six_sections(pytester: pytest.Pytester, halted: Pat
     result.assert_outcomes(passed=2, failed=1, skipped=1)
     lines = result.stdout.lines
     assert "Reason: Task 1.2 failed" in lines
-    assert [line.split(" .")[0] for line in section(lines, "COMPLETED TASKS")] == ["Task 1.1: Set up", "Task 1.4: Docs"]
+    assert [line.split(" .")[0] for line in section(lines, "COMPLETED TASKS")] == [
+        "Task 1.1: Set up",
+        "Task 1.4: Docs",
+    ]
     failed = section(lines, "FAILED TASK")
     assert failed[0].startswith("Task 1.2: Backend ...")
     assert failed[0].endswith("... FAILED")
@@ -68,20 +79,32 @@ def test_the_summary_has_its_six_sections(pytester: pytest.Pytester, halted: Pat
     assert not set("╔║╚") & set(result.stdout.str())
 
 
-def test_what_does_not_depend_on_the_failure_still_runs(pytester: pytest.Pytester, halted: Path) -> None:
+def test_what_does_not_depend_on_the_failure_still_runs(
+    pytester: pytest.Pytester, halted: Path
+) -> None:
     result = pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "-v", "specs/demo")
 
-    result.stdout.fnmatch_lines(["*::1.2 FAILED*", "*::1.3 BLOCKED*blocked by 1.2*", "*::1.4 PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["*::1.2 FAILED*", "*::1.3 BLOCKED*blocked by 1.2*", "*::1.4 PASSED*"]
+    )
     assert "- [x] 1.4 Docs" in halted.read_text()
     assert "- [ ] 1.3 Frontend" in halted.read_text()
 
 
-def test_the_command_shown_can_be_copied_and_goes_on(pytester: pytest.Pytester, halted: Path) -> None:
+def test_the_command_shown_can_be_copied_and_goes_on(
+    pytester: pytest.Pytester, halted: Path
+) -> None:
     executor = "--ralph-executor=true 'a b' \\\\\nfalse"
     arguments = ["--ralph-recovery", "--ralph-fresh", executor, "-k", "not Zebra", "specs"]
     run = [sys.executable, "-m", "pytest", *arguments]
-    first = subprocess.run(run, cwd=pytester.path, capture_output=True, text=True, timeout=60, check=False)
-    shown = [line for line in first.stdout.splitlines() if line.startswith(f"{Path(sys.executable).name} -m pytest")]
+    first = subprocess.run(
+        run, cwd=pytester.path, capture_output=True, text=True, timeout=60, check=False
+    )
+    shown = [
+        line
+        for line in first.stdout.splitlines()
+        if line.startswith(f"{Path(sys.executable).name} -m pytest")
+    ]
 
     (command,) = set(shown)
     assert "--ralph-fresh" not in command
@@ -95,17 +118,35 @@ def test_with_q_only_the_essential_lines_are_shown(pytester: pytest.Pytester, ha
     result = pytester.runpytest("-q", "--ralph-recovery", "--ralph-executor=none", "specs/demo")
 
     result.stdout.fnmatch_lines(
-        ["RALPH HALTED: Task 1.2 failed", "Blocked: 1.3", "Run: *pytest -q --ralph-recovery --ralph-executor=none*"]
+        [
+            "RALPH HALTED: Task 1.2 failed",
+            "Blocked: 1.3",
+            "Run: *pytest -q --ralph-recovery --ralph-executor=none*",
+        ]
     )
     assert "COMPLETED TASKS" not in result.stdout.str()
 
 
 @pytest.mark.parametrize("width", [60, 100])
-def test_on_a_terminal_the_box_is_as_wide_as_it(pytester: pytest.Pytester, halted: Path, width: int) -> None:
+def test_on_a_terminal_the_box_is_as_wide_as_it(
+    pytester: pytest.Pytester, halted: Path, width: int
+) -> None:
     environ = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "PYTHONUTF8": "1"}
-    command = [sys.executable, "-m", "pytest", "--ralph-recovery", "--ralph-executor=none", "specs/demo"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--ralph-recovery",
+        "--ralph-executor=none",
+        "specs/demo",
+    ]
     terminal = pexpect.spawn(
-        shlex.join(command), cwd=str(pytester.path), env=environ, dimensions=(40, width), encoding="utf-8", timeout=60
+        shlex.join(command),
+        cwd=str(pytester.path),
+        env=environ,
+        dimensions=(40, width),
+        encoding="utf-8",
+        timeout=60,
     )
     output = terminal.read()
     terminal.close()
@@ -117,7 +158,9 @@ def test_on_a_terminal_the_box_is_as_wide_as_it(pytester: pytest.Pytester, halte
     assert any("RALPH HALTED" in line for line in box)
 
 
-def test_a_missing_dependency_is_told_in_a_text_of_its_own(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_missing_dependency_is_told_in_a_text_of_its_own(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="python -c 'import no_such_module_anywhere'")
 
     result = pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "specs/demo")
@@ -181,7 +224,9 @@ def test_the_cleanup_runs_whatever_failed_before_it(
     assert (pytester.path / "ran.txt").read_text().split() == ["startup", "check", "cleanup"]
 
 
-def test_a_cleanup_is_not_run_for_a_spec_that_was_never_begun(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_cleanup_is_not_run_for_a_spec_that_was_never_begun(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="false", name="a")
     make_spec(CLEANED, name="b")
 
@@ -191,9 +236,19 @@ def test_a_cleanup_is_not_run_for_a_spec_that_was_never_begun(pytester: pytest.P
 
 
 def test_a_commit_is_shown_with_what_is_complete(pytester: pytest.Pytester, halted: Path) -> None:
-    for command in ("init -q", "config user.name T", "config user.email t@example.com", "add -A", "commit -qm start"):
+    for command in (
+        "init -q",
+        "config user.name T",
+        "config user.email t@example.com",
+        "add -A",
+        "commit -qm start",
+    ):
         subprocess.run(["git", *command.split()], cwd=pytester.path, check=True)
 
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "--ralph-commit=auto", "specs/demo")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor=none", "--ralph-commit=auto", "specs/demo"
+    )
 
-    result.stdout.re_match_lines([r"Task 1\.1: Set up \.+ complete", r"  Commit: feat: set up \([0-9a-f]{7,12}\)"])
+    result.stdout.re_match_lines(
+        [r"Task 1\.1: Set up \.+ complete", r"  Commit: feat: set up \([0-9a-f]{7,12}\)"]
+    )

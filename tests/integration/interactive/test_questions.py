@@ -61,7 +61,9 @@ def test_what_a_person_says_is_done(
     assert any(shown in line for line in seat.lines)
 
 
-def test_the_question_says_what_went_wrong_and_what_is_decided(project: Path, make_spec: SpecMaker) -> None:
+def test_the_question_says_what_went_wrong_and_what_is_decided(
+    project: Path, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="echo AssertionError: 3 is not 4; exit 1")
     seat = sit(project)
     seat.expect(
@@ -125,7 +127,8 @@ class TestEditing:
     def test_what_is_no_fix_task_can_be_edited_again(self, project: Path) -> None:
         """The first time the editor spoils the first line, the second time it puts it right."""
         editor = self.editor(
-            project, "text = text[2:] if text.startswith('- ') else '- ' + text + '  - **Note**: mine'"
+            project,
+            "text = text[2:] if text.startswith('- ') else '- ' + text + '  - **Note**: mine'",
         )
         seat = sit(project, EDITOR=editor, VISUAL="")
         seat.expect(QUESTION)
@@ -136,7 +139,8 @@ class TestEditing:
         assert "- **Note**: mine" in tasks(project)
 
     @pytest.mark.parametrize(
-        ("body", "answers"), [("text = ''", ()), ("sys.exit(1)", ()), ("text = 'Something else'", ("u",))]
+        ("body", "answers"),
+        [("text = ''", ()), ("sys.exit(1)", ()), ("text = 'Something else'", ("u",))],
     )
     def test_or_left_as_it_was(self, project: Path, body: str, answers: tuple[str, ...]) -> None:
         seat = sit(project, EDITOR=self.editor(project, body), VISUAL="")
@@ -152,7 +156,9 @@ class TestEditing:
         seat = sit(project, EDITOR="no-such-editor", VISUAL="")
         seat.expect(QUESTION)
         seat.answer("e")
-        seat.expect("The editor 'no-such-editor' cannot be run (No such file or directory): set EDITOR.")
+        seat.expect(
+            "The editor 'no-such-editor' cannot be run (No such file or directory): set EDITOR."
+        )
         assert seat.status() == 0
 
 
@@ -197,8 +203,12 @@ class TestRefused:
         wanted = "ERROR: --ralph-interactive needs a terminal, and standard input or output is none"
         assert [line for line in result.errlines if line] == [wanted]
 
-    def test_a_spec_that_asks_for_it_is_refused_too(self, pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-        make_spec("---\nralph:\n  interactive: true\n---\n\n- [ ] 1.1 It\n  - **Verify**: `test -d specs`\n")
+    def test_a_spec_that_asks_for_it_is_refused_too(
+        self, pytester: pytest.Pytester, make_spec: SpecMaker
+    ) -> None:
+        make_spec(
+            "---\nralph:\n  interactive: true\n---\n\n- [ ] 1.1 It\n  - **Verify**: `test -d specs`\n"
+        )
         result = pytester.runpytest_subprocess("--ralph-recovery", "specs")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(["ERROR: --ralph-interactive needs a terminal*"])
@@ -207,4 +217,7 @@ class TestRefused:
         pytest.importorskip("xdist")
         seat = sit(project, "-p", "xdist", "-n1")
         assert seat.status() == pytest.ExitCode.USAGE_ERROR
-        assert "--ralph-interactive needs the terminal, which workers do not have: leave out -n" in seat.text
+        assert (
+            "--ralph-interactive needs the terminal, which workers do not have: leave out -n"
+            in seat.text
+        )

@@ -42,15 +42,27 @@ class Project:
         (self.pytester.path / "parser.txt").write_text("AssertionError: the parser is not there\n")
 
     def run(self, *args: str) -> pytest.RunResult:
-        return self.pytester.runpytest("--ralph-recovery", "--ralph-executor", EXECUTOR, "specs", *args)
+        return self.pytester.runpytest(
+            "--ralph-recovery", "--ralph-executor", EXECUTOR, "specs", *args
+        )
 
     def remember(self, times: int, *, works: bool = True, **fields: Any) -> None:
         """So many runs in which task 9 failed and a fix of it, as told by `fields`, worked or did not."""
-        about = {"kind": "test_failure", "type": "VERIFICATION_FAILED", "error": "something else entirely", **fields}
+        about = {
+            "kind": "test_failure",
+            "type": "VERIFICATION_FAILED",
+            "error": "something else entirely",
+            **fields,
+        }
         who = {"executor": about.pop("executor", EXECUTOR), "what": about.pop("what", "fix")}
         with History.open(self.pytester.path / ".ralph" / "history.db") as history:
             for number in range(times):
-                where: Any = {"run": f"{who['executor']}-{number}", "time": time.time(), "spec": "demo", "task": "9"}
+                where: Any = {
+                    "run": f"{who['executor']}-{number}",
+                    "time": time.time(),
+                    "spec": "demo",
+                    "task": "9",
+                }
                 history.record(AttemptRecord(**where, outcome="failed", **about))
                 history.record(AttemptRecord(**where, outcome="passed", **about, **who))
                 history.record(AttemptRecord(**where, outcome="recovered" if works else "failed"))
@@ -107,7 +119,10 @@ def test_what_fixed_this_error_before_stands_in_the_prompt(project: Project) -> 
     project.spoil()
     project.run()
     prompt = (project.pytester.path / "prompt.txt").read_text()
-    assert "this error was fixed before by python3 agent.py (demo 1.1.1): wrote the word that was missing" in prompt
+    assert (
+        "this error was fixed before by python3 agent.py (demo 1.1.1): wrote the word that was missing"
+        in prompt
+    )
 
 
 @pytest.mark.parametrize(("failures", "by"), [(5, "agent.py"), (4, "repair:chmod")])
@@ -118,7 +133,9 @@ def test_who_did_better_before_is_tried_first(project: Project, failures: int, b
     script.write_text("#!/bin/sh\n")
     script.chmod(0o644)
     (project.pytester.path / "agent.py").write_text("import os; os.chmod('run.sh', 0o755)")
-    project.remember(failures, works=False, kind="permission_denied", what="repair", executor="repair:chmod")
+    project.remember(
+        failures, works=False, kind="permission_denied", what="repair", executor="repair:chmod"
+    )
 
     project.run().stdout.fnmatch_lines([f"*✓ 1.1.1 *(by *{by})"])
 
@@ -129,7 +146,9 @@ def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
         for number in range(5):
             history.record(AttemptRecord(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
     result = project.run("--ralph", "--no-ralph-recovery")
-    result.stdout.fnmatch_lines(["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s would do"])
+    result.stdout.fnmatch_lines(
+        ["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s would do"]
+    )
 
 
 def test_tasks_likely_to_fail_are_told_at_collection(project: Project) -> None:
@@ -138,7 +157,9 @@ def test_tasks_likely_to_fail_are_told_at_collection(project: Project) -> None:
             at: Any = {"run": f"r{number}", "time": time.time(), "spec": "demo", "task": "1.1"}
             history.record(AttemptRecord(**at, outcome="failed", kind="timeout"))
     result = project.run("-v", "--collect-only")
-    result.stdout.fnmatch_lines(["specs/demo/tasks.md:3: likely to fail: 1.1, 86% (5 of 5 runs*), mostly timeout"])
+    result.stdout.fnmatch_lines(
+        ["specs/demo/tasks.md:3: likely to fail: 1.1, 86% (5 of 5 runs*), mostly timeout"]
+    )
     result = project.run("--collect-only")
     result.stdout.no_fnmatch_line("*likely to fail*")
 
@@ -164,12 +185,26 @@ class TestBrokenHistory:
         ("how", "workers", "note"),
         [
             ("corrupt", (), "ralph: history was corrupt: moved to *, a new one is begun"),
-            ("newer", (), "ralph: history is not kept: .ralph/history.db was written by a newer pytest-ralph *"),
-            ("newer", ("-n2",), "ralph: history is not kept: .ralph/history.db was written by a newer *"),
-            ("a directory", (), "ralph: history is not kept: .ralph/history.db: unable to open database file"),
+            (
+                "newer",
+                (),
+                "ralph: history is not kept: .ralph/history.db was written by a newer pytest-ralph *",
+            ),
+            (
+                "newer",
+                ("-n2",),
+                "ralph: history is not kept: .ralph/history.db was written by a newer *",
+            ),
+            (
+                "a directory",
+                (),
+                "ralph: history is not kept: .ralph/history.db: unable to open database file",
+            ),
         ],
     )
-    def test_it_is_told_in_one_note(self, project: Project, how: str, note: str, workers: tuple[str, ...]) -> None:
+    def test_it_is_told_in_one_note(
+        self, project: Project, how: str, note: str, workers: tuple[str, ...]
+    ) -> None:
         if workers:
             pytest.importorskip("xdist")
         self.spoiled(project, how)

@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 def _two_runs(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     """First 1.1 is recovered by a repair and 1.2 fails for good; then 1.1 and 1.3 are verified again."""
     make_spec(
-        spec(task("1.1 Run", "./run.sh"), task("1.2 Fail", "cat wrong.txt; exit 1"), task("1.3 Pass", "test -d ."))
+        spec(
+            task("1.1 Run", "./run.sh"),
+            task("1.2 Fail", "cat wrong.txt; exit 1"),
+            task("1.3 Pass", "test -d ."),
+        )
     )
     script = pytester.path / "run.sh"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o644)
     (pytester.path / "wrong.txt").write_text("AssertionError: wrong\n")
-    pytester.runpytest("--ralph-recovery", "--ralph-keep-going", "specs").assert_outcomes(failed=1, passed=1)
+    pytester.runpytest("--ralph-recovery", "--ralph-keep-going", "specs").assert_outcomes(
+        failed=1, passed=1
+    )
     again = [f"specs/demo/tasks.md::{name}" for name in ("1.1", "1.3")]
     pytester.runpytest("--ralph", "--no-ralph-recovery", *again).assert_outcomes(passed=2)
 
@@ -35,11 +41,18 @@ def test_the_numbers_are_those_of_the_runs(pytester: pytest.Pytester) -> None:
     totals = data["totals"]
     # Verified: 1.1 twice, 1.2 and 1.3 once; then 1.1 and 1.3 again.
     assert (totals["runs"], totals["tasks"], totals["attempts"], totals["failures"]) == (2, 3, 6, 2)
-    assert {row["name"]: row["count"] for row in data["by_kind"]} == {"permission_denied": 1, "test_failure": 1}
+    assert {row["name"]: row["count"] for row in data["by_kind"]} == {
+        "permission_denied": 1,
+        "test_failure": 1,
+    }
     assert {row["task"]: (row["attempts"], row["failures"]) for row in data["by_task"]} == {
-        "1.1": (3, 1), "1.2": (1, 1), "1.3": (2, 0),
-    }  # fmt: skip
-    assert [(row["executor"], row["runs"], row["succeeded"]) for row in data["by_executor"]] == [("repair:chmod", 1, 1)]
+        "1.1": (3, 1),
+        "1.2": (1, 1),
+        "1.3": (2, 0),
+    }
+    assert [(row["executor"], row["runs"], row["succeeded"]) for row in data["by_executor"]] == [
+        ("repair:chmod", 1, 1)
+    ]
     assert (data["recovery"]["tasks"], data["recovery"]["failed_tasks"]) == (1, 2)
     assert data["last_day"]["failures"] == 2
 

@@ -32,7 +32,9 @@ def test_each_task_is_told_in_its_turn_with_its_own_output_and_duration(
 
     result = pytester.inline_run("--ralph", "--ralph-jobs=3", "specs")
 
-    reports = [report for report in result.getreports("pytest_runtest_logreport") if report.when == "call"]
+    reports = [
+        report for report in result.getreports("pytest_runtest_logreport") if report.when == "call"
+    ]
     assert [(report.nodeid[-3:], report.outcome) for report in reports] == [
         ("1.1", "failed"),
         ("1.2", "failed"),
@@ -47,8 +49,14 @@ def test_each_task_is_told_in_its_turn_with_its_own_output_and_duration(
     assert "of quick" in str(quick.longrepr)
 
 
-def test_no_more_tasks_run_at_once_than_jobs_allow(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    make_spec(numbered(7, "touch run.{n}; ls run.* | wc -l >> at_once.txt; sleep 0.3; rm run.{n}", marks="[P]"))
+def test_no_more_tasks_run_at_once_than_jobs_allow(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(
+        numbered(
+            7, "touch run.{n}; ls run.* | wc -l >> at_once.txt; sleep 0.3; rm run.{n}", marks="[P]"
+        )
+    )
 
     pytester.runpytest("--ralph", "--ralph-jobs=3", "specs").assert_outcomes(passed=7)
 
@@ -68,9 +76,14 @@ def test_after_as_many_failures_as_are_allowed_no_more_are_started(
     assert failed <= len(started(pytester)) <= most
 
 
-def test_the_failures_of_earlier_tests_count_too(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_the_failures_of_earlier_tests_count_too(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(
-        spec(task("1.1 Bad", "false"), *(task(f"2.{n} [P] T", f"echo {n} >> started.txt; exit 1") for n in range(9)))
+        spec(
+            task("1.1 Bad", "false"),
+            *(task(f"2.{n} [P] T", f"echo {n} >> started.txt; exit 1") for n in range(9)),
+        )
     )
 
     result = pytester.runpytest("--ralph", "--ralph-jobs=2", "--maxfail=2", "specs")
@@ -87,7 +100,9 @@ def test_what_was_held_back_runs_at_once_when_the_failure_is_recovered(
     make_spec(spec(first, *(task(f"1.{n} [P] T", "sleep 0.5") for n in range(2, 8))))
 
     begun = time.monotonic()
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch fixed", "--ralph-jobs=6", "-x", "specs")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", "touch fixed", "--ralph-jobs=6", "-x", "specs"
+    )
 
     result.assert_outcomes(passed=6)
     assert "1 recovered" in result.stdout.str()
@@ -113,10 +128,14 @@ def test_one_task_that_cannot_even_start_does_not_take_its_siblings_along(
     assert "a plugin of somebody" in result.stdout.str()
 
 
-def test_a_single_task_of_a_group_can_be_run(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_single_task_of_a_group_can_be_run(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(numbered(4, "echo {n} >> started.txt", marks="[P]"))
 
-    pytester.runpytest("--ralph", "--ralph-jobs=4", "specs/demo/tasks.md::1.3").assert_outcomes(passed=1)
+    pytester.runpytest("--ralph", "--ralph-jobs=4", "specs/demo/tasks.md::1.3").assert_outcomes(
+        passed=1
+    )
 
     assert started(pytester) == {"3"}
 

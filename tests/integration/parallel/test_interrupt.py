@@ -39,7 +39,10 @@ def to_the_group(process: Popen[str]) -> None:
     ids=["verifying", "recovering", "workers", "workers by the terminal"],
 )
 def test_ctrl_c_ends_all_tasks_of_a_group(
-    pytester: pytest.Pytester, make_spec: SpecMaker, arguments: list[str], interrupt: Callable[[Popen[str]], None]
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    arguments: list[str],
+    interrupt: Callable[[Popen[str]], None],
 ) -> None:
     if "-n2" in arguments:
         pytest.importorskip("xdist")

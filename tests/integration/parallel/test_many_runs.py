@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.locks import SpecHeld, SpecLocks
+from pytest_ralph.session.locks import SpecHeld, SpecLocks
 from tests.integration.blocks import spec, task
 from tests.integration.processes import start
 
@@ -56,8 +56,16 @@ def test_runs_on_different_specs_share_one_history_and_one_repository(
     for n in EIGHT:
         tasks = (task(f"1.{m} T", f"grep -q ok s{n}.{m}", files=f"`s{n}.{m}`") for m in (1, 2))
         make_spec(spec(*tasks), name=f"s{n}")
-    (pytester.path / "fix.sh").write_text("for m in 1 2; do echo ok > $(basename $RALPH_SPEC_PATH).$m; done\n")
-    for command in ("init -q", "config user.name T", "config user.email t@example.com", "add -A", "commit -qm start"):
+    (pytester.path / "fix.sh").write_text(
+        "for m in 1 2; do echo ok > $(basename $RALPH_SPEC_PATH).$m; done\n"
+    )
+    for command in (
+        "init -q",
+        "config user.name T",
+        "config user.email t@example.com",
+        "add -A",
+        "commit -qm start",
+    ):
         subprocess.run(["git", *command.split()], cwd=pytester.path, check=True)
     arguments = ("--ralph-recovery", "--ralph-executor=sh fix.sh", "--ralph-commit=auto", "-q")
 
@@ -71,7 +79,9 @@ def test_runs_on_different_specs_share_one_history_and_one_repository(
     assert verified == (8 * 3,)
     for n in EIGHT:
         assert (pytester.path / f"specs/s{n}/tasks.md").read_text().count("- [x]") == 3
-    log = subprocess.run(["git", "log", "--format=%s"], cwd=pytester.path, capture_output=True, text=True, check=True)
+    log = subprocess.run(
+        ["git", "log", "--format=%s"], cwd=pytester.path, capture_output=True, text=True, check=True
+    )
     assert len(log.stdout.splitlines()) >= 1 + 8
     subprocess.run(["git", "fsck", "--strict"], cwd=pytester.path, check=True, capture_output=True)
 
@@ -80,7 +90,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from filelock import FileLock
-from pytest_ralph import locks
+from pytest_ralph.session import locks
 lock = FileLock(sys.argv[1])
 lock.acquire()
 print("held", flush=True)

@@ -58,8 +58,13 @@ def test_an_order_made_by_another_plugin_holds_between_specs_and_not_within_one(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     for name in ("a", "b"):
-        make_spec(spec(*(noted(f"1.{n} T").replace("$RALPH_TASK_ID", f"{name}{n}") for n in (1, 2, 3))), name=name)
-    pytester.makepyfile(test_plain="import os\ndef test_plain(): assert os.system('echo plain >> ran.txt') == 0")
+        make_spec(
+            spec(*(noted(f"1.{n} T").replace("$RALPH_TASK_ID", f"{name}{n}") for n in (1, 2, 3))),
+            name=name,
+        )
+    pytester.makepyfile(
+        test_plain="import os\ndef test_plain(): assert os.system('echo plain >> ran.txt') == 0"
+    )
     pytester.makeconftest(SHUFFLED)
 
     pytester.runpytest("--ralph", "specs", "test_plain.py").assert_outcomes(passed=7)
@@ -67,7 +72,9 @@ def test_an_order_made_by_another_plugin_holds_between_specs_and_not_within_one(
     assert ran(pytester) == ["plain", "b1", "b2", "b3", "a1", "a2", "a3"]
 
 
-def test_failed_first_does_not_turn_the_order_of_a_spec_round(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_failed_first_does_not_turn_the_order_of_a_spec_round(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(spec(noted("1.1 A"), task("1.2 B", "echo 1.2 >> ran.txt; false"), noted("1.3 C")))
     pytester.runpytest("--ralph", "specs")
     (pytester.path / "ran.txt").unlink()
@@ -80,7 +87,14 @@ def test_failed_first_does_not_turn_the_order_of_a_spec_round(pytester: pytest.P
 def test_a_selection_keeps_the_order_and_misses_nothing_it_did_not_select(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    make_spec(spec(noted("1.1 Apple", depends_on="1.4"), noted("1.2 Pear"), noted("1.3 Plum"), noted("1.4 Apple")))
+    make_spec(
+        spec(
+            noted("1.1 Apple", depends_on="1.4"),
+            noted("1.2 Pear"),
+            noted("1.3 Plum"),
+            noted("1.4 Apple"),
+        )
+    )
 
     pytester.runpytest("--ralph", "-k", "Apple", "specs").assert_outcomes(passed=2, deselected=2)
 
@@ -183,13 +197,17 @@ def test_a_plan_that_cannot_be_carried_out_is_refused_before_anything_runs(
     assert not (pytester.path / "specs/demo/.ralph-state.json").exists()
 
 
-def test_where_nothing_is_written_a_file_conflict_is_a_warning(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_where_nothing_is_written_a_file_conflict_is_a_warning(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(CONFLICTING)
 
     result = pytester.runpytest("--ralph", "-W", "default", "specs")
 
     result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*RalphWarning: parallel tasks 1.1 and 1.2 name the same file: src/api/routes.ts"])
+    result.stdout.fnmatch_lines(
+        ["*RalphWarning: parallel tasks 1.1 and 1.2 name the same file: src/api/routes.ts"]
+    )
 
 
 def test_a_file_conflict_is_refused_where_an_executor_is_to_do_the_tasks(

@@ -50,10 +50,14 @@ def test_running_siblings_complete_before_the_retry_and_are_not_run_again(
 ) -> None:
     make_spec(THREE)
 
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-v", "specs")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-v", "specs"
+    )
 
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["*::2.1 RECOVERED*", "*::2.2 PASSED*", "*::2.3 PASSED*", "*::3.1 PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["*::2.1 RECOVERED*", "*::2.2 PASSED*", "*::2.3 PASSED*", "*::3.1 PASSED*"]
+    )
     assert when(pytester, "fix")["2.1.1"] > when(pytester, "end")["2.2"]
     verified = [task_id for what, task_id, _ in noted(pytester) if what == "verify"]
     assert sorted(verified) == ["2.1", "2.1", "2.2", "2.3", "3.1"]
@@ -123,27 +127,37 @@ RALPH HALTED
 
 
 @pytest.mark.usefixtures("note")
-def test_with_v_a_person_is_told_why_a_retry_waits(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_with_v_a_person_is_told_why_a_retry_waits(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     first = "./note verify; sleep 0.4; test -e fixed.2.1"
     make_spec(THREE.replace("./note verify; test -e fixed.2.1", first))
 
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-v", "specs")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-v", "specs"
+    )
 
     assert PARTIAL in result.stdout.str()
     assert AFTER in result.stdout.str()
 
 
-def test_without_v_nothing_is_told_of_siblings(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_without_v_nothing_is_told_of_siblings(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(THREE.replace("./note verify", "sleep 0").replace("./note end", "sleep 0"))
 
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch fixed.2.1", "--ralph-jobs=3", "specs")
+    result = pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", "touch fixed.2.1", "--ralph-jobs=3", "specs"
+    )
 
     result.assert_outcomes(passed=3)
     assert "PARALLEL BATCH" not in result.stdout.str()
 
 
 @pytest.mark.usefixtures("note")
-def test_several_that_failed_are_tried_again_together(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_several_that_failed_are_tried_again_together(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(
         spec(
             task("2.1 [P] Backend", "test -e fixed.2.1"),
@@ -154,7 +168,13 @@ def test_several_that_failed_are_tried_again_together(pytester: pytest.Pytester,
     executor = './note begin; sleep 0.5; ./note end; test $RALPH_FIX_FOR = 2.2 || touch "fixed.$RALPH_FIX_FOR"'
 
     result = pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor", executor, "--ralph-max-fixes=1", "--ralph-jobs=3", "-v", "specs"
+        "--ralph-recovery",
+        "--ralph-executor",
+        executor,
+        "--ralph-max-fixes=1",
+        "--ralph-jobs=3",
+        "-v",
+        "specs",
     )
 
     result.stdout.fnmatch_lines(["*::2.1 RECOVERED*", "*::2.2 FAILED*", "*::2.3 PASSED*"])
@@ -166,7 +186,12 @@ def test_several_that_failed_are_tried_again_together(pytester: pytest.Pytester,
 
 SIXTEEN = spec(
     *(
-        task(f"1.{n} [P] Part {n}", f"grep -q fixed part{n}.txt", files=f"`part{n}.txt`", commit=f"`feat: part {n}`")
+        task(
+            f"1.{n} [P] Part {n}",
+            f"grep -q fixed part{n}.txt",
+            files=f"`part{n}.txt`",
+            commit=f"`feat: part {n}`",
+        )
         for n in range(1, 17)
     )
 )
@@ -179,7 +204,9 @@ echo fixed > part$n.txt
 
 
 def git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *arguments], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def test_sixteen_that_fail_and_are_fixed_at_once_race_for_nothing(
@@ -191,12 +218,23 @@ def test_sixteen_that_fail_and_are_fixed_at_once_race_for_nothing(
     (pytester.path / ".gitignore").write_text("tried.*\n")
     for n in range(1, 17):
         (pytester.path / f"part{n}.txt").write_text("broken\n")
-    commands = ["init -q", "config user.name T", "config user.email t@example.com", "add -A", "commit -qm start"]
+    commands = [
+        "init -q",
+        "config user.name T",
+        "config user.email t@example.com",
+        "add -A",
+        "commit -qm start",
+    ]
     for command in (*commands, "tag start"):
         git(pytester.path, *command.split())
 
     result = pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor", "sh fix.sh", "--ralph-jobs=16", "--ralph-commit=auto", "specs"
+        "--ralph-recovery",
+        "--ralph-executor",
+        "sh fix.sh",
+        "--ralph-jobs=16",
+        "--ralph-commit=auto",
+        "specs",
     )
 
     assert "16 recovered" in result.stdout.str()
@@ -212,8 +250,13 @@ def test_sixteen_that_fail_and_are_fixed_at_once_race_for_nothing(
         **{f"1.{n}.1": [f"1.{n}.1.1"] for n in range(1, 17)},
     }
     progress = (path.parent / ".progress.md").read_text()
-    assert all(progress.count(f"- Task 1.{n}: 1 fix attempted (1.{n}.1) - Final: PASS") == 1 for n in range(1, 17))
-    log = git(pytester.path, "log", "--format=%s", "--name-only", "start..HEAD").split("feat: part ")[1:]
+    assert all(
+        progress.count(f"- Task 1.{n}: 1 fix attempted (1.{n}.1) - Final: PASS") == 1
+        for n in range(1, 17)
+    )
+    log = git(pytester.path, "log", "--format=%s", "--name-only", "start..HEAD").split(
+        "feat: part "
+    )[1:]
     commits = {entry.split()[0]: set(entry.split()[1:]) for entry in log}
     assert len(log) == len(commits) == 16
     for number, files in commits.items():

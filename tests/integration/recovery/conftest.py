@@ -64,7 +64,9 @@ class Project:
         return "sh executor.sh"
 
     def run(self, *args: str, executor: str | None = None) -> pytest.RunResult:
-        return self.pytester.runpytest("--ralph-recovery", *self._given(executor), *args, "specs/demo")
+        return self.pytester.runpytest(
+            "--ralph-recovery", *self._given(executor), *args, "specs/demo"
+        )
 
     def verify(self, *args: str, executor: str | None = None) -> pytest.RunResult:
         """Without recovery, unless the state file has it."""
@@ -84,8 +86,15 @@ class Project:
     @property
     def boxes(self) -> dict[str, bool]:
         """Task id → whether it is checked, in file order."""
-        lines = (line.split(maxsplit=3) for line in self.tasks.read_text().splitlines() if line.startswith("- ["))
-        return {words[3].split()[0] if words[1] == "[" else words[2]: words[1] == "[x]" for words in lines}
+        lines = (
+            line.split(maxsplit=3)
+            for line in self.tasks.read_text().splitlines()
+            if line.startswith("- [")
+        )
+        return {
+            words[3].split()[0] if words[1] == "[" else words[2]: words[1] == "[x]"
+            for words in lines
+        }
 
     @property
     def state_path(self) -> Path:
@@ -103,11 +112,15 @@ class Project:
     def history(self, columns: str, where: str = "1") -> list[Any]:
         """What the history has of it, oldest first; one column as plain values."""
         with closing(sqlite3.connect(self.root / ".ralph" / "history.db")) as database:
-            rows = database.execute(f"SELECT {columns} FROM attempts WHERE {where} ORDER BY id").fetchall()
+            rows = database.execute(
+                f"SELECT {columns} FROM attempts WHERE {where} ORDER BY id"
+            ).fetchall()
         return [row[0] if len(row) == 1 else row for row in rows]
 
     def git(self, *words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", *words], cwd=self.root, check=True, capture_output=True, text=True
+        )
         return done.stdout.strip()
 
     def repository(self) -> None:

@@ -24,11 +24,15 @@ sys.exit(pytest.main(sys.argv[2:]))
 """
 ARGUMENTS = ("-p", "no:cacheprovider", "--ralph-recovery", "--ralph-executor", "none", "specs/demo")
 # Root may write everywhere, unless it gives up the right to.
-AS_A_USER = ("setpriv", "--bounding-set=-dac_override") if os.name == "posix" and os.getuid() == 0 else ()
+AS_A_USER = (
+    ("setpriv", "--bounding-set=-dac_override") if os.name == "posix" and os.getuid() == 0 else ()
+)
 
 
 def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*command, *ARGUMENTS], cwd=project.root, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*command, *ARGUMENTS], cwd=project.root, capture_output=True, text=True, check=False
+    )
 
 
 def names(directory: Path) -> list[str]:
@@ -49,7 +53,9 @@ def test_a_full_disk_is_one_clear_error_and_the_old_file_is_whole(one_task: Proj
     assert [name for name in names(one_task.directory) if name.endswith(".tmp")] == []
 
 
-@pytest.mark.skipif(bool(AS_A_USER) and shutil.which("setpriv") is None, reason="root without setpriv")
+@pytest.mark.skipif(
+    bool(AS_A_USER) and shutil.which("setpriv") is None, reason="root without setpriv"
+)
 def test_a_read_only_spec_is_one_clear_error_and_nothing_is_changed(one_task: Project) -> None:
     one_task.spec("- [ ] 1.1 Not even begun\n  - **Verify**: `touch begun.txt`\n")
     before = one_task.tasks.read_bytes()
@@ -72,7 +78,9 @@ def test_what_needs_a_task_that_was_stopped_is_blocked_by_it(one_task: Project) 
     dependent = "- [ ] 1.2 Needs it\n  - **Depends on**: 1.1\n  - **Verify**: `touch begun.txt`\n"
     one_task.tasks.write_text(broken + dependent + "x" * 200_000 + "\n")
     one_task.write("limited.py", LIMITED)
-    result = run(one_task, sys.executable, "limited.py", str(one_task.tasks.stat().st_size + 10), "-rs")
+    result = run(
+        one_task, sys.executable, "limited.py", str(one_task.tasks.stat().st_size + 10), "-rs"
+    )
 
     assert "tasks.md cannot be read or written: File too large" in result.stdout
     assert "blocked by 1.1" in result.stdout

@@ -39,9 +39,7 @@ def test_one_that_floods_is_survived_and_nothing_of_it_floods_us(one_task: Proje
 
 
 def test_one_that_floods_and_fails_names_its_error(one_task: Project) -> None:
-    flood = (
-        "yes 'all work' | head -c 5000000; echo; echo 'Task 1.3.1: it FAILED'; echo '- Error: the well is dry'; exit 1"
-    )
+    flood = "yes 'all work' | head -c 5000000; echo; echo 'Task 1.3.1: it FAILED'; echo '- Error: the well is dry'; exit 1"
     result = one_task.run(*ONE_FIX, executor=one_task.shell(flood))
 
     assert result.ret == 1
@@ -49,16 +47,25 @@ def test_one_that_floods_and_fails_names_its_error(one_task: Project) -> None:
 
 
 def test_one_that_lies_is_a_mismatch_and_its_task_stays_open(one_task: Project) -> None:
-    result = one_task.run(*ONE_FIX, executor=one_task.shell("echo 'All tests pass!'; echo TASK_COMPLETE"))
+    result = one_task.run(
+        *ONE_FIX, executor=one_task.shell("echo 'All tests pass!'; echo TASK_COMPLETE")
+    )
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*1.3.1 *did not help*"])
-    assert one_task.state["taskResults"]["1.3.1"]["error"]["attempt_1"]["type"] == "verification_mismatch"
+    assert (
+        one_task.state["taskResults"]["1.3.1"]["error"]["attempt_1"]["type"]
+        == "verification_mismatch"
+    )
     assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.4": False}
 
 
 @pytest.mark.parametrize(
-    "words", ["TASK_COMPLETE, but it requires manual verification", "I could not run the tests.\nTASK_COMPLETE"]
+    "words",
+    [
+        "TASK_COMPLETE, but it requires manual verification",
+        "I could not run the tests.\nTASK_COMPLETE",
+    ],
 )
 def test_one_that_contradicts_itself_has_not_completed(one_task: Project, words: str) -> None:
     one_task.write("words.txt", words + "\n")
@@ -67,18 +74,25 @@ def test_one_that_contradicts_itself_has_not_completed(one_task: Project, words:
     assert kinds(one_task) == ["verification_mismatch"]
 
 
-@pytest.mark.parametrize(("signal", "kind"), [("SEGV", "crash"), ("KILL", "crash"), ("ABRT", "crash")])
+@pytest.mark.parametrize(
+    ("signal", "kind"), [("SEGV", "crash"), ("KILL", "crash"), ("ABRT", "crash")]
+)
 def test_one_that_crashes(one_task: Project, signal: str, kind: str) -> None:
     one_task.run(*ONE_FIX, executor=one_task.shell(f"kill -{signal} $$"))
 
     assert kinds(one_task) == [kind]
 
 
-@pytest.mark.parametrize("said", [
-    "API Error: 529 Overloaded",
-    "Error: 429 Too Many Requests: rate limit exceeded, try again later",
-])  # fmt: skip
-def test_one_that_ends_well_on_an_error_of_its_service_has_not_completed(one_task: Project, said: str) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "API Error: 529 Overloaded",
+        "Error: 429 Too Many Requests: rate limit exceeded, try again later",
+    ],
+)
+def test_one_that_ends_well_on_an_error_of_its_service_has_not_completed(
+    one_task: Project, said: str
+) -> None:
     one_task.run(*ONE_FIX, executor=one_task.shell(f"echo '{said}'; exit 0"))
 
     assert kinds(one_task) == ["service_unavailable"]
@@ -93,7 +107,9 @@ def test_one_that_is_not_there(one_task: Project) -> None:
 
 
 def test_one_that_deletes_our_directory(one_task: Project) -> None:
-    result = one_task.run(executor=one_task.shell("rm -rf .ralph; echo thinking; echo fixed > parser.txt"))
+    result = one_task.run(
+        executor=one_task.shell("rm -rf .ralph; echo thinking; echo fixed > parser.txt")
+    )
 
     assert result.ret == 0
     assert "INTERNALERROR" not in result.stdout.str()
@@ -102,14 +118,18 @@ def test_one_that_deletes_our_directory(one_task: Project) -> None:
 
 
 def test_one_that_deletes_the_state(one_task: Project) -> None:
-    result = one_task.run(executor=one_task.shell("rm specs/demo/.ralph-state.json; echo fixed > parser.txt"))
+    result = one_task.run(
+        executor=one_task.shell("rm specs/demo/.ralph-state.json; echo fixed > parser.txt")
+    )
 
     assert result.ret == 0
     assert one_task.state["fixTaskMap"]["1.3"]["fixTaskIds"] == ["1.3.1"]
 
 
 def test_one_that_ticks_boxes_by_itself_convinces_nobody(one_task: Project) -> None:
-    result = one_task.run(*ONE_FIX, executor=one_task.shell("sed -i 's/- \\[ \\]/- [x]/' specs/demo/tasks.md"))
+    result = one_task.run(
+        *ONE_FIX, executor=one_task.shell("sed -i 's/- \\[ \\]/- [x]/' specs/demo/tasks.md")
+    )
 
     assert result.ret == 1
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
@@ -152,7 +172,8 @@ def test_one_that_hangs_and_ignores_being_told_is_killed(one_task: Project) -> N
 
 def test_one_that_reads_no_prompt_and_one_that_reads_it_from_the_file(one_task: Project) -> None:
     one_task.write(
-        "agent.sh", 'cp "$RALPH_PROMPT_FILE" got.txt; env | grep ^RALPH_ > env.txt; echo fixed > parser.txt\n'
+        "agent.sh",
+        'cp "$RALPH_PROMPT_FILE" got.txt; env | grep ^RALPH_ > env.txt; echo fixed > parser.txt\n',
     )
     result = one_task.run(executor="sh agent.sh < /dev/null")
 

@@ -8,21 +8,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
-APPROACHES = ("Using async await for fetch", "Using async/await with try-catch", "Using async await pattern")
+APPROACHES = (
+    "Using async await for fetch",
+    "Using async/await with try-catch",
+    "Using async await pattern",
+)
 
 
 def test_three_similar_approaches_are_one_too_many(one_task: Project) -> None:
     for number, approach in enumerate(APPROACHES, 1):
         one_task.write(f"approach.{number}", f"Approach: {approach}\n")
     result = one_task.run(
-        "--ralph-max-fixes", "9", "--junitxml", "junit.xml",
+        "--ralph-max-fixes",
+        "9",
+        "--junitxml",
+        "junit.xml",
         executor=one_task.shell("cat approach.$call; echo $task > parser.txt"),
-    )  # fmt: skip
+    )
 
     assert result.ret == 1
     assert one_task.calls == ["1.3.1", "1.3.2", "1.3.3"]
     result.stdout.fnmatch_lines(["*given up: the same approach was tried before without success"])
-    assert "- Task 1.3: 3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (circular)" in one_task.progress
+    assert (
+        "- Task 1.3: 3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (circular)"
+        in one_task.progress
+    )
     junit = (one_task.root / "junit.xml").read_text()
     assert '<property name="ralph.failure.type" value="CIRCULAR_FIX"' in junit
 
@@ -50,9 +60,13 @@ def test_the_same_error_over_an_unchanged_tree_is_a_circle(one_task: Project) ->
 
     assert result.ret == 1
     assert one_task.calls == ["1.3.1"]
-    result.stdout.fnmatch_lines(["*given up: the same error again and nothing in the working tree changed"])
+    result.stdout.fnmatch_lines(
+        ["*given up: the same error again and nothing in the working tree changed"]
+    )
     assert "Final: FAIL (circular)" in one_task.progress
-    types = re.findall(r'name="ralph.failure.type" value="(\w+)"', (one_task.root / "junit.xml").read_text())
+    types = re.findall(
+        r'name="ralph.failure.type" value="(\w+)"', (one_task.root / "junit.xml").read_text()
+    )
     assert types == ["CIRCULAR_FIX"]
 
 

@@ -36,7 +36,9 @@ def subjects(project: Project) -> list[str]:
 
 
 def test_what_newly_passes_is_committed_and_noted_with_its_commit(repository: Project) -> None:
-    result = repository.run("--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt"))
+    result = repository.run(
+        "--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt")
+    )
 
     assert result.ret == 0
     assert subjects(repository) == ["feat: write it", "the beginning"]

@@ -24,7 +24,9 @@ def failing(project: Project, printed: str, status: int = 1) -> None:
 
 def test_an_assertion_is_fixed_with_a_different_approach_up_to_the_limit(project: Project) -> None:
     failing(project, "AssertionError: Expected 200 but got 404")
-    result = project.run(executor=project.shell(f"{NEVER_HELPS}; echo 'Approach: turn it off and on, take $call'"))
+    result = project.run(
+        executor=project.shell(f"{NEVER_HELPS}; echo 'Approach: turn it off and on, take $call'")
+    )
 
     result.stdout.fnmatch_lines(["*ERROR: Max fix attempts (3) reached for task 1.1"])
     assert "Tried before" not in project.prompt(1)
@@ -52,16 +54,22 @@ def test_a_missing_command_gets_one_fix_from_an_agent(project: Project) -> None:
     result = project.run(executor=project.shell(NEVER_HELPS))
 
     assert project.calls == ["1.1.1"]
-    result.stdout.fnmatch_lines(["*given up: command_not_found (frobnicate) needs a person: trying again cannot help"])
+    result.stdout.fnmatch_lines(
+        ["*given up: command_not_found (frobnicate) needs a person: trying again cannot help"]
+    )
     assert "Final: FAIL (not retryable)" in project.progress
 
 
 @pytest.mark.parametrize("executor", ["repair", "none"])
-def test_a_missing_command_without_an_agent_is_for_a_person_at_once(project: Project, executor: str) -> None:
+def test_a_missing_command_without_an_agent_is_for_a_person_at_once(
+    project: Project, executor: str
+) -> None:
     failing(project, "sh: 1: frobnicate: not found", 127)
     result = project.run("--ralph-executor", executor)
 
-    result.stdout.fnmatch_lines(["*given up: command_not_found (frobnicate) needs a person: trying again cannot help"])
+    result.stdout.fnmatch_lines(
+        ["*given up: command_not_found (frobnicate) needs a person: trying again cannot help"]
+    )
     assert list(project.boxes) == ["1.1"]
 
 
@@ -167,7 +175,9 @@ Suggested recovery actions:
 def test_partial_work_is_continued_with_what_is_done_and_what_blocks(one_task: Project) -> None:
     one_task.write("report.txt", REPORT)
     result = one_task.run(
-        executor=one_task.shell("[ $call = 1 ] && { cat report.txt; exit 1; }; echo fixed > parser.txt")
+        executor=one_task.shell(
+            "[ $call = 1 ] && { cat report.txt; exit 1; }; echo fixed > parser.txt"
+        )
     )
 
     assert result.ret == 0
@@ -240,12 +250,14 @@ CLAUDE = """\
 """
 
 
-@pytest.mark.parametrize(("reason", "resumed"), [("prompt_too_long", False), ("error_max_turns", True)])
-def test_a_session_is_gone_on_with_unless_its_context_is_full(project: Project, reason: str, resumed: bool) -> None:
+@pytest.mark.parametrize(
+    ("reason", "resumed"), [("prompt_too_long", False), ("error_max_turns", True)]
+)
+def test_a_session_is_gone_on_with_unless_its_context_is_full(
+    project: Project, reason: str, resumed: bool
+) -> None:
     failing(project, "AssertionError: Expected 200 but got 404")
-    decide = (
-        "def pytest_ralph_decide(failure, task, history):\n    return 'continue' if history.by_executor else None\n"
-    )
+    decide = "def pytest_ralph_decide(failure, task, history):\n    return 'continue' if history.by_executor else None\n"
     project.write("conftest.py", decide)
     program = project.write("claude", CLAUDE.replace("REASON", reason))
     program.chmod(0o755)

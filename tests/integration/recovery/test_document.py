@@ -15,7 +15,9 @@ FIX_IT = "echo fixed > parser.txt"
 
 def without_fixes(text: str) -> str:
     """What is left of a spec when our own additions are taken out again."""
-    return re.sub(r"(?m)^.*\[FIX .*\n(?:[ \t]+.*\n|[-*] \*\*.*\n)*\n", "", text.replace("[x]", "[ ]"))
+    return re.sub(
+        r"(?m)^.*\[FIX .*\n(?:[ \t]+.*\n|[-*] \*\*.*\n)*\n", "", text.replace("[x]", "[ ]")
+    )
 
 
 def test_the_inserted_block_is_that_of_the_guide(one_task: Project) -> None:
@@ -65,17 +67,30 @@ def test_the_inserted_block_is_that_of_the_guide(one_task: Project) -> None:
     )
 
 
-@pytest.mark.parametrize(("printed", "error", "analyze"), [
-    ("Task 1.3: It FAILED", "Task execution failed", "No previous fix attempted"),
-    ("Task 1.3: It FAILED\n- Error: no such table", "no such table", "No previous fix attempted"),
-    ("Task 1.3: It FAILED\n- Attempted fix: Made one", "Task execution failed", "Made one"),
-    ("Task V4: FAILED\n- Error: bad port\n- Attempted fix: No fix attempted", "bad port", "No previous fix attempted"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("printed", "error", "analyze"),
+    [
+        ("Task 1.3: It FAILED", "Task execution failed", "No previous fix attempted"),
+        (
+            "Task 1.3: It FAILED\n- Error: no such table",
+            "no such table",
+            "No previous fix attempted",
+        ),
+        ("Task 1.3: It FAILED\n- Attempted fix: Made one", "Task execution failed", "Made one"),
+        (
+            "Task V4: FAILED\n- Error: bad port\n- Attempted fix: No fix attempted",
+            "bad port",
+            "No previous fix attempted",
+        ),
+    ],
+)
 def test_a_failed_block_of_a_verify_command_is_read_with_every_fallback(
     one_task: Project, printed: str, error: str, analyze: str
 ) -> None:
     one_task.write("out.txt", printed + "\n")
-    one_task.tasks.write_text(one_task.tasks.read_text().replace("grep -q fixed parser.txt", "cat out.txt; false"))
+    one_task.tasks.write_text(
+        one_task.tasks.read_text().replace("grep -q fixed parser.txt", "cat out.txt; false")
+    )
     one_task.run("--ralph-executor", "none")
 
     text = one_task.tasks.read_text()
@@ -90,11 +105,20 @@ def test_a_verify_in_a_fence_is_kept_byte_for_byte(project: Project) -> None:
         f"- [ ] 1.1 Fence\n  - **Do**: it\n  - **Verify**:\n    {verify}\n  - **Commit**: fix: it\n\n- [ ] 1.2 Next\n"
     )
     project.write("parser.txt", "broken\n")
-    project.run(executor=project.shell("[ $task = 1.1.2 ] && echo 'fixed  it' > parser.txt || echo $task > parser.txt"))
+    project.run(
+        executor=project.shell(
+            "[ $task = 1.1.2 ] && echo 'fixed  it' > parser.txt || echo $task > parser.txt"
+        )
+    )
 
     text = project.tasks.read_text()
     assert text.count(verify) == 3
-    assert re.findall(r"(?m)^- \[(.)\] (\S+)", text) == [("x", "1.1"), ("x", "1.1.1"), ("x", "1.1.2"), (" ", "1.2")]
+    assert re.findall(r"(?m)^- \[(.)\] (\S+)", text) == [
+        ("x", "1.1"),
+        ("x", "1.1.1"),
+        ("x", "1.1.2"),
+        (" ", "1.2"),
+    ]
 
 
 def test_crlf_stays_crlf(one_task: Project) -> None:
@@ -195,8 +219,12 @@ def test_an_id_given_twice_is_two_tasks_with_two_counts(project: Project) -> Non
     assert result.ret == 0
     found = re.findall(r"(?m)^- \[(.)\] (\S+ \S+)", project.tasks.read_text())
     assert found == [
-        ("x", "1.1 First"), ("x", "1.1.1 [FIX"), ("x", "1.1 Second"), ("x", "1.1.2 [FIX"), ("x", "1.1.3 [FIX"),
-    ]  # fmt: skip
+        ("x", "1.1 First"),
+        ("x", "1.1.1 [FIX"),
+        ("x", "1.1 Second"),
+        ("x", "1.1.2 [FIX"),
+        ("x", "1.1.3 [FIX"),
+    ]
     attempts = {name: entry["attempts"] for name, entry in project.state["fixTaskMap"].items()}
     assert attempts == {"1.1": 1, "1.1~2": 2}
     assert project.run("-W", "default").ret == 0
@@ -237,11 +265,16 @@ def test_a_task_taken_out_meanwhile_is_not_ticked_anywhere(one_task: Project) ->
     assert "1.3 Add" not in one_task.tasks.read_text()
 
 
-@pytest.mark.parametrize(("ruin", "said"), [
-    ("rm specs/demo/tasks.md", "*tasks.md*No such file*"),
-    ("printf '\\377\\376' > specs/demo/tasks.md", "*tasks.md:1: not UTF-8*"),
-])  # fmt: skip
-def test_a_spec_ruined_meanwhile_is_one_clear_failure(one_task: Project, ruin: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("ruin", "said"),
+    [
+        ("rm specs/demo/tasks.md", "*tasks.md*No such file*"),
+        ("printf '\\377\\376' > specs/demo/tasks.md", "*tasks.md:1: not UTF-8*"),
+    ],
+)
+def test_a_spec_ruined_meanwhile_is_one_clear_failure(
+    one_task: Project, ruin: str, said: str
+) -> None:
     result = one_task.run(executor=one_task.shell(f"{ruin}; {FIX_IT}"))
 
     assert result.ret == 1
@@ -252,21 +285,29 @@ def test_a_spec_ruined_meanwhile_is_one_clear_failure(one_task: Project, ruin: s
 
 def test_a_verify_rewritten_by_the_executor_decides_nothing(one_task: Project) -> None:
     result = one_task.run(
-        "--ralph-max-fixes", "1",
-        executor=one_task.shell("sed -i 's/grep -q fixed parser.txt/true/' specs/demo/tasks.md; echo no > parser.txt"),
-    )  # fmt: skip
+        "--ralph-max-fixes",
+        "1",
+        executor=one_task.shell(
+            "sed -i 's/grep -q fixed parser.txt/true/' specs/demo/tasks.md; echo no > parser.txt"
+        ),
+    )
 
     assert result.ret == 1
     assert one_task.boxes["1.3"] is False
 
 
-def test_behind_a_fence_that_never_ends_nothing_is_put_in_and_that_is_said(one_task: Project) -> None:
+def test_behind_a_fence_that_never_ends_nothing_is_put_in_and_that_is_said(
+    one_task: Project,
+) -> None:
     text = "# Tasks\n\n### Task 1.1: It\n\n**Verify**: `test -e done`\n\n```text\nnever closed\n"
     one_task.tasks.write_text(text)
 
     told = one_task.run("--ralph-executor", "touch done", "-W", "ignore:unclosed fence")
 
     told.stdout.fnmatch_lines(
-        ["*demo/tasks.md:3: nothing can be put in after 1.1: is a code fence not closed?", "*1 failed*"]
+        [
+            "*demo/tasks.md:3: nothing can be put in after 1.1: is a code fence not closed?",
+            "*1 failed*",
+        ]
     )
     assert one_task.tasks.read_text() == text

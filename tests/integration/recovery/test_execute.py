@@ -100,7 +100,11 @@ def test_with_recovery_the_tries_are_followed_by_fixes(two: Project) -> None:
 
 
 def test_an_executor_that_says_it_failed_while_verify_passes_is_noted(two: Project) -> None:
-    result = two.run("--ralph-execute", "-vv", executor=two.shell(DO_IT + "\necho 'Task '$task': it FAILED'; exit 1"))
+    result = two.run(
+        "--ralph-execute",
+        "-vv",
+        executor=two.shell(DO_IT + "\necho 'Task '$task': it FAILED'; exit 1"),
+    )
 
     assert result.ret == 0
     assert two.calls == ["1.1", "1.2"]
@@ -116,7 +120,9 @@ def test_what_cannot_be_helped_by_trying_again_is_not(two: Project) -> None:
 
 def test_a_task_out_of_context_is_continued_and_that_is_no_try(two: Project) -> None:
     exhausted = 'echo "Error: Maximum context length (128k tokens) exceeded"; exit 1'
-    result = two.run("--ralph-execute", executor=two.shell(f"[ $call -lt 4 ] && {{ {exhausted}; }}\n" + DO_IT))
+    result = two.run(
+        "--ralph-execute", executor=two.shell(f"[ $call -lt 4 ] && {{ {exhausted}; }}\n" + DO_IT)
+    )
 
     assert result.ret == 0
     assert two.calls == ["1.1", "1.1", "1.1", "1.1", "1.2"]
@@ -130,7 +136,9 @@ def test_the_budget_ends_executing_too(two: Project) -> None:
     result.stdout.fnmatch_lines(["*ERROR: Max global iterations (1) reached"])
 
 
-def test_open_fixes_of_an_earlier_run_are_not_done_again_once_their_original_passes(two: Project) -> None:
+def test_open_fixes_of_an_earlier_run_are_not_done_again_once_their_original_passes(
+    two: Project,
+) -> None:
     two.run("--ralph-executor", "none")
     assert list(two.boxes) == ["1.1", "1.1.1", "1.2"]
     two.run("--ralph-execute", executor=two.shell(DO_IT))
@@ -156,7 +164,11 @@ def test_auto_commits_each_task_that_newly_passes_with_its_message(two: Project)
     two.write("unrelated.txt", "somebody's work in progress\n")
     two.run("--ralph-execute", "--ralph-commit", "auto", executor="sh executor.sh")
 
-    assert two.git("log", "--format=%s").splitlines() == ["feat(demo): add two", "feat(demo): add one", "the beginning"]
+    assert two.git("log", "--format=%s").splitlines() == [
+        "feat(demo): add two",
+        "feat(demo): add one",
+        "the beginning",
+    ]
     one = two.git("show", "--format=", "--name-only", "HEAD~1").split()
     assert "one.txt" in one
     assert "specs/demo/tasks.md" in one
@@ -176,10 +188,16 @@ def test_message_only_leaves_a_script_that_makes_the_same_commits(two: Project) 
     script = two.root / ".ralph" / "commits-demo.sh"
     assert "feat(demo): add one" in script.read_text()
     two.pytester.run("sh", str(script))
-    assert two.git("log", "--format=%s").splitlines() == ["feat(demo): add two", "feat(demo): add one", "the beginning"]
+    assert two.git("log", "--format=%s").splitlines() == [
+        "feat(demo): add two",
+        "feat(demo): add one",
+        "the beginning",
+    ]
 
 
-def test_without_recovery_what_is_done_is_checked_off_and_nothing_else_is_written(two: Project) -> None:
+def test_without_recovery_what_is_done_is_checked_off_and_nothing_else_is_written(
+    two: Project,
+) -> None:
     before = two.tasks.read_text()
     only_one = two.shell("[ $task = 1.1 ] && echo one > one.txt")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Kills its own run when it comes to a step for the nth time.
 PLUGIN = """\
 import os, signal
-from pytest_ralph import disk
+from pytest_ralph import files as disk
 name, number = os.environ["KILL_AT"].rsplit(":", 1)
 seen = []
 def at(step):
@@ -27,9 +27,25 @@ disk.on_step = at
 
 def run_killed(project: Project, step: str, executor: str, *args: str) -> None:
     project.write("killer.py", PLUGIN)
-    command = [sys.executable, "-m", "pytest", "-p", "killer", "--ralph-recovery", "--ralph-executor", executor, *args]
-    environ = {**os.environ, "KILL_AT": step, "PYTHONPATH": os.pathsep.join([".", os.environ.get("PYTHONPATH", "")])}
-    ended = subprocess.run([*command, "specs/demo"], cwd=project.root, env=environ, capture_output=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "killer",
+        "--ralph-recovery",
+        "--ralph-executor",
+        executor,
+        *args,
+    ]
+    environ = {
+        **os.environ,
+        "KILL_AT": step,
+        "PYTHONPATH": os.pathsep.join([".", os.environ.get("PYTHONPATH", "")]),
+    }
+    ended = subprocess.run(
+        [*command, "specs/demo"], cwd=project.root, env=environ, capture_output=True, check=False
+    )
     assert ended.returncode == -signal.SIGKILL
 
 

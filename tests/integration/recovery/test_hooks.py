@@ -23,7 +23,10 @@ CALLS = {
 
 
 def conftest(project: Project, *hooks: str) -> None:
-    project.write("conftest.py", "import dataclasses\nfrom pathlib import Path\nimport pytest\n" + "\n".join(hooks))
+    project.write(
+        "conftest.py",
+        "import dataclasses\nfrom pathlib import Path\nimport pytest\n" + "\n".join(hooks),
+    )
 
 
 def hook(name: str, body: str) -> str:
@@ -36,20 +39,31 @@ def test_a_hook_that_raises_is_one_clear_failure(one_task: Project, name: str) -
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"*hook pytest_ralph_{name} raised ValueError: boom (conftest.py:5)"])
+    result.stdout.fnmatch_lines(
+        [f"*hook pytest_ralph_{name} raised ValueError: boom (conftest.py:5)"]
+    )
     assert "Traceback" not in result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-@pytest.mark.parametrize(("name", "answer", "wanted"), [
-    ("classify", "42", "must return a Failure, not 42"),
-    ("decide", "'dance'", "must return a Decision or one of *, not 'dance'"),
-    ("fix_task", "['- [ ] 1.3.1']", "must return a text, not [[]'- [[] ] 1.3.1'[]]"),
-    ("fix_task", "'- [ ] 9.9 Something else'", "the fix task must start with `- [[] ] 1.3.1 [[]FIX 1.3[]]`"),
-    ("prompt", "b'do it'", "must return a text, not b'do it'"),
-    ("execute", "'done'", "must return True, False, a Failure or an Outcome, not 'done'"),
-])  # fmt: skip
-def test_an_answer_of_no_use_is_one_clear_failure(one_task: Project, name: str, answer: str, wanted: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "answer", "wanted"),
+    [
+        ("classify", "42", "must return a Failure, not 42"),
+        ("decide", "'dance'", "must return a Decision or one of *, not 'dance'"),
+        ("fix_task", "['- [ ] 1.3.1']", "must return a text, not [[]'- [[] ] 1.3.1'[]]"),
+        (
+            "fix_task",
+            "'- [ ] 9.9 Something else'",
+            "the fix task must start with `- [[] ] 1.3.1 [[]FIX 1.3[]]`",
+        ),
+        ("prompt", "b'do it'", "must return a text, not b'do it'"),
+        ("execute", "'done'", "must return True, False, a Failure or an Outcome, not 'done'"),
+    ],
+)
+def test_an_answer_of_no_use_is_one_clear_failure(
+    one_task: Project, name: str, answer: str, wanted: str
+) -> None:
     conftest(one_task, hook(name, f"return {answer}"))
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
@@ -65,11 +79,16 @@ def test_the_run_goes_on_after_a_broken_hook(one_task: Project) -> None:
 
 
 def test_a_broken_hook_that_is_told_of_the_halt_breaks_nothing(one_task: Project) -> None:
-    conftest(one_task, 'def pytest_ralph_halted(spec, failed, blocked):\n    raise OSError("no network")\n')
+    conftest(
+        one_task,
+        'def pytest_ralph_halted(spec, failed, blocked):\n    raise OSError("no network")\n',
+    )
     result = one_task.run("--ralph-executor", "none")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*hook pytest_ralph_halted raised OSError: no network (conftest.py:5)"])
+    result.stdout.fnmatch_lines(
+        ["*hook pytest_ralph_halted raised OSError: no network (conftest.py:5)"]
+    )
     assert "INTERNALERROR" not in result.stdout.str()
 
 
@@ -144,7 +163,8 @@ def test_hooks_are_told_of_which_task_which_fix_and_which_failure(one_task: Proj
         ),
     )
     result = one_task.run(
-        "--ralph-executor-timeout=45", executor=one_task.shell("[ $call = 1 ] || echo fixed > parser.txt")
+        "--ralph-executor-timeout=45",
+        executor=one_task.shell("[ $call = 1 ] || echo fixed > parser.txt"),
     )
 
     assert result.ret == 0
@@ -173,7 +193,9 @@ def test_hooks_are_told_why_a_task_was_given_up(one_task: Project) -> None:
     ]
 
 
-def test_a_task_that_no_plugin_takes_waits_for_a_person_where_there_is_no_executor(one_task: Project) -> None:
+def test_a_task_that_no_plugin_takes_waits_for_a_person_where_there_is_no_executor(
+    one_task: Project,
+) -> None:
     conftest(one_task, hook("execute", "return None"))
     result = one_task.run()
 

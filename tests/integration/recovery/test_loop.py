@@ -16,7 +16,9 @@ def test_a_task_is_recovered_by_its_first_fix(one_task: Project) -> None:
     result = one_task.run(executor=one_task.executor(FIX_IT))
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*- Task 1.3: 1 fix attempted (1.3.1) - Final: PASS", "*1 passed, 1 recovered*"])
+    result.stdout.fnmatch_lines(
+        ["*- Task 1.3: 1 fix attempted (1.3.1) - Final: PASS", "*1 passed, 1 recovered*"]
+    )
     assert result.ret == 0
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
     assert "ALL_TASKS_COMPLETE" in result.stdout.str()
@@ -65,8 +67,17 @@ def test_the_limit_of_fixes_stops_the_task_and_says_so(one_task: Project) -> Non
     )
     assert result.ret == 1
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
-    assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.3.2": False, "1.3.3": False, "1.4": False}
-    assert "- Task 1.3: 3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (max limit)" in one_task.progress
+    assert one_task.boxes == {
+        "1.3": False,
+        "1.3.1": False,
+        "1.3.2": False,
+        "1.3.3": False,
+        "1.4": False,
+    }
+    assert (
+        "- Task 1.3: 3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (max limit)"
+        in one_task.progress
+    )
 
 
 def test_the_depth_of_fixes_of_fixes_is_limited(one_task: Project) -> None:
@@ -85,7 +96,9 @@ def test_the_depth_of_fixes_of_fixes_is_limited(one_task: Project) -> None:
     ],
 )
 def test_limits_can_be_set(one_task: Project, option: tuple[str, str], line: str) -> None:
-    result = one_task.run(*option, executor=one_task.executor("Path('parser.txt').write_text(task)"))
+    result = one_task.run(
+        *option, executor=one_task.executor("Path('parser.txt').write_text(task)")
+    )
 
     result.stdout.fnmatch_lines([line])
 
@@ -114,7 +127,9 @@ def test_two_originals_each_have_their_own_count(project: Project) -> None:
     assert "- Task 1.2: 2 fixes attempted (1.2.1, 1.2.2) - Final: PASS" in project.progress
 
 
-def test_without_an_executor_the_fix_task_waits_and_the_next_step_is_told(one_task: Project) -> None:
+def test_without_an_executor_the_fix_task_waits_and_the_next_step_is_told(
+    one_task: Project,
+) -> None:
     result = one_task.run("--ralph-executor", "none")
 
     result.stdout.fnmatch_lines(["Next: do task 1.3.1 (*), then run the same command again."])
@@ -169,7 +184,9 @@ def test_without_recovery_the_spec_is_left_untouched(one_task: Project) -> None:
     assert sorted(path.name for path in one_task.directory.iterdir()) == ["tasks.md"]
 
 
-def test_the_state_file_turns_recovery_on_and_the_command_line_turns_it_off(one_task: Project) -> None:
+def test_the_state_file_turns_recovery_on_and_the_command_line_turns_it_off(
+    one_task: Project,
+) -> None:
     (one_task.directory / ".ralph-state.json").write_text('{"recoveryMode": true, "mine": 1}')
     one_task.pytester.runpytest("--ralph", "--no-ralph-recovery", "specs/demo")
     assert list(one_task.boxes) == ["1.3", "1.4"]
@@ -182,7 +199,9 @@ def test_the_state_file_turns_recovery_on_and_the_command_line_turns_it_off(one_
 def test_without_an_agent_it_is_said_that_no_repair_applies(one_task: Project) -> None:
     result = one_task.run()
 
-    result.stdout.fnmatch_lines(["*given up: no built-in repair applies: task 1.3.1 waits in tasks.md"])
+    result.stdout.fnmatch_lines(
+        ["*given up: no built-in repair applies: task 1.3.1 waits in tasks.md"]
+    )
 
 
 def test_what_was_learnt_before_is_in_the_prompt(one_task: Project) -> None:

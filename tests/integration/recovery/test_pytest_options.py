@@ -35,7 +35,9 @@ def three(project: Project) -> Project:
 
 
 def test_last_failed_runs_only_what_was_not_recovered(three: Project) -> None:
-    helps_one = three.shell("case $task in 1.1*) echo fixed > one.txt;; *) echo $task > three.txt;; esac")
+    helps_one = three.shell(
+        "case $task in 1.1*) echo fixed > one.txt;; *) echo $task > three.txt;; esac"
+    )
     three.run("-p", "cacheprovider", executor=helps_one).assert_outcomes(passed=1, failed=1)
 
     result = three.run("--lf", executor=three.shell("echo fixed > three.txt"))
@@ -57,7 +59,10 @@ def test_stepwise_stops_at_a_task_that_was_not_recovered_and_goes_on_there(three
 
 def test_exitfirst_stops_only_when_recovery_is_over(three: Project) -> None:
     result = three.run(
-        "-x", executor=three.shell("case $task in 1.1*) echo fixed > one.txt;; *) echo $task > three.txt;; esac")
+        "-x",
+        executor=three.shell(
+            "case $task in 1.1*) echo fixed > one.txt;; *) echo $task > three.txt;; esac"
+        ),
     )
 
     result.assert_outcomes(passed=1, failed=1)
@@ -70,7 +75,10 @@ def test_reruns_verify_again_and_start_no_new_fixes(one_task: Project) -> None:
 
     result.stdout.fnmatch_lines(["*1 failed*1 rerun*"])
     assert one_task.calls == ["1.3.1", "1.3.2", "1.3.3"]
-    assert "- Task 1.3: 3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (max limit)" in one_task.progress
+    assert (
+        "- Task 1.3: 3 fixes attempted (1.3.1, 1.3.2, 1.3.3) - Final: FAIL (max limit)"
+        in one_task.progress
+    )
 
 
 def test_without_a_terminal_plugin_everything_is_done_all_the_same(one_task: Project) -> None:

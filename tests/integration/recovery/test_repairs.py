@@ -31,15 +31,20 @@ def test_a_script_gets_its_right_to_be_executed(script: Project) -> None:
     result = script.run("-v")
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*repair chmod: *", "*undo: *", "*1.1: a built-in repair applies: chmod"])
+    result.stdout.fnmatch_lines(
+        ["*repair chmod: *", "*undo: *", "*1.1: a built-in repair applies: chmod"]
+    )
     assert script.boxes == {"1.1": True, "1.1.1": True}
     assert script.state["fixTaskMap"]["1.1"]["attempts"] == 1
     assert "- Task 1.1: 1 fix attempted (1.1.1) - Final: PASS" in script.progress
-    assert script.history("fix, executor, outcome", "what = 'repair'") == [("1.1.1", "repair:chmod", "passed")]
+    assert script.history("fix, executor, outcome", "what = 'repair'") == [
+        ("1.1.1", "repair:chmod", "passed")
+    ]
 
 
 @pytest.mark.parametrize(
-    "option", [("--ralph-repair", "none"), ("--ralph-repair", "format,lint"), ("--ralph-executor", "none")]
+    "option",
+    [("--ralph-repair", "none"), ("--ralph-repair", "format,lint"), ("--ralph-executor", "none")],
 )
 def test_what_may_not_be_repaired_is_not(script: Project, option: tuple[str, str]) -> None:
     result = script.run(*option)
@@ -90,7 +95,9 @@ def test_what_a_repair_leaves_is_fixed_by_an_agent_who_is_told(project: Project)
     assert "- 1.1.1: " in project.prompt(1)
 
 
-def test_what_the_project_declares_is_installed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_project_declares_is_installed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a `pip` of the project's own environment that only notes what it is asked for, and no other installer."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     project.spec("- [ ] 1.1 Import\n  - **Verify**: `.venv/bin/python -c 'import rightpad_demo'`\n")
@@ -121,4 +128,6 @@ def test_what_the_project_does_not_declare_is_not_installed(project: Project) ->
     result = project.run()
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*given up: dependency_missing (rightpad_of_nobody) needs a person*"])
+    result.stdout.fnmatch_lines(
+        ["*given up: dependency_missing (rightpad_of_nobody) needs a person*"]
+    )

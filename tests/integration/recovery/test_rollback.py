@@ -38,7 +38,9 @@ def test_what_was_there_is_kept_then_rolled_back_then_fixed(broken_build: Projec
     result = project.run("--ralph-rollback", "-v", executor="sh executor.sh")
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*1.2: the build is broken: back to the last good commit, then fix"])
+    result.stdout.fnmatch_lines(
+        ["*1.2: the build is broken: back to the last good commit, then fix"]
+    )
     assert (project.root / "seen-build.sh").read_text() == "true\n"
     assert "new.txt" not in (project.root / "seen-files.txt").read_text()
     assert project.git("show", "refs/ralph/demo/1.2/1:build.sh") == "if then fi ("
@@ -87,7 +89,9 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("arrange", "line"), REFUSALS, ids=[function.__name__ for function, _ in REFUSALS])
+@pytest.mark.parametrize(
+    ("arrange", "line"), REFUSALS, ids=[function.__name__ for function, _ in REFUSALS]
+)
 def test_where_it_cannot_be_done_it_is_said_and_nothing_changes(
     broken_build: Project, arrange: object, line: str
 ) -> None:

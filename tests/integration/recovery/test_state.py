@@ -10,7 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
-HELPS_AT_LAST = '[ $task = 1.3.3 ] && echo fixed > parser.txt || echo "broken by $task" > parser.txt'
+HELPS_AT_LAST = (
+    '[ $task = 1.3.3 ] && echo fixed > parser.txt || echo "broken by $task" > parser.txt'
+)
 NEVER_HELPS = 'echo "broken by $task" > parser.txt'
 
 
@@ -66,7 +68,9 @@ def test_every_attempt_of_a_task_that_does_not_recover_is_recorded(one_task: Pro
 
 
 def test_a_fix_that_claimed_success_is_recorded_as_a_mismatch(one_task: Project) -> None:
-    one_task.run("--ralph-max-fixes", "1", executor=one_task.shell("echo TASK_COMPLETE; touch done.txt"))
+    one_task.run(
+        "--ralph-max-fixes", "1", executor=one_task.shell("echo TASK_COMPLETE; touch done.txt")
+    )
 
     fix, original = (one_task.state["taskResults"][task] for task in ("1.3.1", "1.3"))
     assert fix["error"]["attempt_1"]["type"] == "verification_mismatch"
@@ -82,15 +86,23 @@ def test_the_index_does_not_move_while_a_task_is_being_fixed(one_task: Project) 
 
 
 def test_the_total_in_the_front_matter_follows(one_task: Project) -> None:
-    one_task.tasks.write_text("---\nspec: demo\ntotal_tasks: 2 # so far\n---\n" + one_task.tasks.read_text())
+    one_task.tasks.write_text(
+        "---\nspec: demo\ntotal_tasks: 2 # so far\n---\n" + one_task.tasks.read_text()
+    )
     one_task.run(executor=one_task.shell(HELPS_AT_LAST))
 
     assert one_task.tasks.read_text().startswith("---\nspec: demo\ntotal_tasks: 5 # so far\n---\n")
 
 
 def test_fields_of_others_are_kept(one_task: Project) -> None:
-    theirs = {"relatedSpecs": [{"name": "é", "score": 0.5}], "awaitingApproval": False, "granularity": None}
-    given(one_task, **theirs, recoveryMode=False, fixTaskMap={"9.9": {"attempts": 0, "note": "mine"}})
+    theirs = {
+        "relatedSpecs": [{"name": "é", "score": 0.5}],
+        "awaitingApproval": False,
+        "granularity": None,
+    }
+    given(
+        one_task, **theirs, recoveryMode=False, fixTaskMap={"9.9": {"attempts": 0, "note": "mine"}}
+    )
     one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
     assert {name: one_task.state[name] for name in theirs} == theirs
@@ -98,18 +110,26 @@ def test_fields_of_others_are_kept(one_task: Project) -> None:
     assert one_task.state["recoveryMode"] is True
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"fixTaskMap": 3}', '{"taskIndex": -1}', "\x00"])
-def test_a_corrupt_state_is_one_clear_line_and_is_left_as_it_is(one_task: Project, damage: str) -> None:
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", '{"fixTaskMap": 3}', '{"taskIndex": -1}', "\x00"]
+)
+def test_a_corrupt_state_is_one_clear_line_and_is_left_as_it_is(
+    one_task: Project, damage: str
+) -> None:
     one_task.state_path.write_text(damage)
     result = one_task.run()
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: State file missing or corrupt at *specs/demo/.ralph-state.json"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: State file missing or corrupt at *specs/demo/.ralph-state.json"]
+    )
     assert one_task.state_path.read_text() == damage
     assert list(one_task.boxes) == ["1.3", "1.4"]
 
 
-def test_where_state_and_document_disagree_the_document_is_right_and_it_is_said(one_task: Project) -> None:
+def test_where_state_and_document_disagree_the_document_is_right_and_it_is_said(
+    one_task: Project,
+) -> None:
     given(one_task, taskIndex=7, totalTasks=40, taskResults={"1.4": {"status": "complete"}})
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
@@ -135,7 +155,9 @@ def test_limits_in_the_state_hold_where_no_option_is_given(one_task: Project) ->
     result.stdout.fnmatch_lines(["ERROR: Max fix task depth (1) exceeded for task 1.3.*"])
 
 
-def test_a_failed_attempt_is_on_record_with_its_number_its_bound_and_its_error(one_task: Project) -> None:
+def test_a_failed_attempt_is_on_record_with_its_number_its_bound_and_its_error(
+    one_task: Project,
+) -> None:
     one_task.run("--ralph-max-fixes=1", executor=one_task.shell("true"))
 
     record = one_task.state["taskResults"]["1.3"]

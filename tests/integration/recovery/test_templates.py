@@ -45,13 +45,17 @@ def test_the_templates_for_a_kind_are_used_for_it(one_task: Project, templates: 
 
 
 @pytest.mark.parametrize("kind", ["", ".timeout"])
-def test_others_are_for_all_kinds_or_for_none(one_task: Project, templates: Path, kind: str) -> None:
+def test_others_are_for_all_kinds_or_for_none(
+    one_task: Project, templates: Path, kind: str
+) -> None:
     (templates / f"fixtask{kind}.md.j2").write_text(FIX_TASK)
     one_task.run(executor=one_task.executor(FIX_IT))
     assert ("Ask Ada" in one_task.tasks.read_text()) is (kind == "")
 
 
-def test_a_template_with_a_mistake_is_one_line_before_anything_runs(one_task: Project, templates: Path) -> None:
+def test_a_template_with_a_mistake_is_one_line_before_anything_runs(
+    one_task: Project, templates: Path
+) -> None:
     (templates / "fix.test_failure.md.j2").write_text("Hello\n{% block intro %}")
     result = one_task.run(executor=one_task.executor(FIX_IT))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -63,7 +67,9 @@ def test_a_template_with_a_mistake_is_one_line_before_anything_runs(one_task: Pr
 def test_a_template_for_an_unknown_kind_is_a_note(one_task: Project, templates: Path) -> None:
     (templates / "fix.test_failures.md.j2").write_text("Hello")
     one_task.run(executor=one_task.executor(FIX_IT)).stdout.fnmatch_lines(
-        ["ralph: templates/fix.test_failures.md.j2: never used, as there is no kind of failure named test_failures"]
+        [
+            "ralph: templates/fix.test_failures.md.j2: never used, as there is no kind of failure named test_failures"
+        ]
     )
 
 

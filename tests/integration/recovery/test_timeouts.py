@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 def spec(verify: str, do: str = "it") -> str:
-    return f"- [ ] 1.1 Take long\n  - **Do**: {do}\n  - **Timeout**: 0.4\n  - **Verify**: `{verify}`\n"
+    return (
+        f"- [ ] 1.1 Take long\n  - **Do**: {do}\n  - **Timeout**: 0.4\n  - **Verify**: `{verify}`\n"
+    )
 
 
 def test_a_verify_that_printed_something_gets_twice_the_time(project: Project) -> None:
@@ -17,7 +19,9 @@ def test_a_verify_that_printed_something_gets_twice_the_time(project: Project) -
     result = project.run()
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*it was still working after 0.4 s: once more with 0.8 s", "*1 recovered*"])
+    result.stdout.fnmatch_lines(
+        ["*it was still working after 0.4 s: once more with 0.8 s", "*1 recovered*"]
+    )
     assert project.history("timeout", "what = 'verify'") == [0.4, 0.8]
     assert list(project.boxes) == ["1.1"]
 
@@ -68,7 +72,10 @@ def test_a_verify_without_progress_is_split_into_its_steps(project: Project) -> 
     )
     assert (project.root / "seen.txt").read_text().splitlines() == ["1.1.1 1.1", "1.1.2 1.1"]
     assert project.boxes == {"1.1": True, "1.1.1": True, "1.1.2": True, "1.2": True}
-    assert "- [x] 1.1.1 [SPLIT 1.1] Make the first\n  - **Do**: Make the first\n" in project.tasks.read_text()
+    assert (
+        "- [x] 1.1.1 [SPLIT 1.1] Make the first\n  - **Do**: Make the first\n"
+        in project.tasks.read_text()
+    )
     assert project.tasks.read_text().count("- **Timeout**: 10\n") == 2
     assert "Make the second" in project.prompt(2)
     assert "ALL_TASKS_COMPLETE" in result.stdout.str()

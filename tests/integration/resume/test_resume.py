@@ -55,7 +55,10 @@ class Project:
 
     @property
     def boxes(self) -> dict[str, str]:
-        return {name: box for box, name in re.findall(r"^- \[(.)\] (\S+)", self.tasks.read_text(), re.MULTILINE)}
+        return {
+            name: box
+            for box, name in re.findall(r"^- \[(.)\] (\S+)", self.tasks.read_text(), re.MULTILINE)
+        }
 
     @property
     def attempts_in_history(self) -> int:
@@ -86,7 +89,9 @@ def test_after_a_fix_by_hand_the_same_command_goes_on(halted: Project) -> None:
     assert "failed" not in halted.state_path.read_text()
 
 
-def test_where_nothing_was_fixed_there_are_as_many_attempts_again_under_new_ids(halted: Project) -> None:
+def test_where_nothing_was_fixed_there_are_as_many_attempts_again_under_new_ids(
+    halted: Project,
+) -> None:
     result = halted.again()
 
     assert "Fix attempts: 1.2.3, 1.2.4" in result.stdout.str()
@@ -103,12 +108,26 @@ def test_what_is_complete_need_not_be_verified_again(halted: Project) -> None:
     result.stdout.fnmatch_lines(["SKIPPED*tasks.md:3: already complete"])
 
 
-def test_a_fresh_start_moves_the_state_aside_and_keeps_commits_history_and_boxes(halted: Project) -> None:
+def test_a_fresh_start_moves_the_state_aside_and_keeps_commits_history_and_boxes(
+    halted: Project,
+) -> None:
     root = halted.pytester.path
-    for command in ("init -q", "config user.name T", "config user.email t@example.com", "add -A", "commit -qm start"):
+    for command in (
+        "init -q",
+        "config user.name T",
+        "config user.email t@example.com",
+        "add -A",
+        "commit -qm start",
+    ):
         subprocess.run(["git", *command.split()], cwd=root, check=True)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True).stdout
-    before, attempts, old = halted.tasks.read_text(), halted.attempts_in_history, halted.state_path.read_bytes()
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
+    before, attempts, old = (
+        halted.tasks.read_text(),
+        halted.attempts_in_history,
+        halted.state_path.read_bytes(),
+    )
 
     halted.fix_by_hand()
     result = halted.again("--ralph-fresh")
@@ -121,11 +140,15 @@ def test_a_fresh_start_moves_the_state_aside_and_keeps_commits_history_and_boxes
     assert halted.state["fixTaskMap"]["1.2"]["attempts"] == 0
     assert halted.tasks.read_text() == before.replace("- [ ]", "- [x]")
     assert halted.attempts_in_history > attempts
-    after = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True).stdout
+    after = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
     assert after == head
 
 
-def test_a_corrupt_state_is_refused_untouched_and_a_fresh_start_gets_past_it(halted: Project) -> None:
+def test_a_corrupt_state_is_refused_untouched_and_a_fresh_start_gets_past_it(
+    halted: Project,
+) -> None:
     halted.state_path.write_text("{")
     halted.fix_by_hand()
 
@@ -172,7 +195,9 @@ def test_in_part_a_status_set_by_hand_is_taken_as_it_is(halted: Project) -> None
 def test_a_task_can_be_run_by_itself_whatever_is_incomplete_before_it(halted: Project) -> None:
     (halted.pytester.path / "ran.txt").unlink()
 
-    result = halted.pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "specs/demo/tasks.md::1.3")
+    result = halted.pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor=none", "specs/demo/tasks.md::1.3"
+    )
 
     result.assert_outcomes(passed=1)
     assert halted.ran == ["1.3"]
@@ -190,7 +215,9 @@ def test_a_completed_task_that_fails_now_is_a_regression_and_says_so(
     result.stdout.fnmatch_lines(["*regression: *", "*checked off as complete, and fails now"])
 
 
-def test_a_regression_that_cannot_be_recovered_keeps_its_box(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_regression_that_cannot_be_recovered_keeps_its_box(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     path = make_spec(spec(done(task("1.1 Base", "false")), task("1.2 Next", "true")))
 
     result = pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "specs")
@@ -200,19 +227,28 @@ def test_a_regression_that_cannot_be_recovered_keeps_its_box(pytester: pytest.Py
     assert "- [x] 1.1 Base" in path.read_text()
 
 
-def test_a_red_task_that_is_done_is_not_verified_again(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_red_task_that_is_done_is_not_verified_again(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(
-        spec(done(task("1.1 [RED] Failing test", "touch ran.txt; false")), task("1.2 [GREEN] Make it pass", "true"))
+        spec(
+            done(task("1.1 [RED] Failing test", "touch ran.txt; false")),
+            task("1.2 [GREEN] Make it pass", "true"),
+        )
     )
 
     result = pytester.runpytest("--ralph", "-rs", "specs")
 
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["*already complete: a ?RED? task is meant to fail, so it is not verified again"])
+    result.stdout.fnmatch_lines(
+        ["*already complete: a ?RED? task is meant to fail, so it is not verified again"]
+    )
     assert not (pytester.path / "ran.txt").exists()
 
 
-def test_a_run_that_was_killed_goes_on_where_it_was(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_run_that_was_killed_goes_on_where_it_was(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     """The executor kills the run in the middle of the first fix; that fix is used again, not made twice."""
     path = make_spec(TASKS)
     (pytester.path / "src.txt").write_text("broken\n")
@@ -224,4 +260,9 @@ def test_a_run_that_was_killed_goes_on_where_it_was(pytester: pytest.Pytester, m
 
     assert result.ret == 0
     assert "ralph: demo: task 1.2 was cut off: it goes on where it was" in result.stdout.str()
-    assert re.findall(r"^- \[x\] (\S+)", path.read_text(), re.MULTILINE) == ["1.1", "1.2", "1.2.1", "1.3"]
+    assert re.findall(r"^- \[x\] (\S+)", path.read_text(), re.MULTILINE) == [
+        "1.1",
+        "1.2",
+        "1.2.1",
+        "1.3",
+    ]

@@ -17,7 +17,11 @@ def _two_of_four_fail(make_spec: SpecMaker) -> None:
 
 
 def order(result: pytest.RunResult) -> list[str]:
-    lines = (line.partition("tasks.md::")[2] for line in result.outlines if line.startswith("specs/demo/"))
+    lines = (
+        line.partition("tasks.md::")[2]
+        for line in result.outlines
+        if line.startswith("specs/demo/")
+    )
     return [" ".join(line.split()[:2]) for line in lines if line]
 
 
@@ -42,19 +46,29 @@ def test_ff_begins_with_the_spec_that_failed_and_keeps_the_order_of_its_tasks(
 
 
 def test_sw_stops_at_a_failure_and_goes_on_from_there(pytester: pytest.Pytester) -> None:
-    assert order(pytester.runpytest("--ralph", "specs/demo", "--sw", "-v")) == ["1.1 PASSED", "1.2 FAILED"]
+    assert order(pytester.runpytest("--ralph", "specs/demo", "--sw", "-v")) == [
+        "1.1 PASSED",
+        "1.2 FAILED",
+    ]
     (pytester.path / "two").touch()
-    assert order(pytester.runpytest("--ralph", "specs/demo", "--sw", "-v")) == ["1.2 PASSED", "1.3 FAILED"]
+    assert order(pytester.runpytest("--ralph", "specs/demo", "--sw", "-v")) == [
+        "1.2 PASSED",
+        "1.3 FAILED",
+    ]
 
 
 @pytest.mark.parametrize(("flag", "ran"), [("-x", 2), ("--maxfail=1", 2), ("--maxfail=2", 3)])
-def test_the_run_stops_after_as_many_failures_as_asked(pytester: pytest.Pytester, flag: str, ran: int) -> None:
+def test_the_run_stops_after_as_many_failures_as_asked(
+    pytester: pytest.Pytester, flag: str, ran: int
+) -> None:
     result = pytester.runpytest("--ralph", "specs/demo", flag, "-v")
     assert len(order(result)) == ran
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_durations_are_those_of_the_commands(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_durations_are_those_of_the_commands(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="sleep 0.3", t1_2="true", name="slow")
     result = pytester.runpytest("--ralph", "specs/slow", "--durations=1", "--durations-min=0.2")
     result.stdout.re_match_lines([r"0\.[34]\ds call +specs/slow/tasks\.md::1\.1"])

@@ -22,7 +22,12 @@ def test_the_task_is_named_in_the_environment_and_the_outer_run_is_not(
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=1)
     lines = (pytester.path / "env.txt").read_text().splitlines()
     found = dict(line.partition("=")[::2] for line in lines if "=" in line)
-    wanted = {"RALPH_SPEC": "shop", "RALPH_SPEC_PATH": str(spec.parent), "RALPH_TASK_ID": "1.3", "RALPH_ATTEMPT": "1"}
+    wanted = {
+        "RALPH_SPEC": "shop",
+        "RALPH_SPEC_PATH": str(spec.parent),
+        "RALPH_TASK_ID": "1.3",
+        "RALPH_ATTEMPT": "1",
+    }
     assert {name: found.get(name) for name in wanted} == wanted
     assert found["MINE"] == "kept"
     assert not {"PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER"} & {*found}
@@ -40,20 +45,28 @@ def test_commands_run_in_the_root_with_nothing_on_stdin_and_in_a_group_of_their_
     pytester.runpytest("--ralph", "specs", "-v").assert_outcomes(passed=3)
 
 
-def test_the_environment_of_a_command_is_its_own(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_the_environment_of_a_command_is_its_own(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="export LEFT=over; cd specs", t1_2='test -z "$LEFT" -a -d specs')
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=2)
 
 
-def test_output_that_is_no_utf8_is_no_error(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    make_spec("- [ ] 1.1 It\n  - **Verify**: `printf 'caf\\351 \\377\\376\\033[31m\\000red\\n'; exit 1`\n")
+def test_output_that_is_no_utf8_is_no_error(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(
+        "- [ ] 1.1 It\n  - **Verify**: `printf 'caf\\351 \\377\\376\\033[31m\\000red\\n'; exit 1`\n"
+    )
     result = pytester.runpytest("--ralph", "specs", "--junitxml=out.xml")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*| caf\ufffd \ufffd\ufffdred"])
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_background_process_ends_with_its_command(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_background_process_ends_with_its_command(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(
         t1_1="sleep 61 & echo $! > pid; setsid sleep 62 & echo $! >> pid",
         t1_2=f'test "$(wc -l < pid)" = 2; ! {ALIVE}',
@@ -61,7 +74,9 @@ def test_a_background_process_ends_with_its_command(pytester: pytest.Pytester, m
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=2)
 
 
-def test_what_an_e2e_startup_starts_lives_until_the_cleanup(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_what_an_e2e_startup_starts_lives_until_the_cleanup(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(
         """
         - [ ] VE1 [VERIFY] E2E startup: start the service
@@ -77,7 +92,9 @@ def test_what_an_e2e_startup_starts_lives_until_the_cleanup(pytester: pytest.Pyt
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=4)
 
 
-def test_without_a_cleanup_it_lives_until_the_end_of_the_run(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_without_a_cleanup_it_lives_until_the_end_of_the_run(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(
         """
         - [ ] VE1 [VERIFY] E2E startup: start the service
@@ -92,7 +109,9 @@ def test_without_a_cleanup_it_lives_until_the_end_of_the_run(pytester: pytest.Py
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_command_that_cannot_be_started_fails_in_one_line(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_command_that_cannot_be_started_fails_in_one_line(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("""
         - [ ] 1.1 It
           - **Verify**: In the `nowhere` directory, run `make`
@@ -101,5 +120,7 @@ def test_a_command_that_cannot_be_started_fails_in_one_line(pytester: pytest.Pyt
     """)
     result = pytester.runpytest("--ralph", "specs", "-v")
     result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["*: directory not found: *nowhere", "specs/demo/tasks.md:2: 1.1 It"])
+    result.stdout.fnmatch_lines(
+        ["*: directory not found: *nowhere", "specs/demo/tasks.md:2: 1.1 It"]
+    )
     assert "Traceback" not in result.stdout.str()

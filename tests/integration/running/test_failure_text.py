@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
 
-def failure(pytester: pytest.Pytester, make_spec: SpecMaker, verify: str, *args: str, more: str = "") -> str:
+def failure(
+    pytester: pytest.Pytester, make_spec: SpecMaker, verify: str, *args: str, more: str = ""
+) -> str:
     """The text between the heading of the failure and the summary."""
     make_spec(f"# Tasks\n\n- [ ] 1.1 Sum the prices\n  - **Verify**: {verify}\n{more}")
     result = pytester.runpytest("--ralph", "specs", *args)
@@ -21,7 +23,9 @@ def failure(pytester: pytest.Pytester, make_spec: SpecMaker, verify: str, *args:
     return text.partition("1.1 Sum the prices __")[2].partition("\n")[2].partition("\n====")[0]
 
 
-def test_command_ending_expectation_output_log_and_place(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_command_ending_expectation_output_log_and_place(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     text = failure(pytester, make_spec, "`echo adding; echo 'ERROR: sum is wrong' >&2; exit 3`")
     lines = text.splitlines()
     assert lines[0].endswith("ERROR: sum is wrong")
@@ -34,21 +38,29 @@ def test_command_ending_expectation_output_log_and_place(pytester: pytest.Pytest
     assert lines[-1] == "specs/demo/tasks.md:3: 1.1 Sum the prices"
 
 
-def test_an_expectation_on_the_output_is_told_with_what_came(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_an_expectation_on_the_output_is_told_with_what_came(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     text = failure(pytester, make_spec, "`printf 'a\\nb\\n' | wc -l` returns at least 5")
     assert "  expected stdout >= 5, got '2'\n" in text
     assert text.splitlines()[0].endswith("expected stdout >= 5, got '2'")
 
 
-def test_a_log_is_named_where_only_stderr_was_written_to(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_log_is_named_where_only_stderr_was_written_to(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     text = failure(pytester, make_spec, "`echo oops >&2` returns 3")
     (line,) = (line for line in text.splitlines() if "full output:" in line)
     assert (pytester.path / line.split()[-1]).read_text() == "oops\n"
 
 
-def test_a_timeout_says_so_and_shows_what_was_printed(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_timeout_says_so_and_shows_what_was_printed(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     text = failure(pytester, make_spec, "`echo waiting; sleep 30`", "--ralph-timeout=0.3")
-    assert text.startswith("timeout: Timed out after 0.3s\n  $ echo waiting; sleep 30\n  timed out after ")
+    assert text.startswith(
+        "timeout: Timed out after 0.3s\n  $ echo waiting; sleep 30\n  timed out after "
+    )
     assert "  | waiting\n" in text
 
 
@@ -69,15 +81,21 @@ def test_of_two_alternatives_both_are_told(pytester: pytest.Pytester, make_spec:
     assert "  nor did `test -e here` do: expected exit status 0, got 1\n" in text
 
 
-def test_a_script_is_shown_line_by_line_and_not_without_end(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_script_is_shown_line_by_line_and_not_without_end(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     script = "\n".join(f"    echo line {number}" for number in range(30))
     text = failure(pytester, make_spec, f"\n    ```bash\n{script}\n    exit 1\n    ```")
     assert "  $ echo line 0\n  > echo line 1\n" in text
     assert "  > … 19 more lines …\n" in text
 
 
-def test_of_a_huge_output_the_lines_that_matter_are_shown(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    text = failure(pytester, make_spec, "`seq 300000 400000; echo 'ERROR: it broke' >&2; seq 1 30; exit 3`")
+def test_of_a_huge_output_the_lines_that_matter_are_shown(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    text = failure(
+        pytester, make_spec, "`seq 300000 400000; echo 'ERROR: it broke' >&2; seq 1 30; exit 3`"
+    )
     lines = text.splitlines()
     assert lines[0].endswith("ERROR: it broke")
     assert len(lines) < 80
@@ -87,8 +105,12 @@ def test_of_a_huge_output_the_lines_that_matter_are_shown(pytester: pytest.Pytes
     assert "  | 350000" not in lines
 
 
-def test_what_surrounds_the_error_is_shown_wherever_it_stands(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    text = failure(pytester, make_spec, "`seq 3000 6000; echo 'ERROR: it broke'; seq 20000 90000; exit 3`")
+def test_what_surrounds_the_error_is_shown_wherever_it_stands(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    text = failure(
+        pytester, make_spec, "`seq 3000 6000; echo 'ERROR: it broke'; seq 20000 90000; exit 3`"
+    )
     assert "  | …\n" in text
     assert "  | 6000\n  | ERROR: it broke\n  | 20000\n" in text
     assert "  | 90000\n  full output: " in text
@@ -112,21 +134,27 @@ def test_secrets_of_the_environment_are_masked(
     assert "using " in text
 
 
-def test_a_log_that_could_not_be_written_is_not_named(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_log_that_could_not_be_written_is_not_named(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     (pytester.path / ".ralph").write_text("in the way")
     text = failure(pytester, make_spec, "`echo all is lost; false`")
     assert "  | all is lost\n" in text
     assert "full output" not in text
 
 
-def test_nothing_printed_still_says_what_was_expected(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_nothing_printed_still_says_what_was_expected(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     text = failure(pytester, make_spec, "`false`")
     assert "full output" not in text
     assert text.splitlines()[1:3] == ["  $ false", text.splitlines()[2]]
     assert "  expected exit status 0, got 1\n" in text
 
 
-def test_a_fault_of_a_hook_is_shown_as_what_it_is(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_fault_of_a_hook_is_shown_as_what_it_is(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     pytester.makeconftest(
         dedent("""
         def pytest_ralph_failed(task):

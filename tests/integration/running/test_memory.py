@@ -39,7 +39,9 @@ def test_sixty_megabytes_of_output_cost_little_memory(
     expect = "" if "false" in end else ' shows "needle"'
     make_spec(f"- [ ] 1.1 Says little\n  - **Verify**: `echo hay{end}`{expect}\n")
     small = peak(pytester)
-    make_spec(f"- [ ] 1.1 Says much\n  - **Verify**: `yes haystack | head -c 60000000{end}`{expect}\n")
+    make_spec(
+        f"- [ ] 1.1 Says much\n  - **Verify**: `yes haystack | head -c 60000000{end}`{expect}\n"
+    )
     large = peak(pytester, "--junitxml=out.xml")
     assert large - small < 30 * MEGABYTE
     assert (pytester.path / "out.xml").stat().st_size < MEGABYTE

@@ -27,7 +27,9 @@ def runs(pytester: pytest.Pytester) -> list[str]:
     return (pytester.path / "runs").read_text().split()
 
 
-def test_the_flag_in_the_command_does_not_recurse(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_the_flag_in_the_command_does_not_recurse(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     spec(make_spec, f"{PYTEST} --ralph specs/other test_it.py")
     result = pytester.runpytest("--ralph", "specs/demo")
     result.assert_outcomes(failed=1)
@@ -45,7 +47,9 @@ def test_the_flag_in_pytest_addopts_does_not_recurse(
 
 
 @pytest.mark.parametrize("key", ["ralph", "ralph_recovery"])
-def test_the_ini_file_does_not_recurse(pytester: pytest.Pytester, make_spec: SpecMaker, key: str) -> None:
+def test_the_ini_file_does_not_recurse(
+    pytester: pytest.Pytester, make_spec: SpecMaker, key: str
+) -> None:
     pytester.makeini(f"[pytest]\n{key} = true\nralph_executor = none\n")
     spec(make_spec, f"{PYTEST} specs/other test_it.py")
     result = pytester.runpytest("specs/demo")
@@ -64,13 +68,17 @@ def test_a_nested_run_with_a_clean_environment_finds_the_spec_held(
     result.stdout.fnmatch_lines(["*being worked on by another run (pid *"])
 
 
-def test_the_failing_tests_of_the_nested_run_are_known(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_the_failing_tests_of_the_nested_run_are_known(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     spec(make_spec, f"{PYTEST} -q > /dev/null test_it.py")
     result = pytester.runpytest("--ralph", "specs/demo")
     result.stdout.fnmatch_lines(["test_failure: *", "*failing tests: *test_it*test_price*"])
 
 
-def test_a_junit_file_the_command_writes_itself_is_left_to_it(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_junit_file_the_command_writes_itself_is_left_to_it(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     spec(make_spec, f"{PYTEST} --junitxml=mine.xml test_it.py > /dev/null")
     result = pytester.runpytest("--ralph", "specs/demo")
     result.stdout.fnmatch_lines(["*failing tests: *test_price*"])

@@ -32,22 +32,26 @@ SPEC = """
 """
 
 
-def test_each_outcome_is_shown_by_word_and_reason(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_each_outcome_is_shown_by_word_and_reason(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(SPEC)
     result = pytester.runpytest("--ralph", "-v", "-rs", "specs")
     result.assert_outcomes(passed=2, failed=1, skipped=3)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([
-        "specs/demo/tasks.md::1.1 PASSED*",
-        "specs/demo/tasks.md::1.2 FAILED*",
-        "specs/demo/tasks.md::1.3 MANUAL (manual: the page looks right)*",
-        "specs/demo/tasks.md::1.4 MANUAL (manual: Read*",
-        "specs/demo/tasks.md::1.5 SKIPPED (no Verify field)*",
-        "specs/demo/tasks.md::1.6 PASSED*",
-        "SKIPPED [[]1[]] specs/demo/tasks.md:10: manual: the page looks right",
-        "SKIPPED [[]1[]] specs/demo/tasks.md:13: manual: Read `notes.md` and confirm that every point is covered",
-        "SKIPPED [[]1[]] specs/demo/tasks.md:16: no Verify field",
-    ])  # fmt: skip
+    result.stdout.fnmatch_lines(
+        [
+            "specs/demo/tasks.md::1.1 PASSED*",
+            "specs/demo/tasks.md::1.2 FAILED*",
+            "specs/demo/tasks.md::1.3 MANUAL (manual: the page looks right)*",
+            "specs/demo/tasks.md::1.4 MANUAL (manual: Read*",
+            "specs/demo/tasks.md::1.5 SKIPPED (no Verify field)*",
+            "specs/demo/tasks.md::1.6 PASSED*",
+            "SKIPPED [[]1[]] specs/demo/tasks.md:10: manual: the page looks right",
+            "SKIPPED [[]1[]] specs/demo/tasks.md:13: manual: Read `notes.md` and confirm that every point is covered",
+            "SKIPPED [[]1[]] specs/demo/tasks.md:16: no Verify field",
+        ]
+    )
 
 
 def test_what_is_checked_off_is_left_alone_when_only_the_rest_is_wanted(
@@ -71,11 +75,13 @@ def test_a_task_that_was_complete_and_fails_is_called_a_regression(
     before = spec.read_bytes()
     result = pytester.runpytest("--ralph", "specs")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([
-        "regression: *gone.txt*",
-        "  checked off as complete, and fails now",
-        "FAILED specs/demo/tasks.md::1.1 - regression: *",
-    ])  # fmt: skip
+    result.stdout.fnmatch_lines(
+        [
+            "regression: *gone.txt*",
+            "  checked off as complete, and fails now",
+            "FAILED specs/demo/tasks.md::1.1 - regression: *",
+        ]
+    )
     assert spec.read_bytes() == before
 
 
@@ -124,7 +130,9 @@ def test_a_fenced_block_is_one_script(pytester: pytest.Pytester, make_spec: Spec
     assert (pytester.path / "made.txt").read_text() == "- [ ] 9.9 not a task\n"
 
 
-def test_a_fix_of_a_task_that_failed_in_this_run_is_skipped(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_fix_of_a_task_that_failed_in_this_run_is_skipped(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("""
         - [ ] 1.3 Broken
           - **Verify**: `false`
@@ -136,7 +144,9 @@ def test_a_fix_of_a_task_that_failed_in_this_run_is_skipped(pytester: pytest.Pyt
     result.stdout.fnmatch_lines(["specs/demo/tasks.md::1.3.1 SKIPPED (fix of 1.3)*"])
 
 
-def test_only_what_says_so_depends_on_a_task_that_failed(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_only_what_says_so_depends_on_a_task_that_failed(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec("""
         - [ ] 1.1 Broken
           - **Verify**: `false`
@@ -151,7 +161,9 @@ def test_only_what_says_so_depends_on_a_task_that_failed(pytester: pytest.Pytest
     result.stdout.fnmatch_lines(["specs/demo/tasks.md::1.2 BLOCKED (blocked by 1.1)*"])
 
 
-def test_a_plain_run_writes_nothing_into_the_spec(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_plain_run_writes_nothing_into_the_spec(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     spec = make_spec(SPEC)
     before = spec.read_bytes()
     pytester.runpytest("--ralph", "specs")

@@ -31,19 +31,25 @@ def test_ini_file_front_matter_command_line_each_over_the_one_before(
 
 
 @pytest.mark.parametrize("field", ["0.1", "0.1s", "0.1 seconds", "100 ms"])
-def test_a_task_has_its_own_time_limit(pytester: pytest.Pytester, make_spec: SpecMaker, field: str) -> None:
+def test_a_task_has_its_own_time_limit(
+    pytester: pytest.Pytester, make_spec: SpecMaker, field: str
+) -> None:
     make_spec(f"{SLOW}  - **Timeout**: {field}\n")
     assert timed_out_after(pytester, "--ralph-timeout=20") == "0.1s"
 
 
-def test_front_matter_holds_for_its_own_spec_only(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_front_matter_holds_for_its_own_spec_only(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     done = "- [x] 1.1 Done\n  - **Verify**: `true`\n"
     make_spec(f"---\nralph:\n  pending: true\n---\n{done}", name="a")
     make_spec(done, name="b")
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=1, skipped=1)
 
 
-def test_a_spec_may_ask_for_a_shell_of_its_own(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_spec_may_ask_for_a_shell_of_its_own(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     shell = pytester.path / "my-shell"
     shell.write_text('#!/bin/sh\necho "$2" > asked\n')
     shell.chmod(0o755)
@@ -53,28 +59,42 @@ def test_a_spec_may_ask_for_a_shell_of_its_own(pytester: pytest.Pytester, make_s
     assert (pytester.path / "asked").read_text() == "anything at all\n"
 
 
-def test_the_shell_of_the_command_line_runs_every_command(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_the_shell_of_the_command_line_runs_every_command(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1='test -z "$BASH_VERSION"', t1_2="true")
     pytester.runpytest("--ralph", "--ralph-shell", "sh", "specs").assert_outcomes(passed=2)
-    pytester.runpytest("--ralph", "--ralph-shell", "bash", "specs").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--ralph", "--ralph-shell", "bash", "specs").assert_outcomes(
+        passed=1, failed=1
+    )
 
 
-def test_a_spec_may_ask_for_an_executor_of_its_own(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_spec_may_ask_for_an_executor_of_its_own(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     task = "- [ ] 1.1 It\n  - **Verify**: `test -e made`\n"
     make_spec(f"---\nralph:\n  executor: touch made\n  recovery: true\n---\n{task}", name="a")
     result = pytester.runpytest("--ralph", "specs", "-v")
     result.stdout.fnmatch_lines(["specs/a/tasks.md::1.1 RECOVERED*"])
 
 
-def test_what_only_a_whole_run_can_have_is_warned_about(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    make_spec("---\nralph:\n  timeout: 5\n  report: out.html\n---\n- [ ] 1.1 It\n  - **Verify**: `true`\n")
+def test_what_only_a_whole_run_can_have_is_warned_about(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(
+        "---\nralph:\n  timeout: 5\n  report: out.html\n---\n- [ ] 1.1 It\n  - **Verify**: `true`\n"
+    )
     result = pytester.runpytest("--ralph", "specs", "-W", "always")
     result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*specs/demo/tasks.md:4: RalphWarning: `report` is for the whole run: *"])
+    result.stdout.fnmatch_lines(
+        ["*specs/demo/tasks.md:4: RalphWarning: `report` is for the whole run: *"]
+    )
     assert not (pytester.path / "out.html").exists()
 
 
-def test_values_of_any_scalar_type_are_taken_from_toml(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_values_of_any_scalar_type_are_taken_from_toml(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(SLOW)
     table = "[tool.pytest]" if pytest.version_tuple >= (9, 2) else "[tool.pytest.ini_options]"
     (pytester.path / "pyproject.toml").write_text(
@@ -86,16 +106,31 @@ def test_values_of_any_scalar_type_are_taken_from_toml(pytester: pytest.Pytester
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--ralph-timeout=soon"], "--ralph-timeout: expected a number of seconds above 0, got 'soon'"),
+        (
+            ["--ralph-timeout=soon"],
+            "--ralph-timeout: expected a number of seconds above 0, got 'soon'",
+        ),
         (["--ralph-timeout="], "--ralph-timeout: expected a number of seconds above 0, got ''"),
-        (["--ralph-max-fixes", "many"], "--ralph-max-fixes: expected a whole number, 0 or more, got 'many'"),
+        (
+            ["--ralph-max-fixes", "many"],
+            "--ralph-max-fixes: expected a whole number, 0 or more, got 'many'",
+        ),
         (["--ralph-jobs", "0"], "--ralph-jobs: expected a whole number, 1 or more, got '0'"),
-        (["--ralph-repair=paint"], "--ralph-repair: expected none or some of format, *, got 'paint'"),
-        (["--ralph-commit=all"], "--ralph-commit: expected one of none, message-only, auto, got 'all'"),
+        (
+            ["--ralph-repair=paint"],
+            "--ralph-repair: expected none or some of format, *, got 'paint'",
+        ),
+        (
+            ["--ralph-commit=all"],
+            "--ralph-commit: expected one of none, message-only, auto, got 'all'",
+        ),
         (["--ralph-shell", "/no/such/shell"], "--ralph-shell: no such shell: /no/such/shell"),
         (["--ralph-execute"], "--ralph-execute needs somebody to do the tasks*"),
         (["--ralph-interactive"], "--ralph-interactive needs a terminal*"),
-        (["-o", "ralph_timeout=soon"], "ralph_timeout (ini file): expected a number of seconds above 0*"),
+        (
+            ["-o", "ralph_timeout=soon"],
+            "ralph_timeout (ini file): expected a number of seconds above 0*",
+        ),
         (["-o", "ralph_pending=maybe"], "ralph_pending (ini file): expected true or false*"),
         (["-o", "ralph_recovery=maybe"], "ralph*expected true or false*maybe*"),
     ],

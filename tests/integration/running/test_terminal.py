@@ -31,14 +31,18 @@ def test_the_short_summary_quotes_the_error(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(("colour", "drawn"), [("yes", True), ("no", False)])
-def test_colour_is_drawn_when_asked_for(pytester: pytest.Pytester, colour: str, drawn: bool) -> None:
+def test_colour_is_drawn_when_asked_for(
+    pytester: pytest.Pytester, colour: str, drawn: bool
+) -> None:
     result = pytester.runpytest("--ralph", "specs", f"--color={colour}")
     first = next(line for line in result.outlines if "is lost" in line)
     assert (first.startswith("\x1b[31m\x1b[1m") and first.endswith("\x1b[0m")) is drawn
 
 
 def test_without_a_terminal_plugin_the_tasks_still_run(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess("--ralph", "specs", "-p", "no:terminal", "--junitxml=out.xml")
+    result = pytester.runpytest_subprocess(
+        "--ralph", "specs", "-p", "no:terminal", "--junitxml=out.xml"
+    )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.outlines == []
     assert 'tests="2"' in (pytester.path / "out.xml").read_text()
@@ -49,7 +53,9 @@ def test_no_workers_is_as_without_xdist(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--ralph", "specs", "-n0").assert_outcomes(passed=1, failed=1)
 
 
-def test_collect_only_lists_the_tasks_and_runs_none(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_collect_only_lists_the_tasks_and_runs_none(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(t1_1="touch ran")
     result = pytester.runpytest("--ralph", "specs", "--co")
     result.stdout.fnmatch_lines(["*<SpecFile tasks.md>", "*<TaskItem 1.1>"])

@@ -78,13 +78,23 @@ class Seat:
     """Runs pytest in `directory`. What happens is seen through `expect`, and afterwards in `text` and `picture`."""
 
     def __init__(
-        self, directory: Path, *args: str, columns: int = 80, environ: Mapping[str, str] = MappingProxyType({})
+        self,
+        directory: Path,
+        *args: str,
+        columns: int = 80,
+        environ: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.columns = columns
         base = {
-            key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "PY_COLORS", "CI")
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("COLUMNS", "NO_COLOR", "PY_COLORS", "CI")
         }
-        quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_ralph.plugin", "TERM": "xterm"}
+        quick = {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_PLUGINS": "pytest_ralph.plugin",
+            "TERM": "xterm",
+        }
         self._child = pexpect.spawn(
             sys.executable,
             ["-m", "pytest", "-p", "no:cacheprovider", *args],
@@ -121,7 +131,9 @@ class Seat:
         """Wait for the end."""
         self._child.expect(pexpect.EOF)
         self._child.close()
-        assert self._child.exitstatus is not None, f"ended by signal {self._child.signalstatus}:\n{self.text}"
+        assert self._child.exitstatus is not None, (
+            f"ended by signal {self._child.signalstatus}:\n{self.text}"
+        )
         return int(self._child.exitstatus)
 
     @property

@@ -37,15 +37,23 @@ def agent(project: Path) -> str:
 
 
 def test_each_step_of_a_recovery_is_seen_while_it_runs(project: Path) -> None:
-    seat = Seat(project, "--ralph-recovery", "--ralph-executor", agent(project), "-v", "specs", columns=100)
+    seat = Seat(
+        project, "--ralph-recovery", "--ralph-executor", agent(project), "-v", "specs", columns=100
+    )
     seat.expect(
         *("1.1 verify  1 s of 300 s  Task 1.1",),
-        *(f"1.1.1 fix 1 of 3 by {Path(sys.executable).name} agent.py  ", " s of 600 s  ", "Editing src.txt"),
+        *(
+            f"1.1.1 fix 1 of 3 by {Path(sys.executable).name} agent.py  ",
+            " s of 600 s  ",
+            "Editing src.txt",
+        ),
         *("1.1 verify, attempt 2 of 4  1 s of 300 s  ", "Task 1.1"),
     )
     assert seat.status() == 0
     lines = seat.lines
-    first = lines.index(next(line for line in lines if line.startswith("specs/demo/tasks.md::1.1 RECOVERED")))
+    first = lines.index(
+        next(line for line in lines if line.startswith("specs/demo/tasks.md::1.1 RECOVERED"))
+    )
     assert lines[first + 1].startswith("specs/demo/tasks.md::1.2 PASSED")
     assert not [line for line in lines if " s of " in line]
 
@@ -71,16 +79,22 @@ def test_a_group_has_a_row_for_each_task(project: Path, make_spec: SpecMaker) ->
     [(("-q",), {}), ((), {"TERM": "dumb"}), (("-p", "no:terminal"), {})],
     ids=["quiet", "dumb", "no terminal plugin"],
 )
-def test_some_terminals_get_none(project: Path, args: tuple[str, ...], environ: dict[str, str]) -> None:
+def test_some_terminals_get_none(
+    project: Path, args: tuple[str, ...], environ: dict[str, str]
+) -> None:
     seat = Seat(project, "--ralph", *args, "specs", environ=environ)
     assert seat.status() == 1
     assert SAVE_CURSOR not in seat.text
 
 
 @pytest.mark.parametrize(
-    ("args", "environ"), [(("--color=no",), {}), ((), {"NO_COLOR": "1"})], ids=["option", "variable"]
+    ("args", "environ"),
+    [(("--color=no",), {}), ((), {"NO_COLOR": "1"})],
+    ids=["option", "variable"],
 )
-def test_without_colours_the_rows_have_none(project: Path, args: tuple[str, ...], environ: dict[str, str]) -> None:
+def test_without_colours_the_rows_have_none(
+    project: Path, args: tuple[str, ...], environ: dict[str, str]
+) -> None:
     seat = Seat(project, "--ralph", *args, "specs", environ=environ)
     seat.expect("1.1 verify  1 s of 300 s  Task 1.1")
     assert seat.status() == 1

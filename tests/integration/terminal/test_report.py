@@ -32,7 +32,9 @@ def run(pytester: pytest.Pytester, report: str, *args: str) -> pytest.RunResult:
 
 def tasks(page: Path) -> Any:
     """The tasks a page tells of, by id."""
-    found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
+    found = re.search(
+        r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL
+    )
     assert found is not None
     return {one["id"]: one for one in json.loads(found[1])["tasks"]}
 
@@ -76,7 +78,9 @@ def test_a_path_is_seen_from_where_pytest_was_called(
 
 
 @pytest.mark.parametrize("report", ["specs", "run.sh/out.html", "nul\0.html"])
-def test_a_page_that_cannot_be_written_is_one_note_and_no_failure(pytester: pytest.Pytester, report: str) -> None:
+def test_a_page_that_cannot_be_written_is_one_note_and_no_failure(
+    pytester: pytest.Pytester, report: str
+) -> None:
     result = run(pytester, report)
     assert result.ret == 0
     notes = [line for line in result.outlines if line.startswith("ralph: ")]
@@ -84,7 +88,9 @@ def test_a_page_that_cannot_be_written_is_one_note_and_no_failure(pytester: pyte
     assert notes[0].startswith("ralph: the report could not be written: ")
 
 
-def test_workers_tell_the_one_page_of_the_controller(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_workers_tell_the_one_page_of_the_controller(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     pytest.importorskip("xdist")
     make_spec(spec(task("2.1 Other", "test -d specs")), name="other")
     result = run(pytester, "out.html", "-n2")
@@ -97,4 +103,6 @@ def test_a_malformed_number_of_logs_to_keep_is_one_line(pytester: pytest.Pyteste
     pytester.makeini("[pytest]\nralph_keep_logs = many")
     result = pytester.runpytest("--ralph", "specs")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: ralph_keep_logs: expected a whole number, 0 or more, got 'many'"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: ralph_keep_logs: expected a whole number, 0 or more, got 'many'"]
+    )

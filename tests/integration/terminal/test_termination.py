@@ -32,7 +32,11 @@ def _other_plugins_would_only_take_time(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def project(pytester: pytest.Pytester, make_spec: SpecMaker) -> Path:
     """The second task starts a command that takes for ever, and leaves its id in `pid`."""
-    make_spec(t1_1="test -d specs", t1_2="echo $$ > pid.new; mv pid.new pid; sleep 99; true", t1_3="test -d specs")
+    make_spec(
+        t1_1="test -d specs",
+        t1_2="echo $$ > pid.new; mv pid.new pid; sleep 99; true",
+        t1_3="test -d specs",
+    )
     return pytester.path
 
 
@@ -48,9 +52,15 @@ def running_command(project: Path) -> psutil.Process:
     return psutil.Process(int((project / "pid").read_text()))
 
 
-@pytest.mark.parametrize(("name", "more"), [("SIGTERM", ()), ("SIGTERM", ("-p", "no:terminal")), ("SIGHUP", ("-s",))])
-def test_a_signal_ends_the_command_and_the_run(project: Path, name: str, more: tuple[str, ...]) -> None:
-    run = subprocess.Popen([*COMMAND, *more, "specs"], cwd=project, stdout=subprocess.PIPE, text=True)
+@pytest.mark.parametrize(
+    ("name", "more"), [("SIGTERM", ()), ("SIGTERM", ("-p", "no:terminal")), ("SIGHUP", ("-s",))]
+)
+def test_a_signal_ends_the_command_and_the_run(
+    project: Path, name: str, more: tuple[str, ...]
+) -> None:
+    run = subprocess.Popen(
+        [*COMMAND, *more, "specs"], cwd=project, stdout=subprocess.PIPE, text=True
+    )
     command = running_command(project)
     run.send_signal(getattr(signal, name))
     said, _ = run.communicate(timeout=PATIENCE)
@@ -65,8 +75,15 @@ def test_a_signal_ends_the_command_and_the_run(project: Path, name: str, more: t
 
 def test_the_commands_of_a_group_end_too(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     verify = "echo $$ >> pids; sleep 99; true"
-    make_spec("\n".join(f"- [ ] 1.{n} [P] Part {n}\n  - **Do**: it\n  - **Verify**: `{verify}`\n" for n in (1, 2)))
-    run = subprocess.Popen([*COMMAND, "--ralph-jobs=2", "specs"], cwd=pytester.path, stdout=subprocess.DEVNULL)
+    make_spec(
+        "\n".join(
+            f"- [ ] 1.{n} [P] Part {n}\n  - **Do**: it\n  - **Verify**: `{verify}`\n"
+            for n in (1, 2)
+        )
+    )
+    run = subprocess.Popen(
+        [*COMMAND, "--ralph-jobs=2", "specs"], cwd=pytester.path, stdout=subprocess.DEVNULL
+    )
     pids = pytester.path / "pids"
     until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
     commands = [psutil.Process(int(pid)) for pid in pids.read_text().split()]
@@ -84,7 +101,9 @@ def test_a_closed_terminal_ends_the_command(project: Path) -> None:
     until(lambda: not run.isalive())
 
 
-def test_signals_that_are_handled_or_ignored_stay_as_they_are(project: Path, pytester: pytest.Pytester) -> None:
+def test_signals_that_are_handled_or_ignored_stay_as_they_are(
+    project: Path, pytester: pytest.Pytester
+) -> None:
     pytester.makeconftest("""
         import signal
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -101,7 +120,9 @@ def test_signals_that_are_handled_or_ignored_stay_as_they_are(project: Path, pyt
     result.assert_outcomes(passed=1)
 
 
-def test_after_a_run_signals_do_what_they_did_before(project: Path, pytester: pytest.Pytester) -> None:
+def test_after_a_run_signals_do_what_they_did_before(
+    project: Path, pytester: pytest.Pytester
+) -> None:
     before = signal.getsignal(signal.SIGTERM)
     pytester.runpytest_inprocess("--ralph", "specs/demo/tasks.md::1.1").assert_outcomes(passed=1)
     assert signal.getsignal(signal.SIGTERM) is before

@@ -70,7 +70,9 @@ def test_quiet_says_no_more_than_it_must(pytester: pytest.Pytester) -> None:
 
 def test_a_line_for_each_failure_where_lines_are_asked_for(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--tb=line")
-    after = result.outlines[next(at for at, line in enumerate(result.outlines) if "= FAILURES =" in line) + 1 :]
+    after = result.outlines[
+        next(at for at, line in enumerate(result.outlines) if "= FAILURES =" in line) + 1 :
+    ]
     assert after[0] == "specs/demo/tasks.md:11: test_failure: AssertionError: wrong"
     assert "= ralph =" in after[1]
 
@@ -92,5 +94,7 @@ def test_whoever_looks_at_our_plugins_early_changes_nothing(pytester: pytest.Pyt
                     for name in dir(plugin):
                         getattr(plugin, name)
     """)
-    run(pytester, "--ralph-report=out.html").stdout.fnmatch_lines(["*= ralph =*", "RECOVERED demo 1.1 *"])
+    run(pytester, "--ralph-report=out.html").stdout.fnmatch_lines(
+        ["*= ralph =*", "RECOVERED demo 1.1 *"]
+    )
     assert "1.3" in (pytester.path / "out.html").read_text()

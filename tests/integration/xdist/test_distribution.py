@@ -74,7 +74,14 @@ def test_with_each_every_worker_runs_every_spec_and_one_after_the_other_where_it
     executor = 'touch "fixed.${RALPH_FIX_FOR#1.}"; echo $RALPH_TASK_ID >> calls.txt'
 
     code, output = run(
-        pytester.path, "--ralph-recovery", "--ralph-executor", executor, "--tx", "2*popen", "--dist=each", "specs"
+        pytester.path,
+        "--ralph-recovery",
+        "--ralph-executor",
+        executor,
+        "--tx",
+        "2*popen",
+        "--dist=each",
+        "specs",
     )
 
     assert code == 0, output
@@ -84,10 +91,14 @@ def test_with_each_every_worker_runs_every_spec_and_one_after_the_other_where_it
 
 
 @pytest.mark.parametrize("arguments", [["-n0"], ["-p", "no:xdist"]], ids=" ".join)
-def test_without_workers_nothing_changes(pytester: pytest.Pytester, make_spec: SpecMaker, arguments: list[str]) -> None:
+def test_without_workers_nothing_changes(
+    pytester: pytest.Pytester, make_spec: SpecMaker, arguments: list[str]
+) -> None:
     make_spec(numbered(2, "true"))
 
     result = pytester.runpytest("--ralph", "-v", *arguments, "specs")
 
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["specs/demo/tasks.md::1.1 PASSED*", "specs/demo/tasks.md::1.2 PASSED*"])
+    result.stdout.fnmatch_lines(
+        ["specs/demo/tasks.md::1.1 PASSED*", "specs/demo/tasks.md::1.2 PASSED*"]
+    )

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
     from tests.conftest import SpecMaker
 
-TASKS = spec(task("1.1 Here", "touch here"), task("1.2 Broken", "test -e fixed"), task("1.3 After", "true"))
+TASKS = spec(
+    task("1.1 Here", "touch here"), task("1.2 Broken", "test -e fixed"), task("1.3 After", "true")
+)
 
 
 def attempts(project: Path) -> list[tuple[str, str]]:
     connection = sqlite3.connect(project / ".ralph/history.db")
-    found = connection.execute("select task, outcome from attempts where what = 'verify' order by rowid").fetchall()
+    found = connection.execute(
+        "select task, outcome from attempts where what = 'verify' order by rowid"
+    ).fetchall()
     connection.close()
     return found
 
@@ -38,7 +42,9 @@ def other_python(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     if request.param == "other":
         given = os.environ.get("RALPH_OTHER_PYTHON")
         return (
-            Path(given) if given else pytest.skip("RALPH_OTHER_PYTHON: a Python of another version, with us installed")
+            Path(given)
+            if given
+            else pytest.skip("RALPH_OTHER_PYTHON: a Python of another version, with us installed")
         )
     directory = tmp_path / "other"
     venv.create(directory, with_pip=False, symlinks=True)
@@ -91,7 +97,11 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("via", ["popen", "socket"])
 def test_a_worker_with_a_copy_of_the_project_sends_its_results_and_its_history_home(
-    pytester: pytest.Pytester, make_spec: SpecMaker, tmp_path: Path, request: pytest.FixtureRequest, via: str
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    via: str,
 ) -> None:
     address = request.getfixturevalue("server") if via == "socket" else "popen"
     path = make_spec(TASKS)
@@ -102,7 +112,13 @@ def test_a_worker_with_a_copy_of_the_project_sends_its_results_and_its_history_h
 
     code, output = run(
         pytester.path,
-        *("--ralph-recovery", "--ralph-executor=touch fixed", "--dist=load", "--tx", f"{address}//chdir={place}"),
+        *(
+            "--ralph-recovery",
+            "--ralph-executor=touch fixed",
+            "--dist=load",
+            "--tx",
+            f"{address}//chdir={place}",
+        ),
         *("--rsyncdir", str(pytester.path), str(pytester.path / "specs")),
     )
 

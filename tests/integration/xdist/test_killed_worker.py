@@ -84,7 +84,14 @@ def test_in_a_group_what_has_ended_keeps_its_result_and_what_was_running_is_told
     make_spec(spec(*tasks).replace("1.5 [P]", "1.5 [P]"), name="a")
 
     code, output = run(
-        pytester.path, "--ralph", "-n1", "--ralph-jobs=4", "--junitxml=junit.xml", "-k", "not Waiting", "specs"
+        pytester.path,
+        "--ralph",
+        "-n1",
+        "--ralph-jobs=4",
+        "--junitxml=junit.xml",
+        "-k",
+        "not Waiting",
+        "specs",
     )
 
     assert code == 1
@@ -112,7 +119,12 @@ def test_the_worker_that_takes_over_collects_what_the_controller_saw_whatever_th
     path = make_spec(spec(*tasks), name="a")
 
     code, output = run(
-        pytester.path, "--ralph-recovery", "--ralph-executor=touch fixed", "-n1", "--junitxml=junit.xml", "specs"
+        pytester.path,
+        "--ralph-recovery",
+        "--ralph-executor=touch fixed",
+        "-n1",
+        "--junitxml=junit.xml",
+        "specs",
     )
 
     assert code == 1
@@ -130,14 +142,16 @@ def test_the_worker_that_takes_over_collects_what_the_controller_saw_whatever_th
     assert state["fixTaskMap"]["1.1"]["fixTaskIds"] == ["1.1.1"]
 
 
-@pytest.mark.parametrize(("verify", "outcome"), [(RAN, "passed"), (f"{RAN}; test -e fixed", "recovered")])
+@pytest.mark.parametrize(
+    ("verify", "outcome"), [(RAN, "passed"), (f"{RAN}; test -e fixed", "recovered")]
+)
 def test_a_task_that_was_checked_off_when_its_worker_died_is_told_as_what_it_had_become(
     pytester: pytest.Pytester, make_spec: SpecMaker, verify: str, outcome: str
 ) -> None:
     path = make_spec(spec(task("1.1 First", verify), task("1.2 Second", RAN)), name="a")
     pytester.makeconftest("""
         import os
-        from pytest_ralph.recovery.ledger import Ledger
+        from pytest_ralph.healing.takeover_log import Ledger
 
         ended = Ledger.ended
 
@@ -149,7 +163,14 @@ def test_a_task_that_was_checked_off_when_its_worker_died_is_told_as_what_it_had
         Ledger.ended = deadly
     """)
 
-    run(pytester.path, "--ralph-recovery", "--ralph-executor=touch fixed", "-n1", "--junitxml=junit.xml", "specs")
+    run(
+        pytester.path,
+        "--ralph-recovery",
+        "--ralph-executor=touch fixed",
+        "-n1",
+        "--junitxml=junit.xml",
+        "specs",
+    )
 
     assert "- [x] 1.1" in path.read_text()
     assert reported(pytester.path / "junit.xml") == {"a 1.1": outcome, "a 1.2": "passed"}
@@ -210,7 +231,11 @@ def test_a_worker_that_dies_around_a_task_and_not_in_it_costs_nothing(
     assert code == 0, output
     assert "3 passed" in output
     assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.3"])
-    assert reported(pytester.path / "junit.xml") == {"a 1.1": "passed", "a 1.2": "passed", "a 1.3": "passed"}
+    assert reported(pytester.path / "junit.xml") == {
+        "a 1.1": "passed",
+        "a 1.2": "passed",
+        "a 1.3": "passed",
+    }
 
 
 def test_a_worker_that_dies_when_a_task_is_checked_off_takes_its_success_not_with_it(
@@ -220,7 +245,7 @@ def test_a_worker_that_dies_when_a_task_is_checked_off_takes_its_success_not_wit
     pytester.makeconftest(
         """
         import os
-        from pytest_ralph.recovery.workspace import Workspace
+        from pytest_ralph.healing.spec_files import Workspace
 
         passed = Workspace.passed
 
@@ -239,5 +264,9 @@ def test_a_worker_that_dies_when_a_task_is_checked_off_takes_its_success_not_wit
     assert "3 passed" in output
     assert "ALL_TASKS_COMPLETE: a" in output
     assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.3"])
-    assert reported(pytester.path / "junit.xml") == {"a 1.1": "passed", "a 1.2": "passed", "a 1.3": "passed"}
+    assert reported(pytester.path / "junit.xml") == {
+        "a 1.1": "passed",
+        "a 1.2": "passed",
+        "a 1.3": "passed",
+    }
     assert path.read_text().count("- [x]") == 3

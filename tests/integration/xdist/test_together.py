@@ -19,18 +19,29 @@ if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
 RECOVERED = spec(
-    task("1.1 Broken", "test -e fixed.$RALPH_SPEC"), task("1.2 [P] Fine", "true"), task("1.3 [P] Fine", "true")
+    task("1.1 Broken", "test -e fixed.$RALPH_SPEC"),
+    task("1.2 [P] Fine", "true"),
+    task("1.3 [P] Fine", "true"),
 )
 FIXER = 'touch "fixed.$(basename $RALPH_SPEC_PATH)"'
 
 
-def test_recovery_in_workers_is_told_as_if_there_were_none(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_recovery_in_workers_is_told_as_if_there_were_none(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     paths = [make_spec(RECOVERED, name=name) for name in ("a", "b")]
     make_spec(spec(task("1.1 Hopeless", "false"), task("1.2 After", "true")), name="c")
 
     code, output = run(
         pytester.path,
-        *("--ralph-recovery", "--ralph-executor", FIXER, "-n2", "--junitxml=junit.xml", "--ralph-report=r.html"),
+        *(
+            "--ralph-recovery",
+            "--ralph-executor",
+            FIXER,
+            "-n2",
+            "--junitxml=junit.xml",
+            "--ralph-report=r.html",
+        ),
         "specs",
     )
 
@@ -46,7 +57,9 @@ def test_recovery_in_workers_is_told_as_if_there_were_none(pytester: pytest.Pyte
     assert len(cases) == 8
     assert len(list(ET.parse(pytester.path / "junit.xml").iter("flakyFailure"))) == 2
     connection = sqlite3.connect(pytester.path / ".ralph/history.db")
-    runs = connection.execute("select count(distinct run), count(*) from attempts where what = 'verify'").fetchone()
+    runs = connection.execute(
+        "select count(distinct run), count(*) from attempts where what = 'verify'"
+    ).fetchone()
     connection.close()
     assert runs == (1, 2 * 4 + 2)
     assert (pytester.path / "r.html").stat().st_size > 10_000
@@ -74,7 +87,13 @@ def test_with_v_siblings_are_told_of_too(pytester: pytest.Pytester, make_spec: S
     make_spec(spec(task("2.1 [P] A", "test -e fixed"), task("2.2 [P] B", "sleep 0.5")))
 
     code, output = run(
-        pytester.path, "--ralph-recovery", "--ralph-executor=touch fixed", "-n1", "-v", "--ralph-jobs=2", "specs"
+        pytester.path,
+        "--ralph-recovery",
+        "--ralph-executor=touch fixed",
+        "-n1",
+        "-v",
+        "--ralph-jobs=2",
+        "specs",
     )
 
     assert code == 0, output
@@ -82,13 +101,21 @@ def test_with_v_siblings_are_told_of_too(pytester: pytest.Pytester, make_spec: S
     assert output.count("Initiating retry for Task 2.1...") == 1
 
 
-def test_one_budget_is_shared_by_all_workers(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_one_budget_is_shared_by_all_workers(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     for name in "abcd":
         make_spec(numbered(2, "false"), name=name)
 
     run(
         pytester.path,
-        *("--ralph-recovery", "--ralph-executor=echo . >> calls.txt", "--ralph-budget=5", "--ralph-keep-going", "-n2"),
+        *(
+            "--ralph-recovery",
+            "--ralph-executor=echo . >> calls.txt",
+            "--ralph-budget=5",
+            "--ralph-keep-going",
+            "-n2",
+        ),
         "specs",
     )
 
@@ -99,7 +126,10 @@ def test_one_budget_is_shared_by_all_workers(pytester: pytest.Pytester, make_spe
 def test_a_failure_in_one_worker_stops_the_others_too(
     pytester: pytest.Pytester, make_spec: SpecMaker, option: str
 ) -> None:
-    make_spec(spec(task("1.1 Bad", "sleep 0.3; false"), *(task(f"1.{n} T", "true") for n in (2, 3))), name="a")
+    make_spec(
+        spec(task("1.1 Bad", "sleep 0.3; false"), *(task(f"1.{n} T", "true") for n in (2, 3))),
+        name="a",
+    )
     make_spec(numbered(30, "echo b >> ran.txt; sleep 0.2"), name="b")
 
     code, output = run(pytester.path, "--ralph", "-n2", option, "specs")
@@ -117,7 +147,9 @@ def test_a_failure_in_one_worker_stops_the_others_too(
             "ERROR: circular_dependency (NON-RETRYABLE)",
         ),
         (
-            numbered(1, "true").replace("# Tasks", "---\nralph:\n  executor: no-such-agent-anywhere\n---\n# Tasks"),
+            numbered(1, "true").replace(
+                "# Tasks", "---\nralph:\n  executor: no-such-agent-anywhere\n---\n# Tasks"
+            ),
             "ERROR: ",
         ),
     ],
@@ -138,7 +170,9 @@ def test_what_cannot_be_worked_on_is_refused_by_the_controller(
     assert not (pytester.path / "ran.txt").exists()
 
 
-def test_a_spec_held_by_another_run_is_refused_in_one_line(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_spec_held_by_another_run_is_refused_in_one_line(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(numbered(1, "touch started; until [ -e stop ]; do sleep 0.05; done"))
     holder = start(pytester.path, "--ralph", "specs")
     wait_for((pytester.path / "started").exists)
@@ -149,11 +183,15 @@ def test_a_spec_held_by_another_run_is_refused_in_one_line(pytester: pytest.Pyte
     holder.communicate(timeout=60)
     assert code == 4
     (line,) = re.findall(r"^ERROR: .*", output, re.MULTILINE)
-    assert line.startswith(f"ERROR: specs/demo/tasks.md is being worked on by another run (pid {holder.pid}, since ")
+    assert line.startswith(
+        f"ERROR: specs/demo/tasks.md is being worked on by another run (pid {holder.pid}, since "
+    )
     assert "Traceback" not in output
 
 
-def test_a_spec_that_is_not_selected_is_not_held(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_a_spec_that_is_not_selected_is_not_held(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(numbered(2, "true"), name="a")
     make_spec(spec(task("1.1 A", "true", depends_on="1.1")), name="b")
 
@@ -163,14 +201,21 @@ def test_a_spec_that_is_not_selected_is_not_held(pytester: pytest.Pytester, make
     assert "2 passed" in output
 
 
-def test_questions_cannot_be_asked_from_workers(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_questions_cannot_be_asked_from_workers(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(numbered(1, "true"))
-    command = shlex.join([sys.executable, "-m", "pytest", "--ralph-recovery", "--ralph-interactive", "-n1", "specs"])
+    command = shlex.join(
+        [sys.executable, "-m", "pytest", "--ralph-recovery", "--ralph-interactive", "-n1", "specs"]
+    )
 
     terminal = pexpect.spawn(command, cwd=str(pytester.path), encoding="utf-8", timeout=60)
     output = terminal.read()
     terminal.close()
 
     assert terminal.exitstatus == 4, output
-    assert "ERROR: --ralph-interactive needs the terminal, which workers do not have: leave out -n" in output
+    assert (
+        "ERROR: --ralph-interactive needs the terminal, which workers do not have: leave out -n"
+        in output
+    )
     assert "Traceback" not in output

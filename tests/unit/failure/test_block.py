@@ -25,9 +25,19 @@ def test_the_example_of_the_guide() -> None:
     ("text", "error", "fix", "status"),
     [
         ("Task 1.3: x FAILED\n", "Task execution failed", "No fix attempted", "Unknown status"),
-        ("Task 1.3: x FAILED\n- Status: stuck\n", "Task execution failed", "No fix attempted", "stuck"),
+        (
+            "Task 1.3: x FAILED\n- Status: stuck\n",
+            "Task execution failed",
+            "No fix attempted",
+            "stuck",
+        ),
         ("Task 1.3: x FAILED\n- Error: bad\n", "bad", "No fix attempted", "Unknown status"),
-        ("Task 1.3: x FAILED\n- Error:\n- Attempted fix: y\n", "Task execution failed", "y", "Unknown status"),
+        (
+            "Task 1.3: x FAILED\n- Error:\n- Attempted fix: y\n",
+            "Task execution failed",
+            "y",
+            "Unknown status",
+        ),
         ("I did everything.\n", "Task did not complete", "No fix attempted", "Unknown status"),
         ("", "Task did not complete", "No fix attempted", "Unknown status"),
     ],
@@ -37,7 +47,9 @@ def test_every_field_has_its_fallback(text: str, error: str, fix: str, status: s
     assert (block.error, block.attempted_fix, block.status) == (error, fix, status)
 
 
-@pytest.mark.parametrize("task_id", ["1.3", "1.3.1", "V4", "VE1", "VF", "T001A", "Q1.1", "6.B.7", "6.0b", "3.X"])
+@pytest.mark.parametrize(
+    "task_id", ["1.3", "1.3.1", "V4", "VE1", "VF", "T001A", "Q1.1", "6.B.7", "6.0b", "3.X"]
+)
 def test_any_id_of_a_task_is_read(task_id: str) -> None:
     assert parse_block(f"Task {task_id}: Do it FAILED\n- Error: bad\n").task_id == task_id
 
@@ -64,7 +76,9 @@ def test_the_last_block_counts_and_ends_where_the_next_begins() -> None:
 
 
 def test_a_sentence_about_failure_is_no_block() -> None:
-    assert not parse_block("If a task fails, print: Task X.Y: [task name] FAILED and stop there.").marked
+    assert not parse_block(
+        "If a task fails, print: Task X.Y: [task name] FAILED and stop there."
+    ).marked
 
 
 def test_without_a_block_the_task_is_the_one_that_was_given() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
-from pytest_ralph.failure.transcript import Transcript
+from pytest_ralph.failure.output import Transcript
 
 
 def read(*lines: str, quiet: tuple[int, ...] = ()) -> list[Diagnostic]:
@@ -18,7 +18,12 @@ def read(*lines: str, quiet: tuple[int, ...] = ()) -> list[Diagnostic]:
         ("a.py:1:1: F401 'os' imported but unused", "a.py", "lint", ""),
         ("src/a.ts(3,5): error TS2322: Type 'x' is not assignable", "src/a.ts", "types", "error"),
         ("a.py:3: error: Incompatible types in assignment  [assignment]", "a.py", "types", "error"),
-        ("src/a.py:3:5 - error: Cannot access member (reportAttributeAccessIssue)", "src/a.py", "types", "error"),
+        (
+            "src/a.py:3:5 - error: Cannot access member (reportAttributeAccessIssue)",
+            "src/a.py",
+            "types",
+            "error",
+        ),
         ("main.c:3:10: fatal error: x.h: No such file or directory", "main.c", "build", "error"),
         ("main.c:3:10: warning: unused variable [-Wunused-variable]", "main.c", "lint", "warning"),
         ("main.c:3:10: note: declared here", "main.c", "", "note"),
@@ -67,5 +72,7 @@ def test_a_message_above_the_drawing_of_its_place_is_one() -> None:
 
 
 def test_a_place_with_its_message_on_the_next_line_has_that_for_its_text() -> None:
-    (found, *_) = read("src/a.ts:1:2 lint/style/useConst ━━━━━━━━━━", "", "  × This let declares a constant.")
+    (found, *_) = read(
+        "src/a.ts:1:2 lint/style/useConst ━━━━━━━━━━", "", "  × This let declares a constant."
+    )
     assert (found.line, found.file, found.text) == (0, "src/a.ts", "This let declares a constant.")

@@ -16,15 +16,30 @@ def of(error: str, **more: object) -> str:
         ("src/a.py:12:5: error: bad", "src/a.py:120:7: error: bad"),
         ("src/a.ts(6,3): error TS2322: bad", "src/a.ts(7,3): error TS2322: bad"),
         ("SyntaxError: bad (a.py, line 3)", "SyntaxError: bad (a.py, line 44)"),
-        ("<Response object at 0x7f9027a0d810> is None", "<Response object at 0x7f1111a0d999> is None"),
+        (
+            "<Response object at 0x7f9027a0d810> is None",
+            "<Response object at 0x7f1111a0d999> is None",
+        ),
         ("timed out after 1.01s", "timed out after 1.27s"),
         ("2026-01-02T03:04:05Z ERROR bad", "2026-02-03 04:05:06.789 ERROR bad"),
         ("12:00:01 bad", "13:10:59 bad"),
         ("/tmp/ccg2oSoR.o: undefined reference", "/tmp/ccABCDEF.o: undefined reference"),
-        ("/tmp/pytest-of-me/pytest-12/test_a0/x.db is locked", "/tmp/pytest-of-me/pytest-13/test_a0/x.db is locked"),
-        ("bash: line 1: 19726 Segmentation fault", "bash: line 1: 4321 Segmentation fault".replace("4321", "43210")),
-        ("run 5f3c2a10-1111-2222-3333-444455556666 failed", "run 00000000-1111-2222-3333-444455556666 failed"),
-        ("commit 0123456789abcdef0123456789abcdef01234567 bad", "commit fedcba9876543210fedcba9876543210fedcba98 bad"),
+        (
+            "/tmp/pytest-of-me/pytest-12/test_a0/x.db is locked",
+            "/tmp/pytest-of-me/pytest-13/test_a0/x.db is locked",
+        ),
+        (
+            "bash: line 1: 19726 Segmentation fault",
+            "bash: line 1: 4321 Segmentation fault".replace("4321", "43210"),
+        ),
+        (
+            "run 5f3c2a10-1111-2222-3333-444455556666 failed",
+            "run 00000000-1111-2222-3333-444455556666 failed",
+        ),
+        (
+            "commit 0123456789abcdef0123456789abcdef01234567 bad",
+            "commit fedcba9876543210fedcba9876543210fedcba98 bad",
+        ),
         ("expected  two   blanks", "expected two blanks"),
     ],
 )

@@ -71,19 +71,40 @@ def test_nothing_that_is_printed_raises(output: str, exit_code: int, command: st
 GRAMMAR = st.lists(
     st.sampled_from(
         [
-            "error: ", "FAILED ", "a.py::test_x", "a.c:1:2:", " - ", "Traceback (most recent call last):", "\n", "  ",
-            'File "a.py", line 1', "ModuleNotFoundError: No module named 'x'", "____ t ____", "E   ", "● ",
+            "error: ",
+            "FAILED ",
+            "a.py::test_x",
+            "a.c:1:2:",
+            " - ",
+            "Traceback (most recent call last):",
+            "\n",
+            "  ",
+            'File "a.py", line 1',
+            "ModuleNotFoundError: No module named 'x'",
+            "____ t ____",
+            "E   ",
+            "● ",
             "not ok 1 - ",
-            "Task 1.1: x FAILED", "- Error: ", "Child agent failed: ", "<retryable>", "1 failing",
-            "  1) a", ":", "'", "\x1b[",
+            "Task 1.1: x FAILED",
+            "- Error: ",
+            "Child agent failed: ",
+            "<retryable>",
+            "1 failing",
+            "  1) a",
+            ":",
+            "'",
+            "\x1b[",
         ]
     ),
     max_size=40,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=200, deadline=None)
-@given(GRAMMAR, st.sampled_from(["pytest", "make", "npx jest", "", "bash x.sh", "cargo test", "git diff"]))
+@given(
+    GRAMMAR,
+    st.sampled_from(["pytest", "make", "npx jest", "", "bash x.sh", "cargo test", "git diff"]),
+)
 def test_no_mixture_of_what_tools_print_raises(parts: list[str], command: str) -> None:
     classify("".join(parts), 1, command)
     classify("".join(parts), 1, command, source="executor")

@@ -11,7 +11,7 @@ from pytest_ralph.failure.project import Project
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ralph.failure.testruns import Failing
+    from pytest_ralph.failure.test_runs import Failing
 
 CASE = '<testcase classname="{where}" name="{name}"><failure message="{message}">text</failure></testcase>'
 
@@ -33,11 +33,16 @@ def test_failures_and_errors_are_read_passes_and_skips_are_not(tmp_path: Path) -
         '<testcase classname="m" name="fine"/>',
         '<testcase classname="m" name="later"><skipped message="later"/></testcase>',
     )
-    assert [(one.name, one.error) for one in read(tmp_path, xml)] == [("bad", "assert 1 == 2"), ("worse", "boom")]
+    assert [(one.name, one.error) for one in read(tmp_path, xml)] == [
+        ("bad", "assert 1 == 2"),
+        ("worse", "boom"),
+    ]
 
 
 def test_a_failure_wins_over_a_skip_of_the_same_case(tmp_path: Path) -> None:
-    xml = suite('<testcase name="a"><skipped message="s"/><failure message="f">t</failure></testcase>')
+    xml = suite(
+        '<testcase name="a"><skipped message="s"/><failure message="f">t</failure></testcase>'
+    )
     assert [one.error for one in read(tmp_path, xml)] == ["f"]
 
 
@@ -67,10 +72,16 @@ def test_raw_control_bytes_that_no_parser_takes_are_stripped(tmp_path: Path) -> 
 
 def test_a_file_that_could_not_be_collected_is_no_failing_test(tmp_path: Path) -> None:
     text = "ImportError while importing\nE   ModuleNotFoundError: No module named 'boto_nope'"
-    xml = suite(f'<testcase classname="" name="test_s3"><error message="collection failure">{text}</error></testcase>')
+    xml = suite(
+        f'<testcase classname="" name="test_s3"><error message="collection failure">{text}</error></testcase>'
+    )
     (tmp_path / "junit.xml").write_text(xml)
     failure = classify("", 2, "pytest -q", junit=tmp_path / "junit.xml", root=tmp_path)
-    assert (failure.kind, failure.missing, failure.failed_tests) == ("dependency_missing", "boto_nope", ())
+    assert (failure.kind, failure.missing, failure.failed_tests) == (
+        "dependency_missing",
+        "boto_nope",
+        (),
+    )
 
 
 BOMB = (
@@ -96,7 +107,9 @@ STEAL = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><testsuite><testc
         "<html><body>404</body></html>",
     ],
 )
-def test_a_report_that_cannot_be_read_is_one_more_fact_and_no_error(xml: str | bytes, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_read_is_one_more_fact_and_no_error(
+    xml: str | bytes, tmp_path: Path
+) -> None:
     assert read(tmp_path, xml) == []
 
 
@@ -115,9 +128,15 @@ def test_a_green_report_does_not_hide_a_failed_run(tmp_path: Path) -> None:
 
 
 def test_a_report_speaks_where_the_output_does_not(tmp_path: Path) -> None:
-    (tmp_path / "junit.xml").write_text(suite(CASE.format(where="m", name="adds", message="expected 5")))
+    (tmp_path / "junit.xml").write_text(
+        suite(CASE.format(where="m", name="adds", message="expected 5"))
+    )
     failure = classify("", 1, "run-tests", junit=tmp_path / "junit.xml")
-    assert (failure.kind, failure.failed_tests, failure.error) == ("test_failure", ("adds",), "expected 5")
+    assert (failure.kind, failure.failed_tests, failure.error) == (
+        "test_failure",
+        ("adds",),
+        "expected 5",
+    )
 
 
 @pytest.mark.parametrize(

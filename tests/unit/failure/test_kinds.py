@@ -58,7 +58,9 @@ def test_every_row_is_complete(name: str) -> None:
         ("unknown", "UNKNOWN", None, True),
     ],
 )
-def test_a_kind_has_one_type_category_and_verdict(name: str, type_: str, category: str | None, retryable: bool) -> None:
+def test_a_kind_has_one_type_category_and_verdict(
+    name: str, type_: str, category: str | None, retryable: bool
+) -> None:
     row = Kinds.load()[name]
     assert (row.type, row.category, row.retryable) == (type_, category, retryable)
 
@@ -75,7 +77,9 @@ def test_a_kind_nobody_described_behaves_as_unknown() -> None:
 
 def test_a_project_changes_columns_and_adds_kinds(tmp_path: Path) -> None:
     table = tmp_path / "kinds.yaml"
-    table.write_text("flaky:\n  type: VERIFICATION_FAILED\n  summary: flaky test\ntimeout:\n  retryable: false\n")
+    table.write_text(
+        "flaky:\n  type: VERIFICATION_FAILED\n  summary: flaky test\ntimeout:\n  retryable: false\n"
+    )
     kinds = Kinds.load(table)
     assert (kinds["flaky"].type, kinds["flaky"].summary) == ("VERIFICATION_FAILED", "flaky test")
     assert kinds["timeout"].retryable is False

@@ -25,7 +25,9 @@ PASSED = "1 passed in 0.1s\nconnection refused, syntax error, out of memory\n"
         ({"exit_code": 137, "command": "timeout -s KILL 3 make"}, "timeout", "UNKNOWN"),
     ],
 )
-def test_a_time_limit_weighs_more_than_any_word(more: dict[str, object], kind: str, type_: str) -> None:
+def test_a_time_limit_weighs_more_than_any_word(
+    more: dict[str, object], kind: str, type_: str
+) -> None:
     failure = classify(PASSED, **more)  # type: ignore[arg-type]
     assert (failure.kind, failure.type) == (kind, type_)
 
@@ -80,17 +82,23 @@ def test_what_a_silent_command_is_for_decides(command: str, code: int, kind: str
     ],
 )
 def test_the_values_of_an_assertion_are_no_evidence(error: str) -> None:
-    output = (
-        f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
-    )
+    output = f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
     failure = classify(output, 1, "pytest")
-    assert (failure.kind, failure.error, failure.failed_tests) == ("test_failure", error, ("a.py::test_a",))
+    assert (failure.kind, failure.error, failure.failed_tests) == (
+        "test_failure",
+        error,
+        ("a.py::test_a",),
+    )
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "type_"),
     [
-        ("ConnectionRefusedError: [Errno 111] Connection refused", "service_unavailable", "UNKNOWN"),
+        (
+            "ConnectionRefusedError: [Errno 111] Connection refused",
+            "service_unavailable",
+            "UNKNOWN",
+        ),
         ("OSError: [Errno 28] No space left on device", "resource_exhausted", "UNKNOWN"),
         ("PermissionError: [Errno 13] Permission denied: '/data'", "permission_denied", "UNKNOWN"),
         ("ModuleNotFoundError: No module named 'pandas'", "dependency_missing", "BROKEN_BUILD"),
@@ -98,10 +106,10 @@ def test_the_values_of_an_assertion_are_no_evidence(error: str) -> None:
         ("ValueError: bad", "test_failure", "VERIFICATION_FAILED"),
     ],
 )
-def test_a_cause_outside_the_code_keeps_its_name_inside_a_test(error: str, kind: str, type_: str) -> None:
-    output = (
-        f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
-    )
+def test_a_cause_outside_the_code_keeps_its_name_inside_a_test(
+    error: str, kind: str, type_: str
+) -> None:
+    output = f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
     failure = classify(output, 1, "pytest")
     assert (failure.kind, failure.type) == (kind, type_)
 
@@ -128,14 +136,21 @@ def test_one_plain_failure_outweighs_the_environment_of_others() -> None:
     ],
 )
 def test_words_of_what_passed_or_was_only_shown_are_no_evidence(noise: str) -> None:
-    failure = classify(f"{noise}\nwould reformat a.py\n1 file would be reformatted.\n", 1, "black --check .")
+    failure = classify(
+        f"{noise}\nwould reformat a.py\n1 file would be reformatted.\n", 1, "black --check ."
+    )
     assert (failure.kind, failure.error) == ("format_error", "would reformat a.py")
 
 
 def test_what_make_ignores_is_ignored() -> None:
     output = "false\nmake: [Makefile:2: ci] Error 1 (ignored)\nflake8 a.py\na.py:1:1: F401 'os' imported but unused\n"
-    failure = classify(f"bash: foo: command not found\n{output}make: *** [Makefile:3: ci] Error 1\n", 2, "make ci")
-    assert (failure.kind, failure.error) == ("lint_error", "a.py:1:1: F401 'os' imported but unused")
+    failure = classify(
+        f"bash: foo: command not found\n{output}make: *** [Makefile:3: ci] Error 1\n", 2, "make ci"
+    )
+    assert (failure.kind, failure.error) == (
+        "lint_error",
+        "a.py:1:1: F401 'os' imported but unused",
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +167,9 @@ def test_a_module_is_the_projects_own_if_it_is_in_the_tree(
     for file in tree:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    failure = classify(f"ModuleNotFoundError: No module named '{name}'\n", 1, "python main.py", root=tmp_path)
+    failure = classify(
+        f"ModuleNotFoundError: No module named '{name}'\n", 1, "python main.py", root=tmp_path
+    )
     assert (failure.kind, failure.missing) == (kind, name)
 
 
@@ -189,7 +206,9 @@ def test_indicators_of_the_table_are_the_last_resort(line: str, kind: str) -> No
 
 def test_an_indicator_of_the_project_comes_before_our_own_reading(tmp_path: Path) -> None:
     table = tmp_path / "kinds.yaml"
-    table.write_text("flaky_device:\n  type: UNKNOWN\n  category: tool_error\n  indicators: [device lost]\n")
+    table.write_text(
+        "flaky_device:\n  type: UNKNOWN\n  category: tool_error\n  indicators: [device lost]\n"
+    )
     evidence = Evidence("FAILED a.py::test_a - OSError: device lost\n", 1, "pytest")
     failure = classify_evidence(evidence, Kinds.load(table))
     assert (failure.kind, failure.category) == ("flaky_device", "tool_error")

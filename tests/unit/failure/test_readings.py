@@ -257,7 +257,11 @@ READINGS = (
         ("bin/serve",),
     ),
     Reading(
-        "a limit of the shell is a resource used up", "ulimit -f 1; dd of=out", 153, "", {"kind": "resource_exhausted"}
+        "a limit of the shell is a resource used up",
+        "ulimit -f 1; dd of=out",
+        153,
+        "",
+        {"kind": "resource_exhausted"},
     ),
     Reading(
         "gradle names the dependency it cannot have",
@@ -271,7 +275,10 @@ READINGS = (
         "mvn test",
         1,
         "posts(biz.CartTest)  Time elapsed: 0.2 sec  <<< FAILURE!\njava.lang.AssertionError: expected:<4> but was:<0>",
-        {"failed_tests": ("posts(biz.CartTest)",), "error": "java.lang.AssertionError: expected:<4> but was:<0>"},
+        {
+            "failed_tests": ("posts(biz.CartTest)",),
+            "error": "java.lang.AssertionError: expected:<4> but was:<0>",
+        },
     ),
     Reading(
         "of an exception in a Java test the cause outside the code counts",
@@ -288,21 +295,30 @@ READINGS = (
         "mvn compile",
         1,
         "[ERROR] COMPILATION ERROR : \n[ERROR] /project/src/Order.java:[14,25] cannot find symbol",
-        {"kind": "build_error", "error": "[ERROR] /project/src/Order.java:[14,25] cannot find symbol"},
+        {
+            "kind": "build_error",
+            "error": "[ERROR] /project/src/Order.java:[14,25] cannot find symbol",
+        },
     ),
     Reading(
         "the old dotnet test gives no time",
         "dotnet test",
         1,
         "Failed   Shop.CartTests.Totals\nError Message:\n Assert.AreEqual failed. Expected:<2>. Actual:<3>.",
-        {"failed_tests": ("Shop.CartTests.Totals",), "error": "Assert.AreEqual failed. Expected:<2>. Actual:<3>."},
+        {
+            "failed_tests": ("Shop.CartTests.Totals",),
+            "error": "Assert.AreEqual failed. Expected:<2>. Actual:<3>.",
+        },
     ),
     Reading(
         "the new dotnet test gives only the method",
         "dotnet test",
         2,
         "failed Totals_Add (6s 22ms)\n  Assert.AreEqual failed. Expected:<1>. Actual:<2>.\n failed: 1\n  succeeded: 3",
-        {"failed_tests": ("Totals_Add",), "error": "Assert.AreEqual failed. Expected:<1>. Actual:<2>."},
+        {
+            "failed_tests": ("Totals_Add",),
+            "error": "Assert.AreEqual failed. Expected:<1>. Actual:<2>.",
+        },
     ),
     Reading(
         "the Kotlin compiler begins its errors with e",
@@ -310,7 +326,10 @@ READINGS = (
         1,
         "e: file:///project/src/Main.kt:21:9 Unresolved reference: setContnt\n"
         "e: file:///project/src/Repo.kt:7:20 Type mismatch: inferred type is String but Int was expected",
-        {"kind": "build_error", "error": "e: file:///project/src/Main.kt:21:9 Unresolved reference: setContnt"},
+        {
+            "kind": "build_error",
+            "error": "e: file:///project/src/Main.kt:21:9 Unresolved reference: setContnt",
+        },
     ),
     Reading(
         "a path may begin below the root, where only one file ends so",
@@ -387,7 +406,10 @@ READINGS = (
           File "call.py", line 2, in <module>
         httpx.ConnectError: [Errno 111] Connection refused
         """,
-        {"kind": "service_unavailable", "error": "httpx.ConnectError: [Errno 111] Connection refused"},
+        {
+            "kind": "service_unavailable",
+            "error": "httpx.ConnectError: [Errno 111] Connection refused",
+        },
     ),
     Reading(
         "an application that the command names and nobody wrote is not there",
@@ -442,7 +464,10 @@ READINGS = (
         "#8 [4/5] RUN pip install -r requirements.txt\n"
         "#8 1.204 ERROR: No matching distribution found for acme-core==9.1\n"
         '#8 ERROR: process "/bin/sh -c pip install -r requirements.txt" did not complete successfully: exit code: 1',
-        {"missing": "acme-core", "error": "ERROR: No matching distribution found for acme-core==9.1"},
+        {
+            "missing": "acme-core",
+            "error": "ERROR: No matching distribution found for acme-core==9.1",
+        },
     ),
     Reading(
         "a token that has expired is a value that somebody must give",
@@ -705,7 +730,10 @@ READINGS = (
           exitCode: 1
           ...
         """,
-        {"kind": "build_error", "error": "TypeError: Cannot read properties of undefined (reading 'sum')"},
+        {
+            "kind": "build_error",
+            "error": "TypeError: Cannot read properties of undefined (reading 'sum')",
+        },
         ("test/sum.js",),
     ),
     Reading(
@@ -751,7 +779,11 @@ READINGS = (
           ...
         1..1
         """,
-        {"kind": "build_error", "error": "RangeError: no upper bound", "failed_tests": ("/project/limits.test.js",)},
+        {
+            "kind": "build_error",
+            "error": "RangeError: no upper bound",
+            "failed_tests": ("/project/limits.test.js",),
+        },
         ("limits.test.js", "lib/limits.js"),
     ),
     Reading(
@@ -796,7 +828,10 @@ READINGS = (
         failures:
             src/lib.rs - half (line 4)
         """,
-        {"error": "assertion `left == right` failed", "failed_tests": ("src/lib.rs - half (line 4)",)},
+        {
+            "error": "assertion `left == right` failed",
+            "failed_tests": ("src/lib.rs - half (line 4)",),
+        },
     ),
     Reading(
         "both sides of a difference are named",
@@ -940,7 +975,9 @@ message: "Connection refused" }', src/client.rs:12
         2,
         "node_modules/@types/acme/index.d.ts(8,1): error TS2304: Cannot find name 'Codec'.\n"
         "src/tax.ts(2,7): error TS2322: Type 'string' is not assignable to type 'number'.",
-        {"error": "src/tax.ts(2,7): error TS2322: Type 'string' is not assignable to type 'number'."},
+        {
+            "error": "src/tax.ts(2,7): error TS2322: Type 'string' is not assignable to type 'number'."
+        },
     ),
 )
 
@@ -958,7 +995,9 @@ def test_of_two_readings_of_a_line_every_process_takes_the_same() -> None:
     line = "Unable to locate package alpha, library beta not found"
     code = f"from pytest_ralph import classify; print(classify({line!r}, 1, 'apt-get install').missing)"
     said = {
-        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True)
+        subprocess.check_output(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True
+        )
         for seed in ("1", "2", "3", "4", "5")
     }
     assert len(said) == 1
@@ -968,8 +1007,13 @@ BLOCK = "Task 2.2: Add totals FAILED\n- Error: {error}\n- Attempted fix: none\n-
 
 
 def test_tests_that_a_failed_block_names_are_the_failing_ones() -> None:
-    failure = classify(BLOCK.format(error="tests/test_sum.py::test_sum - assert 3 == 4"), command="(agent)")
-    assert (failure.kind, failure.failed_tests) == ("test_failure", ("tests/test_sum.py::test_sum",))
+    failure = classify(
+        BLOCK.format(error="tests/test_sum.py::test_sum - assert 3 == 4"), command="(agent)"
+    )
+    assert (failure.kind, failure.failed_tests) == (
+        "test_failure",
+        ("tests/test_sum.py::test_sum",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -980,7 +1024,10 @@ def test_tests_that_a_failed_block_names_are_the_failing_ones() -> None:
             "service_unavailable",
         ),
         ("I have reached the limit of my context window after src/a.py.", "context_exhausted"),
-        ("npm run lint exits 1 with 4 problems, which were there before.\nTASK_COMPLETE", "verification_mismatch"),
+        (
+            "npm run lint exits 1 with 4 problems, which were there before.\nTASK_COMPLETE",
+            "verification_mismatch",
+        ),
     ],
 )
 def test_what_an_agent_says_of_itself(words: str, kind: str) -> None:
@@ -990,4 +1037,8 @@ def test_what_an_agent_says_of_itself(words: str, kind: str) -> None:
 def test_a_key_that_the_model_does_not_take_is_a_value_that_somebody_must_give() -> None:
     words = 'API Error: 401 {"error":{"type":"authentication_error","message":"invalid x-api-key"}}'
     failure = classify(words, 1, "(agent message)")
-    assert (failure.type, failure.category, failure.retryable) == ("UNKNOWN", "missing_context", False)
+    assert (failure.type, failure.category, failure.retryable) == (
+        "UNKNOWN",
+        "missing_context",
+        False,
+    )

@@ -60,7 +60,10 @@ def test_the_standard_format_is_read() -> None:
     assert failure.completed_steps == ("Created 2 files", "Modified 1 file")
     assert failure.files_modified == ("src/config.py", "tests/test_config.py")
     assert failure.blocked_on == "Time limit insufficient"
-    assert failure.suggested_actions == ("Retry with timeout=600s", "Break task into smaller subtasks")
+    assert failure.suggested_actions == (
+        "Retry with timeout=600s",
+        "Break task into smaller subtasks",
+    )
     assert failure.session_id == "child-xyz"
 
 
@@ -68,7 +71,10 @@ def test_the_dense_format_is_read_too() -> None:
     failure = parse_report(NOTHING_DONE)
     assert (failure.category, failure.retryable) == ("invalid_task", False)
     assert failure.completed_steps == failure.files_modified == ()
-    assert failure.suggested_actions == ("Clarify task requirements", "Remove contradictory instructions")
+    assert failure.suggested_actions == (
+        "Clarify task requirements",
+        "Remove contradictory instructions",
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,11 @@ def test_spacing_does_not_matter(report: str) -> None:
 @pytest.mark.parametrize(
     ("text", "category", "retryable"),
     [
-        ("<failure_category>tool_error</failure_category><retryable>true</retryable>", "tool_error", True),
+        (
+            "<failure_category>tool_error</failure_category><retryable>true</retryable>",
+            "tool_error",
+            True,
+        ),
         ("Category: partial\nRetryable: Yes", "partial", True),
         ("Category: PARTIAL_SUCCESS\nRetryable: no", "partial", False),
         ("Category: missing context", "missing_context", False),
@@ -91,14 +101,18 @@ def test_spacing_does_not_matter(report: str) -> None:
         ("nothing of the kind", None, False),
     ],
 )
-def test_category_and_retryable_by_tag_or_by_line(text: str, category: str | None, retryable: bool) -> None:
+def test_category_and_retryable_by_tag_or_by_line(
+    text: str, category: str | None, retryable: bool
+) -> None:
     assert (extract_category(text), is_retryable(text)) == (category, retryable)
 
 
 def test_lists_end_where_the_next_section_begins() -> None:
     text = "Work completed before failure:\n  ✓ a\n\nFiles modified: b\n  ✓ not done\n"
     assert extract_completed_steps(text) == ("a",)
-    assert extract_suggested_actions("Suggested recovery actions:\n • a\n<task_metadata>\n • b") == ("a",)
+    assert extract_suggested_actions(
+        "Suggested recovery actions:\n • a\n<task_metadata>\n • b"
+    ) == ("a",)
 
 
 FULL = Failure(
@@ -117,11 +131,20 @@ FULL = Failure(
 
 
 @pytest.mark.parametrize(
-    "failure", [FULL, Failure(), Failure(error="a\nb\x1b[31m", blocked_on="x\r\ny", retryable=False)]
+    "failure",
+    [FULL, Failure(), Failure(error="a\nb\x1b[31m", blocked_on="x\r\ny", retryable=False)],
 )
 def test_a_report_is_read_back_as_it_was_written(failure: Failure) -> None:
     again = parse_report(failure.report())
-    for field in ("kind", "type", "category", "retryable", "completed_steps", "files_modified", "suggested_actions"):
+    for field in (
+        "kind",
+        "type",
+        "category",
+        "retryable",
+        "completed_steps",
+        "files_modified",
+        "suggested_actions",
+    ):
         assert getattr(again, field) == getattr(failure, field)
     assert (again.session_id, again.duration) == (failure.session_id, failure.duration)
 
@@ -191,14 +214,21 @@ Suggested recovery actions:
 """
 
 
-@pytest.mark.parametrize(("failure", "written"), [(FULL, WRITTEN), (Failure(retryable=False), BARE)])
+@pytest.mark.parametrize(
+    ("failure", "written"), [(FULL, WRITTEN), (Failure(retryable=False), BARE)]
+)
 def test_a_report_is_written_as_in_the_guide(failure: Failure, written: str) -> None:
     assert failure.report() == written
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("<retryable>false</retryable>", True), ("Retryable: no", True), ("it may be retried", False), ("", False)],
+    [
+        ("<retryable>false</retryable>", True),
+        ("Retryable: no", True),
+        ("it may be retried", False),
+        ("", False),
+    ],
 )
 def test_whether_it_may_be_tried_again_is_said_or_not(text: str, says: bool) -> None:
     assert says_retryable(text) is says
@@ -206,7 +236,12 @@ def test_whether_it_may_be_tried_again_is_said_or_not(text: str, says: bool) -> 
 
 @pytest.mark.parametrize(
     ("line", "seconds"),
-    [("Duration: 12.5s", 12.5), ("duration: 3 s", 3.0), ("Duration: 1.2.3s", 0.0), ("Duration: long", 0.0)],
+    [
+        ("Duration: 12.5s", 12.5),
+        ("duration: 3 s", 3.0),
+        ("Duration: 1.2.3s", 0.0),
+        ("Duration: long", 0.0),
+    ],
 )
 def test_a_duration_is_read_or_none(line: str, seconds: float) -> None:
     assert parse_report(f"Child agent failed: x\n{line}\n").duration == seconds

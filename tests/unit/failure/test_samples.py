@@ -18,7 +18,9 @@ def _misread(sample: dict[str, Any], root: Path) -> list[str]:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    failure = classify(sample["output"], sample["exit_code"], sample["command"], root=root).to_json()
+    failure = classify(
+        sample["output"], sample["exit_code"], sample["command"], root=root
+    ).to_json()
     return [
         f"{sample['name']}: {field} is {failure[field]!r}, not {value!r}"
         for field, value in sample["expect"].items()
@@ -30,5 +32,9 @@ def _misread(sample: dict[str, Any], root: Path) -> list[str]:
 def test_every_sample_of_a_family_is_read_rightly(family: str, tmp_path: Path) -> None:
     lines = (SAMPLES / f"{family}.jsonl").read_text(encoding="utf-8").splitlines()
     samples = [json.loads(line) for line in lines]
-    misread = [said for number, sample in enumerate(samples) for said in _misread(sample, tmp_path / str(number))]
+    misread = [
+        said
+        for number, sample in enumerate(samples)
+        for said in _misread(sample, tmp_path / str(number))
+    ]
     assert not misread, "\n".join(misread)

@@ -10,9 +10,30 @@ from pytest_ralph import classify
 @pytest.mark.parametrize(
     ("command", "output", "status", "unmet", "kind", "error"),
     [
-        ("ls | wc -l", "2\n", 0, "stdout >= 5, got '2'", "task_incomplete", "expected stdout >= 5, got '2'"),
-        ("echo no", "no\n", 0, "'yes' in stdout, got 'no'", "task_incomplete", "expected 'yes' in stdout, got 'no'"),
-        ("grep -c x f.txt", "0\n", 1, "stdout to be 2, got '0'", "task_incomplete", "expected stdout to be 2, got '0'"),
+        (
+            "ls | wc -l",
+            "2\n",
+            0,
+            "stdout >= 5, got '2'",
+            "task_incomplete",
+            "expected stdout >= 5, got '2'",
+        ),
+        (
+            "echo no",
+            "no\n",
+            0,
+            "'yes' in stdout, got 'no'",
+            "task_incomplete",
+            "expected 'yes' in stdout, got 'no'",
+        ),
+        (
+            "grep -c x f.txt",
+            "0\n",
+            1,
+            "stdout to be 2, got '0'",
+            "task_incomplete",
+            "expected stdout to be 2, got '0'",
+        ),
         (
             "grep -c x gone.txt",
             "grep: gone.txt: No such file or directory\n",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ralph.fixing import gitcommand
-from pytest_ralph.fixing.checkpoint import Git, GitError
-from pytest_ralph.fixing.gitcommand import GitCommand
+from pytest_ralph.fixing.git import command as gitcommand
+from pytest_ralph.fixing.git.checkpoint import Git, GitError
+from pytest_ralph.fixing.git.command import GitCommand
 
 
 class Repository:
@@ -29,7 +29,12 @@ class Repository:
 
     def run(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["git", *arguments], cwd=self.root, env=self.environ, capture_output=True, text=True, check=True
+            ["git", *arguments],
+            cwd=self.root,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return done.stdout.strip()
 
@@ -53,7 +58,9 @@ class Repository:
                 path = Path(top, name)
                 if ".git" not in path.relative_to(self.root).parts:
                     text = f"-> {path.readlink()}" if path.is_symlink() else path.read_text()
-                    found[path.relative_to(self.root).as_posix()] = f"{path.lstat().st_mode:o} {text}"
+                    found[path.relative_to(self.root).as_posix()] = (
+                        f"{path.lstat().st_mode:o} {text}"
+                    )
         return found
 
 
@@ -111,7 +118,9 @@ def test_rollback_goes_back_to_the_good_commit_and_leaves_spec_files_and_ignored
     repository: Repository, git: Git
 ) -> None:
     good = broken_project(repository)
-    result = git.rollback(good, [repository.root / "specs/foo/tasks.md"], git.next_ref("foo", "1.3"))
+    result = git.rollback(
+        good, [repository.root / "specs/foo/tasks.md"], git.next_ref("foo", "1.3")
+    )
     texts = {name: text.partition(" ")[2] for name, text in repository.state().items()}
     assert texts == {
         ".gitignore": "*.secret\nbuild/\n.ralph/\n",
@@ -131,20 +140,36 @@ def test_rollback_goes_back_to_the_good_commit_and_leaves_spec_files_and_ignored
     assert not os.access(repository.root / "run.sh", os.X_OK)
     assert not (repository.root / "new").exists()
     assert set(result.removed) == {"link", "new/dir/file.py"}
-    assert set(result.written) == {"app.py", "gone.py", "lib/deep/a.py", "run.sh", "wird näme \t.txt"}
+    assert set(result.written) == {
+        "app.py",
+        "gone.py",
+        "lib/deep/a.py",
+        "run.sh",
+        "wird näme \t.txt",
+    }
     assert result.left == ()
 
 
-def test_rollback_leaves_head_branch_stash_and_reflog_where_they_are(repository: Repository, git: Git) -> None:
+def test_rollback_leaves_head_branch_stash_and_reflog_where_they_are(
+    repository: Repository, git: Git
+) -> None:
     good = broken_project(repository)
-    before = [repository.run(*command.split()) for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")]
+    before = [
+        repository.run(*command.split())
+        for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")
+    ]
     git.rollback(good, [], git.next_ref("foo", "1.3"))
-    after = [repository.run(*command.split()) for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")]
+    after = [
+        repository.run(*command.split())
+        for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")
+    ]
     assert after == before
     assert repository.run("status", "--porcelain", "--", "app.py", "lib", "gone.py") == ""
 
 
-def test_everything_as_it_was_comes_back_byte_for_byte_with_restore(repository: Repository, git: Git) -> None:
+def test_everything_as_it_was_comes_back_byte_for_byte_with_restore(
+    repository: Repository, git: Git
+) -> None:
     good = broken_project(repository)
     before, status = repository.state(), repository.run("status", "--porcelain", "-uall")
     staged = repository.run("diff", "--cached")
@@ -155,7 +180,9 @@ def test_everything_as_it_was_comes_back_byte_for_byte_with_restore(repository: 
     assert repository.run("diff", "--cached") == staged
 
 
-def test_what_was_there_is_kept_and_named_before_anything_moves(repository: Repository, git: Git) -> None:
+def test_what_was_there_is_kept_and_named_before_anything_moves(
+    repository: Repository, git: Git
+) -> None:
     good = broken_project(repository)
     ref = git.next_ref("foo", "1.3")
     before = repository.state()
@@ -176,7 +203,9 @@ def test_each_rollback_of_a_task_gets_the_next_number(repository: Repository, gi
     good = repository.commit({"a": "1\n"})
     for number in (1, 2, 3):
         repository.write({"a": f"broken {number}\n"})
-        assert git.rollback(good, [], git.next_ref("foo", "1.3")).ref == f"refs/ralph/foo/1.3/{number}"
+        assert (
+            git.rollback(good, [], git.next_ref("foo", "1.3")).ref == f"refs/ralph/foo/1.3/{number}"
+        )
     assert repository.run("show", "refs/ralph/foo/1.3/2:a") == "broken 2"
 
 
@@ -212,7 +241,9 @@ def test_only_the_project_is_rolled_back_where_it_is_part_of_a_larger_repository
     assert repository.run("status", "--porcelain") == "M  api/b\n?? api/new"
 
 
-def test_an_ignored_file_in_the_place_of_a_tracked_one_is_left_and_said_so(repository: Repository, git: Git) -> None:
+def test_an_ignored_file_in_the_place_of_a_tracked_one_is_left_and_said_so(
+    repository: Repository, git: Git
+) -> None:
     good = repository.commit({"conf": "default\n", "d/x": "tracked\n", "a": "good\n"})
     repository.run("rm", "-q", "--cached", "conf", "d/x")
     repository.commit({".gitignore": "conf\nd\n", "a": "broken\n"})
@@ -237,7 +268,9 @@ def test_files_that_a_lost_gitignore_protected_are_left(repository: Repository, 
     assert repository.run("status", "--porcelain") == ""
 
 
-def test_a_file_that_became_a_directory_and_the_reverse_go_back(repository: Repository, git: Git) -> None:
+def test_a_file_that_became_a_directory_and_the_reverse_go_back(
+    repository: Repository, git: Git
+) -> None:
     good = repository.commit({"a": "file\n", "b/c": "inner\n"})
     (repository.root / "a").unlink()
     (repository.root / "b/c").unlink()
@@ -301,7 +334,9 @@ def with_submodule(repository: Repository) -> str:
     other.run("config", "user.name", "A User")
     other.run("config", "user.email", "user@example.org")
     other.commit({"x": "1\n"})
-    repository.run("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other.root), "sub")
+    repository.run(
+        "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other.root), "sub"
+    )
     return repository.commit({"a": "1\n"})
 
 
@@ -372,17 +407,27 @@ def test_a_bare_repository_no_repository_and_an_ignored_project_are_named(tmp_pa
     outer = Repository(tmp_path / "outer")
     outer.run("init", "-q")
     outer.write({".gitignore": "inner\n", "inner/a": "1\n"})
-    assert "ignored by the git repository" in str(Git(outer.root / "inner", outer.environ).unavailable())
+    assert "ignored by the git repository" in str(
+        Git(outer.root / "inner", outer.environ).unavailable()
+    )
     assert Git(plain.root, {"PATH": ""}).unavailable() == "git is not installed"
 
 
-def test_a_run_started_by_a_git_hook_works_on_its_own_project(repository: Repository, tmp_path: Path) -> None:
+def test_a_run_started_by_a_git_hook_works_on_its_own_project(
+    repository: Repository, tmp_path: Path
+) -> None:
     head = repository.commit({"a": "1\n"})
-    elsewhere = {"GIT_DIR": str(tmp_path / "nowhere"), "GIT_INDEX_FILE": "/nonexistent", "GIT_WORK_TREE": "/"}
+    elsewhere = {
+        "GIT_DIR": str(tmp_path / "nowhere"),
+        "GIT_INDEX_FILE": "/nonexistent",
+        "GIT_WORK_TREE": "/",
+    }
     assert Git(repository.root, {**repository.environ, **elsewhere}).head() == head
 
 
-def test_a_linked_worktree_is_rolled_back_like_any_other(repository: Repository, tmp_path: Path) -> None:
+def test_a_linked_worktree_is_rolled_back_like_any_other(
+    repository: Repository, tmp_path: Path
+) -> None:
     good = repository.commit({"a": "good\n"})
     repository.run("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     (tmp_path / "side/a").write_text("broken\n")
@@ -391,7 +436,9 @@ def test_a_linked_worktree_is_rolled_back_like_any_other(repository: Repository,
     assert (tmp_path / "side/a").read_text() == "good\n"
 
 
-def test_the_last_good_commit_is_where_head_was_when_a_task_passed(repository: Repository, git: Git) -> None:
+def test_the_last_good_commit_is_where_head_was_when_a_task_passed(
+    repository: Repository, git: Git
+) -> None:
     assert git.last_good("foo") is None
     assert git.mark_good("foo") is None
     first = repository.commit({"a": "1\n"})
@@ -401,8 +448,12 @@ def test_the_last_good_commit_is_where_head_was_when_a_task_passed(repository: R
     assert git.last_good("other") is None
 
 
-@pytest.mark.parametrize("name", ["good", "a b", "..", "x.lock", "1.", "~^:?*[\\", "@{u}", "ünï", "-x", "a//b", ""])
-def test_any_spec_or_task_name_gives_a_ref_that_git_takes(repository: Repository, git: Git, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["good", "a b", "..", "x.lock", "1.", "~^:?*[\\", "@{u}", "ünï", "-x", "a//b", ""]
+)
+def test_any_spec_or_task_name_gives_a_ref_that_git_takes(
+    repository: Repository, git: Git, name: str
+) -> None:
     repository.commit({"a": "1\n"})
     git.mark_good(name)
     git.mark_good("good")
@@ -415,7 +466,14 @@ def test_the_fingerprint_follows_contents_and_not_bookkeeping_or_ignored_files(
 ) -> None:
     repository.commit({"a": "1\n", ".gitignore": "*.log\n", "specs/foo/tasks.md": "x\n"})
     clean = git.tree_fingerprint()
-    repository.write({"x.log": "1", "specs/foo/tasks.md": "y\n", "specs/foo/.ralph-state.json": "{}", ".ralph/h": "1"})
+    repository.write(
+        {
+            "x.log": "1",
+            "specs/foo/tasks.md": "y\n",
+            "specs/foo/.ralph-state.json": "{}",
+            ".ralph/h": "1",
+        }
+    )
     assert git.tree_fingerprint() == clean
     seen = {clean}
     for files in ({"a": "2\n"}, {"new": "1\n"}, {"new": "2\n"}):
@@ -451,21 +509,41 @@ def test_without_git_the_fingerprint_follows_sizes_and_times(tmp_path: Path) -> 
     assert git.changed_files(first) == ("a", "b")
 
 
-def test_commit_takes_what_the_task_changed_and_leaves_what_others_staged(repository: Repository, git: Git) -> None:
-    repository.commit({"a": "1\n", "gone": "x\n", "mine": "1\n", "staged": "1\n", "specs/foo/tasks.md": "- [ ]\n"})
+def test_commit_takes_what_the_task_changed_and_leaves_what_others_staged(
+    repository: Repository, git: Git
+) -> None:
+    repository.commit(
+        {"a": "1\n", "gone": "x\n", "mine": "1\n", "staged": "1\n", "specs/foo/tasks.md": "- [ ]\n"}
+    )
     repository.write({"mine": "user\n", "staged": "user\n"})
     repository.run("add", "staged")
     since = git.tree_fingerprint()
-    repository.write({"a": "2\n", "new": "y\n", "specs/foo/tasks.md": "- [x]\n", "specs/foo/.ralph-state.json": "{}\n"})
+    repository.write(
+        {
+            "a": "2\n",
+            "new": "y\n",
+            "specs/foo/tasks.md": "- [x]\n",
+            "specs/foo/.ralph-state.json": "{}\n",
+        }
+    )
     (repository.root / "gone").unlink()
-    made = git.commit('feat(foo): `$(x)` "a"', since=since, also=[repository.root / "specs/foo/tasks.md"])
+    made = git.commit(
+        'feat(foo): `$(x)` "a"', since=since, also=[repository.root / "specs/foo/tasks.md"]
+    )
     assert made == repository.run("rev-parse", "HEAD")
     assert repository.run("show", "--name-status", "--format=%s", "HEAD").split("\n") == [
-        "feat(foo): `$(x)` \"a\"", "", "M\ta", "D\tgone", "A\tnew", "M\tspecs/foo/tasks.md",
-    ]  # fmt: skip
+        'feat(foo): `$(x)` "a"',
+        "",
+        "M\ta",
+        "D\tgone",
+        "A\tnew",
+        "M\tspecs/foo/tasks.md",
+    ]
     assert repository.run("status", "--porcelain").split("\n") == [
-        "M mine", "M  staged", "?? specs/foo/.ralph-state.json"
-    ]  # fmt: skip
+        "M mine",
+        "M  staged",
+        "?? specs/foo/.ralph-state.json",
+    ]
 
 
 def test_nothing_changed_is_no_commit(repository: Repository, git: Git) -> None:
@@ -476,13 +554,17 @@ def test_nothing_changed_is_no_commit(repository: Repository, git: Git) -> None:
     assert repository.run("rev-parse", "HEAD") == head
 
 
-def test_the_first_commit_of_a_branch_and_names_like_patterns_are_committed(repository: Repository, git: Git) -> None:
+def test_the_first_commit_of_a_branch_and_names_like_patterns_are_committed(
+    repository: Repository, git: Git
+) -> None:
     repository.write({"[a]*.py": "1\n", ":(top)x": "1\n", "-f": "1\n", "b.py": "1\n"})
     assert git.commit("first", exclude=[repository.root / "b.py"])
     assert repository.run("status", "--porcelain") == "?? b.py"
 
 
-def test_a_hook_that_refuses_leaves_index_and_files_as_they_were(repository: Repository, git: Git) -> None:
+def test_a_hook_that_refuses_leaves_index_and_files_as_they_were(
+    repository: Repository, git: Git
+) -> None:
     repository.commit({"a": "1\n"})
     hook = repository.root / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
@@ -515,7 +597,9 @@ def stand_in(directory: Path, script: str) -> dict[str, str]:
     return {"PATH": f"{directory}:{os.environ['PATH']}"}
 
 
-def test_a_git_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_hangs_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gitcommand, "TIME_LIMIT", 0.3)
     environ = stand_in(tmp_path / "bin", f"(sleep 2; touch {tmp_path}/alive) & sleep 60")
     with pytest.raises(GitError, match="git status did not end within 0 s"):

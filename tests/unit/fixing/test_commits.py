@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing.commits import append_commit, commit_message
+from pytest_ralph.fixing.git.messages import append_commit, commit_message
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
@@ -52,8 +52,15 @@ def test_the_script_makes_the_commits_from_anywhere_and_expands_nothing(tmp_path
     append_commit(script, root, "feat: b", ["$(touch owned).py"])
     append_commit(script, root, "feat: nothing", [])
     subprocess.run([script], cwd=tmp_path, check=True, capture_output=True)
-    log = subprocess.run(["git", "-C", root, "log", "--format=%s"], capture_output=True, text=True, check=True).stdout
-    assert log.splitlines() == ["feat: b", "feat: $(touch owned) touch owned 'x' \"y\" ; touch owned"]
+    log = subprocess.run(
+        ["git", "-C", root, "log", "--format=%s"], capture_output=True, text=True, check=True
+    ).stdout
+    assert log.splitlines() == [
+        "feat: b",
+        "feat: $(touch owned) touch owned 'x' \"y\" ; touch owned",
+    ]
     assert not list(tmp_path.rglob("owned"))
-    status = subprocess.run(["git", "-C", root, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    status = subprocess.run(
+        ["git", "-C", root, "status", "--porcelain"], capture_output=True, text=True, check=True
+    )
     assert "?? left.py" in status.stdout

@@ -18,9 +18,18 @@ def make(root: Path, *paths: str) -> None:
 
 def test_sources_configuration_and_tests_are_found(tmp_path: Path) -> None:
     make(
-        tmp_path, "src/pkg/zeta.py", "src/pkg/cli.py", "app.py", "tests/test_app.py", "pyproject.toml", "README.md",
-        "test_loose.py", "node_modules/x/index.js", ".venv/lib/main.py", "docs/guide.md",
-    )  # fmt: skip
+        tmp_path,
+        "src/pkg/zeta.py",
+        "src/pkg/cli.py",
+        "app.py",
+        "tests/test_app.py",
+        "pyproject.toml",
+        "README.md",
+        "test_loose.py",
+        "node_modules/x/index.js",
+        ".venv/lib/main.py",
+        "docs/guide.md",
+    )
 
     facts = look_around(tmp_path)
 

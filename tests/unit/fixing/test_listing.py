@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing import listing as module
-from pytest_ralph.fixing.listing import digest, listing
+from pytest_ralph.fixing.git import listing as module
+from pytest_ralph.fixing.git.listing import digest, listing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,9 @@ def test_any_change_changes_the_digest(tmp_path: Path, change: str) -> None:
     assert digest(listing(tmp_path)) != before
 
 
-def test_the_first_files_in_order_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_files_in_order_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "MOST_FILES", 3)
     for name in "edcba":
         (tmp_path / name).touch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.fixing.executors.naming import called
+from pytest_ralph.fixing.agents.naming import called
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,10 @@ from pytest_ralph.fixing.executors.naming import called
         ("'/usr/bin/env' python3 agent.py", "env python3 agent.py"),
         ('claude -p < "$RALPH_PROMPT_FILE"', 'claude -p < "$RALPH_PROMPT_FILE"'),
         ("sed -i s/wrong/right/ /srv/app/main.py", "sed -i s/wrong/right/ main.py"),
-        ("/usr/local/bin/agent --model large --temperature 0.1", "agent --model large --temperatu…"),
+        (
+            "/usr/local/bin/agent --model large --temperature 0.1",
+            "agent --model large --temperatu…",
+        ),
         ("", ""),
     ],
 )

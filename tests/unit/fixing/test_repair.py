@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.repair import REPAIRS, Repair, RepairResult, find_repair, undo
-from pytest_ralph.running.command import Runner
+from pytest_ralph.running.runner import Runner
 
 UGLY = "x = {  'a':1 }\nimport os\n"
 
@@ -20,25 +21,39 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.backup = root / ".ralph/backup/1"
-        self.environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        self.environ = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
 
     def write(self, files: dict[str, str]) -> None:
         for name, text in files.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text)
 
-    def verify(self, command: str, kind: str, **facts: object) -> Failure:
+    def verify(self, command: str, kind: str, **facts: Any) -> Failure:
         """The failure that really comes of running `command` here."""
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.root, env=self.environ, capture_output=True, text=True, check=False
+            ["bash", "-c", command],
+            cwd=self.root,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode != 0, "the command was expected to fail"
         output = done.stdout + done.stderr
-        return Failure(kind=kind, command=command, exit_code=done.returncode, raw_output=output, **facts)  # type: ignore[arg-type]
+        return Failure(
+            kind=kind, command=command, exit_code=done.returncode, raw_output=output, **facts
+        )
 
     def passes(self, command: str) -> bool:
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.root, env=self.environ, capture_output=True, check=False
+            ["bash", "-c", command],
+            cwd=self.root,
+            env=self.environ,
+            capture_output=True,
+            check=False,
         )
         return done.returncode == 0
 
@@ -73,11 +88,19 @@ def project(tmp_path: Path) -> Project:
 # chmod
 
 
-@pytest.mark.parametrize("command", ["./build.sh", "cd . && ./build.sh && echo ok", "sh -c ./build.sh", "make build"])
-def test_a_script_that_may_not_be_executed_is_made_executable(project: Project, command: str) -> None:
+@pytest.mark.parametrize(
+    "command", ["./build.sh", "cd . && ./build.sh && echo ok", "sh -c ./build.sh", "make build"]
+)
+def test_a_script_that_may_not_be_executed_is_made_executable(
+    project: Project, command: str
+) -> None:
     project.write({"build.sh": "#!/bin/sh\necho built\n", "Makefile": "build:\n\t./build.sh\n"})
     result = project.repair(project.verify(command, "permission_denied"))
-    assert (result.made, result.note, result.files) == (True, "made build.sh executable", ("build.sh",))
+    assert (result.made, result.note, result.files) == (
+        True,
+        "made build.sh executable",
+        ("build.sh",),
+    )
     assert result.undo == "chmod 644 build.sh"
     assert project.passes(command)
 
@@ -151,9 +174,21 @@ def in_git(project: Project) -> str:
 
 @pytest.mark.parametrize(
     "arrange",
-    [outside, absolute, linked_out, linked_directory, hard_linked, directory, installed, a_spec_file, in_git],
+    [
+        outside,
+        absolute,
+        linked_out,
+        linked_directory,
+        hard_linked,
+        directory,
+        installed,
+        a_spec_file,
+        in_git,
+    ],
 )
-def test_nothing_but_a_file_of_the_project_is_made_executable(project: Project, arrange: object) -> None:
+def test_nothing_but_a_file_of_the_project_is_made_executable(
+    project: Project, arrange: object
+) -> None:
     assert callable(arrange)
     failure = project.verify(arrange(project), "permission_denied")
     assert failure.exit_code == 126
@@ -165,7 +200,12 @@ def test_a_file_that_is_only_named_in_the_output_is_not_made_executable_unless_i
 ) -> None:
     project.write({"data.json": "{}", "evil.py": "print()\n"})
     told = "sh: ./data.json: Permission denied\nPermissionError: [Errno 13] Permission denied: 'evil.py'\n"
-    assert project.find(Failure(kind="permission_denied", exit_code=1, raw_output=told, files=("evil.py",))) is None
+    assert (
+        project.find(
+            Failure(kind="permission_denied", exit_code=1, raw_output=told, files=("evil.py",))
+        )
+        is None
+    )
 
 
 # format and lint
@@ -182,8 +222,16 @@ def test_a_file_that_is_only_named_in_the_output_is_not_made_executable_unless_i
         ("make lint", "lint_error", "lint"),
     ],
 )
-def test_the_tool_that_failed_fixes_the_files_it_named(project: Project, command: str, kind: str, name: str) -> None:
-    project.write({"src/a.py": UGLY, "src/b.py": "y = 1\n", "Makefile": "lint:\n\t@ruff check --select F401 src\n"})
+def test_the_tool_that_failed_fixes_the_files_it_named(
+    project: Project, command: str, kind: str, name: str
+) -> None:
+    project.write(
+        {
+            "src/a.py": UGLY,
+            "src/b.py": "y = 1\n",
+            "Makefile": "lint:\n\t@ruff check --select F401 src\n",
+        }
+    )
     found = project.find(project.verify(command, kind))
     assert found is not None
     assert (found.name, found.files) == (name, ("src/a.py",))
@@ -200,8 +248,11 @@ def test_only_named_files_change_and_all_of_them_come_back(project: Project) -> 
     assert project.repair(failure).made
     after = project.texts()
     assert {name for name in before if before[name] != after[name]} == {
-        "-odd name.py", "pkg/m0.py", "pkg/m1.py", "pkg/m2.py"
-    }  # fmt: skip
+        "-odd name.py",
+        "pkg/m0.py",
+        "pkg/m1.py",
+        "pkg/m2.py",
+    }
     undo(project.backup, project.root)
     assert project.texts() == before
 
@@ -214,7 +265,9 @@ def test_a_fix_that_changes_nothing_is_not_made(project: Project) -> None:
 
 def test_a_tool_that_is_not_installed_is_not_a_crash(project: Project) -> None:
     project.write({"a.py": UGLY})
-    failure = Failure(kind="format_error", command="no/such/black --check .", exit_code=1, files=("a.py",))
+    failure = Failure(
+        kind="format_error", command="no/such/black --check .", exit_code=1, files=("a.py",)
+    )
     result = project.repair(failure)
     assert not result.made
     assert "\n" not in result.note
@@ -245,14 +298,29 @@ def test_a_tool_that_is_not_installed_is_not_a_crash(project: Project) -> None:
             ("{root}/web/a.ts",),
             "npx --no-install eslint --fix -c e.js web/a.ts",
         ),
-        ("npx eslint . --output-file web/a.ts", "", ("web/a.ts",), "npx --no-install eslint --fix web/a.ts"),
+        (
+            "npx eslint . --output-file web/a.ts",
+            "",
+            ("web/a.ts",),
+            "npx --no-install eslint --fix web/a.ts",
+        ),
         ('test -z "$(gofmt -s -l .)"', "", ("m.go",), "gofmt -w -s m.go"),
         ("gofmt -l .", "m.go\n", (), "gofmt -w m.go"),
         ("cargo fmt --check", "Diff in {root}/src/x.rs:1:", (), "rustfmt --edition 2021 src/x.rs"),
-        ("cargo fmt --all -- --check", "Diff in {root}/src/x.rs at line 1:", (), "rustfmt --edition 2021 src/x.rs"),
+        (
+            "cargo fmt --all -- --check",
+            "Diff in {root}/src/x.rs at line 1:",
+            (),
+            "rustfmt --edition 2021 src/x.rs",
+        ),
         ("shfmt -d -i 2 .", "--- r.sh.orig\n+++ r.sh", (), "shfmt -w -i 2 r.sh"),
         ("terraform fmt -check", "m.tf\n", (), "terraform fmt m.tf"),
-        ("bundle exec rubocop --format simple", "== a.rb ==\nC:  1: x", (), "bundle exec rubocop -a a.rb"),
+        (
+            "bundle exec rubocop --format simple",
+            "== a.rb ==\nC:  1: x",
+            (),
+            "bundle exec rubocop -a a.rb",
+        ),
         (
             "vendor/bin/phpcs --standard=PSR12 src",
             "FILE: {root}/src/a.php",
@@ -266,9 +334,19 @@ def test_a_tool_that_is_not_installed_is_not_a_crash(project: Project) -> None:
             "clang-format -i a.c",
         ),
         ("biome ci .", "./web/a.ts format ━━━", (), "biome check --write web/a.ts"),
-        ("dotnet format --verify-no-changes", "", ("P.cs",), "dotnet format --no-restore --include P.cs"),
+        (
+            "dotnet format --verify-no-changes",
+            "",
+            ("P.cs",),
+            "dotnet format --no-restore --include P.cs",
+        ),
         ("mix format --check-formatted", "  * lib/a.ex", (), "mix format lib/a.ex"),
-        ("dart format -o none --set-exit-if-changed .", "Changed lib/a.dart", (), "dart format lib/a.dart"),
+        (
+            "dart format -o none --set-exit-if-changed .",
+            "Changed lib/a.dart",
+            (),
+            "dart format lib/a.dart",
+        ),
         ("flake8 .", "a.py:1:1: E401", ("a.py",), None),
         ("black --check .", "would reformat ../outside.py", ("/etc/hosts.py",), None),
         ("npx prettier --check .", "[warn] specs/foo/tasks.md", (), None),
@@ -304,7 +382,9 @@ def test_the_fixing_call_is_made_from_the_failing_one(
 
 
 @pytest.mark.parametrize("allowed", [("chmod", "install"), ("lint",), ()])
-def test_a_repair_that_is_not_allowed_is_not_found(project: Project, allowed: tuple[str, ...]) -> None:
+def test_a_repair_that_is_not_allowed_is_not_found(
+    project: Project, allowed: tuple[str, ...]
+) -> None:
     project.write({"a.py": UGLY})
     failure = project.verify("ruff format --check .", "format_error")
     assert find_repair(failure, project.root, allowed, environ=project.environ) is None

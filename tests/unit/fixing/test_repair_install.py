@@ -16,7 +16,7 @@ import pytest
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.repair import find_repair
 from pytest_ralph.fixing.repairs.install import InstallRepair
-from pytest_ralph.running.command import Runner
+from pytest_ralph.running.runner import Runner
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -35,7 +35,11 @@ def tools(directory: Path, *names: str) -> dict[str, str]:
 
 
 def found(
-    root: Path, command: str, missing: str, environ: dict[str, str], kind: str = "dependency_missing"
+    root: Path,
+    command: str,
+    missing: str,
+    environ: dict[str, str],
+    kind: str = "dependency_missing",
 ) -> str | None:
     failure = Failure(kind=kind, command=command, exit_code=1, missing=missing)
     repair = find_repair(failure, root, ["install"], environ=environ)
@@ -72,38 +76,91 @@ SETUP_CFG = "[options]\ninstall_requires =\n    Pillow\n    click>=8\n[options.e
 @pytest.mark.parametrize(
     ("files", "command", "missing", "expected"),
     [
-        ({"requirements.txt": "# c\npandas==2.1 # why\n"}, "pytest", "pandas", f"{PIP} -r requirements.txt"),
+        (
+            {"requirements.txt": "# c\npandas==2.1 # why\n"},
+            "pytest",
+            "pandas",
+            f"{PIP} -r requirements.txt",
+        ),
         ({"requirements.txt": "pandas\n"}, "pytest", "pandas.core", f"{PIP} -r requirements.txt"),
         ({"requirements.txt": "pandas\n"}, "pytest", "panda", None),
         ({"requirements.txt": "# pandas\n-e .\n"}, "pytest", "pandas", None),
-        ({"requirements-dev.txt": "-r base.txt\n", "base.txt": "Scikit_Learn\n"},
-         "pytest", "sklearn", f"{PIP} -r requirements-dev.txt"),
-        ({"requirements/test.txt": "./w/ralph_demo-1.0-py3-none-any.whl\n"},
-         "pytest", "ralph_demo", f"{PIP} -r requirements/test.txt"),
+        (
+            {"requirements-dev.txt": "-r base.txt\n", "base.txt": "Scikit_Learn\n"},
+            "pytest",
+            "sklearn",
+            f"{PIP} -r requirements-dev.txt",
+        ),
+        (
+            {"requirements/test.txt": "./w/ralph_demo-1.0-py3-none-any.whl\n"},
+            "pytest",
+            "ralph_demo",
+            f"{PIP} -r requirements/test.txt",
+        ),
         ({"pyproject.toml": PYPROJECT}, "pytest", "yaml", f"{PIP} PyYAML>=6 google-cloud-storage"),
-        ({"pyproject.toml": PYPROJECT}, "pytest", "google.cloud.storage", f"{PIP} PyYAML>=6 google-cloud-storage"),
-        ({"pyproject.toml": PYPROJECT}, "sphinx-build -b html d o", "sphinx-build", f"{PIP} sphinx"),
-        ({"pyproject.toml": PYPROJECT}, "ruff check .", "ruff", f"{PIP} ruff>=0.4; python_version > '3'"),
+        (
+            {"pyproject.toml": PYPROJECT},
+            "pytest",
+            "google.cloud.storage",
+            f"{PIP} PyYAML>=6 google-cloud-storage",
+        ),
+        (
+            {"pyproject.toml": PYPROJECT},
+            "sphinx-build -b html d o",
+            "sphinx-build",
+            f"{PIP} sphinx",
+        ),
+        (
+            {"pyproject.toml": PYPROJECT},
+            "ruff check .",
+            "ruff",
+            f"{PIP} ruff>=0.4; python_version > '3'",
+        ),
         ({"pyproject.toml": PYPROJECT}, "pytest", "requests", None),
         ({"pyproject.toml": PYPROJECT}, "uv run pytest", "yaml", "uv sync --inexact"),
         ({"pyproject.toml": PYPROJECT}, "uv run pytest", "ruff", "uv sync --inexact --group lint"),
-        ({"pyproject.toml": PYPROJECT}, "uv run pytest", "sphinx", "uv sync --inexact --extra docs"),
+        (
+            {"pyproject.toml": PYPROJECT},
+            "uv run pytest",
+            "sphinx",
+            "uv sync --inexact --extra docs",
+        ),
         ({"pyproject.toml": PYPROJECT}, "uv run pytest", "requests", None),
-        ({"pyproject.toml": POETRY}, "poetry run pytest", "freezegun", "poetry install --no-interaction --with test"),
+        (
+            {"pyproject.toml": POETRY},
+            "poetry run pytest",
+            "freezegun",
+            "poetry install --no-interaction --with test",
+        ),
         ({"pyproject.toml": POETRY}, "pytest", "requests", None),
         ({"pyproject.toml": PYPROJECT}, "pdm run pytest", "sphinx", "pdm install -G docs"),
-        ({"Pipfile": '[packages]\nflask = "*"\n'}, "pipenv run pytest", "flask", "pipenv install --dev"),
+        (
+            {"Pipfile": '[packages]\nflask = "*"\n'},
+            "pipenv run pytest",
+            "flask",
+            "pipenv install --dev",
+        ),
         ({"setup.py": SETUP}, "pytest", "attr", f"{PIP} attrs>=20"),
         ({"setup.py": SETUP}, "pytest", "boto3", f"{PIP} boto3"),
         ({"setup.cfg": SETUP_CFG}, "pytest", "PIL", f"{PIP} Pillow click>=8"),
         ({"setup.cfg": SETUP_CFG}, "pytest", "hypothesis", f"{PIP} hypothesis"),
         ({"requirements.txt": "pandas\n"}, "tox -e py", "pandas", None),
-        ({"api/requirements.txt": "flask\n"}, "cd api && pytest", "flask", f"api: {PIP} -r requirements.txt"),
-        ({"api/x.py": "", "requirements.txt": "flask\n"}, "cd api && pytest", "flask", f"{PIP} -r requirements.txt"),
+        (
+            {"api/requirements.txt": "flask\n"},
+            "cd api && pytest",
+            "flask",
+            f"api: {PIP} -r requirements.txt",
+        ),
+        (
+            {"api/x.py": "", "requirements.txt": "flask\n"},
+            "cd api && pytest",
+            "flask",
+            f"{PIP} -r requirements.txt",
+        ),
         ({"pyproject.toml": "not = [toml"}, "pytest", "yaml", None),
         ({"requirements.txt": "--index-url http://x\n"}, "pytest", "--index-url", None),
     ],
-)  # fmt: skip
+)
 def test_a_python_package_is_installed_only_from_its_declaration(
     tmp_path: Path, files: dict[str, str], command: str, missing: str, expected: str | None
 ) -> None:
@@ -114,7 +171,10 @@ def test_a_python_package_is_installed_only_from_its_declaration(
 
 
 PACKAGE = json.dumps(
-    {"dependencies": {"commander": "^12", "@scope/pkg": "1"}, "devDependencies": {"typescript": "5", "eslint": "9"}}
+    {
+        "dependencies": {"commander": "^12", "@scope/pkg": "1"},
+        "devDependencies": {"typescript": "5", "eslint": "9"},
+    }
 )
 NPM = "npm install --no-save --no-audit --no-fund"
 
@@ -124,7 +184,12 @@ NPM = "npm install --no-save --no-audit --no-fund"
     [
         ({"package-lock.json": "{}"}, "node cli.mjs", "commander", NPM),
         ({}, "node cli.mjs", "commander", "npm install --no-package-lock --no-audit --no-fund"),
-        ({"pnpm-lock.yaml": ""}, "node x", "@scope/pkg/deep/file", "pnpm install --frozen-lockfile"),
+        (
+            {"pnpm-lock.yaml": ""},
+            "node x",
+            "@scope/pkg/deep/file",
+            "pnpm install --frozen-lockfile",
+        ),
         ({"yarn.lock": ""}, "npx tsc", "tsc", "yarn install --frozen-lockfile --non-interactive"),
         ({"yarn.lock": "", ".yarnrc.yml": ""}, "npx tsc", "tsc", "yarn install --immutable"),
         ({"bun.lock": ""}, "bun test", "commander", "bun install --frozen-lockfile"),
@@ -134,10 +199,17 @@ NPM = "npm install --no-save --no-audit --no-fund"
         ({}, "node x", "./commander", None),
         ({}, "node x", "node:commander", None),
         ({}, "node x", "@scope/other", None),
-        ({"package-lock.json": "{}", "packages/a/package.json": '{"dependencies": {"axios": "1"}}'},
-         "cd packages/a && npx jest", "axios", NPM),
+        (
+            {
+                "package-lock.json": "{}",
+                "packages/a/package.json": '{"dependencies": {"axios": "1"}}',
+            },
+            "cd packages/a && npx jest",
+            "axios",
+            NPM,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_node_package_is_installed_by_the_manager_of_the_lock_file(
     tmp_path: Path, files: dict[str, str], command: str, missing: str, expected: str | None
 ) -> None:
@@ -150,28 +222,53 @@ def test_a_node_package_is_installed_by_the_manager_of_the_lock_file(
 @pytest.mark.parametrize(
     ("files", "missing", "expected"),
     [
-        ({"Cargo.toml": "[dependencies]\nserde-json = '1'\n", "Cargo.lock": ""}, "serde_json", "cargo fetch --locked"),
+        (
+            {"Cargo.toml": "[dependencies]\nserde-json = '1'\n", "Cargo.lock": ""},
+            "serde_json",
+            "cargo fetch --locked",
+        ),
         ({"Cargo.toml": "[dependencies]\nserde = '1'\n"}, "tokio", None),
-        ({"go.mod": "module x\nrequire (\n\tgithub.com/a/b v1.2.3\n)\n"}, "github.com/a/b/sub", "go mod download"),
+        (
+            {"go.mod": "module x\nrequire (\n\tgithub.com/a/b v1.2.3\n)\n"},
+            "github.com/a/b/sub",
+            "go mod download",
+        ),
         ({"go.mod": "module x\nrequire github.com/a/b v1.2.3\n"}, "github.com/a/c", None),
         ({"Gemfile": "source 'x'\n  gem 'rspec', '~> 3'\n"}, "rspec/core", "bundle install"),
-        ({"composer.json": '{"require": {"php": "8", "monolog/monolog": "*"}}'},
-         "Monolog\\Logger", "composer install --no-interaction"),
-        ({"mix.exs": "defp deps, do: [{:phoenix_html, \"~> 4\"}]\n"}, "PhoenixHtml.Form", "mix deps.get"),
-        ({"pubspec.yaml": "name: x\ndependencies:\n  http: ^1\ndev_dependencies:\n  test: any\n"},
-         "package:test/test.dart", "dart pub get"),
+        (
+            {"composer.json": '{"require": {"php": "8", "monolog/monolog": "*"}}'},
+            "Monolog\\Logger",
+            "composer install --no-interaction",
+        ),
+        (
+            {"mix.exs": 'defp deps, do: [{:phoenix_html, "~> 4"}]\n'},
+            "PhoenixHtml.Form",
+            "mix deps.get",
+        ),
+        (
+            {
+                "pubspec.yaml": "name: x\ndependencies:\n  http: ^1\ndev_dependencies:\n  test: any\n"
+            },
+            "package:test/test.dart",
+            "dart pub get",
+        ),
         ({"pubspec.yaml": "name: x\nflutter:\n  test: any\n"}, "test", None),
-        ({"app.csproj": '<Project><PackageReference Include="Serilog" Version="3" /></Project>'},
-         "Serilog.Core", "dotnet restore"),
+        (
+            {"app.csproj": '<Project><PackageReference Include="Serilog" Version="3" /></Project>'},
+            "Serilog.Core",
+            "dotnet restore",
+        ),
         ({"cpanfile": "requires 'Moose', '2';\n"}, "Moose.pm", "cpanm --quiet --installdeps ."),
     ],
-)  # fmt: skip
+)
 def test_other_ecosystems_install_by_their_own_tool(
     tmp_path: Path, files: dict[str, str], missing: str, expected: str | None
 ) -> None:
     root = tmp_path / "project"
     write(root, files)
-    environ = tools(tmp_path / "bin", "cargo", "go", "bundle", "composer", "mix", "dart", "dotnet", "cpanm")
+    environ = tools(
+        tmp_path / "bin", "cargo", "go", "bundle", "composer", "mix", "dart", "dotnet", "cpanm"
+    )
     assert found(root, "make test", missing, environ) == expected
     assert found(root, "make test", missing, {"PATH": ""}) is None
 
@@ -180,7 +277,16 @@ def test_what_an_error_text_names_is_never_installed(tmp_path: Path) -> None:
     root = tmp_path / "project"
     write(root, {"requirements.txt": "pandas\n", "package.json": PACKAGE})
     environ = tools(tmp_path / "bin", "python", "npm")
-    for missing in ("evil", "pandas; evil", "pandas evil", "-r http://x", "../evil", "pandas\nevil", "x" * 10_000, ""):
+    for missing in (
+        "evil",
+        "pandas; evil",
+        "pandas evil",
+        "-r http://x",
+        "../evil",
+        "pandas\nevil",
+        "x" * 10_000,
+        "",
+    ):
         assert found(root, "pytest", missing, environ) is None
     assert found(root, "pytest", "pandas", environ, kind="test_failure") is None
 
@@ -212,34 +318,51 @@ def apply(root: Path, failure: Failure, environ: dict[str, str]) -> str:
     return result.note
 
 
-def test_a_declared_package_is_really_installed_into_the_environment_of_the_command(tmp_path: Path) -> None:
+def test_a_declared_package_is_really_installed_into_the_environment_of_the_command(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "project"
     make_wheel(root / "wheels")
     write(root, {"requirements.txt": "--no-index\n--find-links wheels\nralph-demo-pkg\n"})
     subprocess.run([sys.executable, "-m", "venv", root / ".venv"], check=True)
     command = ".venv/bin/python -c 'import ralph_demo_pkg'"
-    failure = Failure(kind="dependency_missing", command=command, exit_code=1, missing="ralph_demo_pkg")
+    failure = Failure(
+        kind="dependency_missing", command=command, exit_code=1, missing="ralph_demo_pkg"
+    )
     apply(root, failure, dict(os.environ))
     subprocess.run([root / ".venv/bin/python", "-c", "import ralph_demo_mod"], check=True)
-    outer = subprocess.run([sys.executable, "-c", "import ralph_demo_mod"], check=False, capture_output=True)
+    outer = subprocess.run(
+        [sys.executable, "-c", "import ralph_demo_mod"], check=False, capture_output=True
+    )
     assert outer.returncode == 1
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
-def test_a_declared_node_package_is_really_installed_and_no_lock_file_appears(tmp_path: Path) -> None:
+def test_a_declared_node_package_is_really_installed_and_no_lock_file_appears(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "project"
     write(
         root,
         {
-            "package.json": json.dumps({"name": "x", "dependencies": {"demo-pkg": "file:vendor/demo"}}),
-            "vendor/demo/package.json": json.dumps({"name": "demo-pkg", "version": "1.0.0", "main": "i.js"}),
+            "package.json": json.dumps(
+                {"name": "x", "dependencies": {"demo-pkg": "file:vendor/demo"}}
+            ),
+            "vendor/demo/package.json": json.dumps(
+                {"name": "demo-pkg", "version": "1.0.0", "main": "i.js"}
+            ),
             "vendor/demo/i.js": "module.exports = 42\n",
         },
     )
     failure = Failure(
-        kind="dependency_missing", command="node -e \"require('demo-pkg')\"", exit_code=1, missing="demo-pkg"
+        kind="dependency_missing",
+        command="node -e \"require('demo-pkg')\"",
+        exit_code=1,
+        missing="demo-pkg",
     )
-    assert apply(root, failure, dict(os.environ)) == "demo-pkg is declared in package.json: installed"
+    assert (
+        apply(root, failure, dict(os.environ)) == "demo-pkg is declared in package.json: installed"
+    )
     subprocess.run(["node", "-e", "require('demo-pkg')"], cwd=root, check=True)
     assert not (root / "package-lock.json").exists()
 
@@ -260,14 +383,21 @@ def test_the_interpreter_is_the_one_the_command_uses(tmp_path: Path) -> None:
         for name in ("python", "pytest"):
             (home / name).chmod(0o755)
     assert interpreter_of(root, "pytest -q", environ) == str(tmp_path / "bin/python")
-    assert interpreter_of(root, ".venv/bin/python -m pytest", environ) == str(root / ".venv/bin/python")
+    assert interpreter_of(root, ".venv/bin/python -m pytest", environ) == str(
+        root / ".venv/bin/python"
+    )
     assert interpreter_of(root, "env/bin/pytest -q", environ) == str(root / "env/bin/python")
-    assert interpreter_of(root, ". env/bin/activate && pytest", environ) == str(root / "env/bin/python")
+    assert interpreter_of(root, ". env/bin/activate && pytest", environ) == str(
+        root / "env/bin/python"
+    )
 
 
 def test_an_environment_without_pip_is_served_by_uv(tmp_path: Path) -> None:
     root = (tmp_path / "project").resolve()
-    write(root, {"requirements.txt": "pandas\n", ".venv/bin/python": "#!/bin/sh\n", ".venv/pyvenv.cfg": ""})
+    write(
+        root,
+        {"requirements.txt": "pandas\n", ".venv/bin/python": "#!/bin/sh\n", ".venv/pyvenv.cfg": ""},
+    )
     (root / ".venv/bin/python").chmod(0o755)
     assert interpreter_of(root, ".venv/bin/python -m pytest", tools(tmp_path / "bin", "uv")) == "uv"
     assert found(root, ".venv/bin/python -m pytest", "pandas", {"PATH": ""}) is None
@@ -276,7 +406,10 @@ def test_an_environment_without_pip_is_served_by_uv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("echo 'ERROR: No matching distribution'; echo 'see the log'; exit 1", "ERROR: No matching distribution"),
+        (
+            "echo 'ERROR: No matching distribution'; echo 'see the log'; exit 1",
+            "ERROR: No matching distribution",
+        ),
         ("echo 'one'; echo 'no more to say'; exit 2", "no more to say"),
         ("exit 3", "no output"),
     ],
@@ -288,7 +421,9 @@ def test_an_installer_that_fails_is_quoted_and_nothing_is_said_to_be_installed(
     write(root, {"package.json": '{"dependencies": {"left-pad": "1"}}'})
     environ = tools(tmp_path / "bin", "npm")
     (tmp_path / "bin/npm").write_text(f"#!/bin/sh\n{script}\n")
-    failure = Failure(kind="dependency_missing", command="node a.js", exit_code=1, missing="left-pad")
+    failure = Failure(
+        kind="dependency_missing", command="node a.js", exit_code=1, missing="left-pad"
+    )
     repair = find_repair(failure, root, ["install"], environ=environ)
     assert repair is not None
     path = f"{environ['PATH']}:{os.environ['PATH']}"

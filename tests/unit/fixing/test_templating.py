@@ -58,7 +58,9 @@ def test_a_kind_is_a_name_and_no_path(directory: Path) -> None:
         ("{{ ().__class__ }}\n", 1, "__class__"),
     ],
 )
-def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_a_mistake_is_told_with_file_and_line(
+    tmp_path: Path, text: str, line: int, words: str
+) -> None:
     (tmp_path / "fix.md.j2").write_text(text)
 
     with pytest.raises(TemplatesError) as caught:
@@ -77,9 +79,21 @@ def test_a_directory_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("fix.md.j2", b"fine\n{% if %}", ":2: Expected an expression, got 'end of statement block'"),
-        ("fixtask.lint_error.md.j2", b"{{ id", ":1: unexpected end of template, expected 'end of print statement'."),
-        ("any.md.j2", b"\xff\xfe", ":1: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (
+            "fix.md.j2",
+            b"fine\n{% if %}",
+            ":2: Expected an expression, got 'end of statement block'",
+        ),
+        (
+            "fixtask.lint_error.md.j2",
+            b"{{ id",
+            ":1: unexpected end of template, expected 'end of print statement'.",
+        ),
+        (
+            "any.md.j2",
+            b"\xff\xfe",
+            ":1: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
     ],
 )
 def test_a_template_that_is_none_is_told_with_its_line(

@@ -23,14 +23,23 @@ class Diary:
         self.time = fields.pop("time", self.time + 1.0)
         self.history.record(
             AttemptRecord(
-                **{"run": self.run, "time": self.time, "spec": "specs/foo", "task": task, "outcome": outcome, **fields}
+                **{
+                    "run": self.run,
+                    "time": self.time,
+                    "spec": "specs/foo",
+                    "task": task,
+                    "outcome": outcome,
+                    **fields,
+                }
             )
         )
 
     def fails(self, task: str = "1.1", kind: str = "test_failure", **fields: Any) -> None:
         self.note(task, "failed", kind=kind, **fields)
 
-    def fix(self, task: str = "1.1", kind: str = "test_failure", *, works: bool = True, **fields: Any) -> None:
+    def fix(
+        self, task: str = "1.1", kind: str = "test_failure", *, works: bool = True, **fields: Any
+    ) -> None:
         """A fix that was carried out well; whether it works is for the next verification to say."""
         what, verify = fields.pop("what", "fix"), fields.pop("verify", {})
         self.note(task, "passed", what=what, kind=kind, **{"executor": "claude", **fields})

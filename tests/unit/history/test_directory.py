@@ -59,7 +59,9 @@ def test_logs_stay_within_a_number_of_runs_and_of_bytes(
     for age, name in enumerate("dcba"):
         run_logs(tmp_path, name, 15_000, age=10_000 + age)
     before = set(tmp_path.iterdir())
-    removed = prune_logs(tmp_path, keep_runs=keep_runs, max_bytes=max_bytes, current=current, now=NOW)
+    removed = prune_logs(
+        tmp_path, keep_runs=keep_runs, max_bytes=max_bytes, current=current, now=NOW
+    )
     assert {path.name for path in tmp_path.iterdir()} == kept
     assert set(removed) == before - set(tmp_path.iterdir())
 

@@ -64,7 +64,9 @@ def test_the_interval_is_wilsons(hits: int, cases: int, low: float, high: float)
     assert wilson(hits, cases) == pytest.approx((low, high), abs=5e-4)
 
 
-def fixes(diary: Diary, worked: int, failed: int, kind: str = "test_failure", **fields: Any) -> None:
+def fixes(
+    diary: Diary, worked: int, failed: int, kind: str = "test_failure", **fields: Any
+) -> None:
     for number in range(worked + failed):
         diary.fails("1.1", kind)
         diary.fix("1.1", kind, works=number < worked, **fields)
@@ -82,7 +84,9 @@ def test_the_chance_of_a_fix_is_that_of_this_executor_once_it_has_five_cases(dia
 def test_with_few_cases_of_its_own_the_chance_is_that_of_everybody(diary: Diary) -> None:
     fixes(diary, 2, 1, executor="claude")
     fixes(diary, 1, 1, executor="codex")
-    assert chance_of_fix(diary.history, "test_failure", "claude") == Chance(3, 5, "fixes of test_failure")
+    assert chance_of_fix(diary.history, "test_failure", "claude") == Chance(
+        3, 5, "fixes of test_failure"
+    )
     assert chance_of_fix(diary.history, "test_failure") == Chance(3, 5, "fixes of test_failure")
 
 
@@ -106,7 +110,10 @@ def test_strategies_are_ordered_by_what_worked_before(diary: Diary) -> None:
     fixes(diary, 1, 4, executor="claude")
     fixes(diary, 5, 0, executor="repair:format")
     fixes(diary, 2, 0, executor="codex")
-    assert [s.name for s in strategies(diary.history, "test_failure")] == ["repair:format", "claude"]
+    assert [s.name for s in strategies(diary.history, "test_failure")] == [
+        "repair:format",
+        "claude",
+    ]
     # Two of two is too little to go by: codex stays in the middle, beside one never tried.
     order = best_first(diary.history, "test_failure", ["claude", "codex", "aider", "repair:format"])
     assert order == ("repair:format", "codex", "aider", "claude")
@@ -115,16 +122,23 @@ def test_strategies_are_ordered_by_what_worked_before(diary: Diary) -> None:
 def test_approaches_are_ordered_too(diary: Diary) -> None:
     fixes(diary, 0, 5, approach="retry harder")
     fixes(diary, 5, 0, approach="mock the clock")
-    order = best_first(diary.history, "test_failure", ["retry harder", "mock the clock"], by="approach")
+    order = best_first(
+        diary.history, "test_failure", ["retry harder", "mock the clock"], by="approach"
+    )
     assert order == ("mock the clock", "retry harder")
 
 
 def test_an_equal_error_tells_what_fixed_it(diary: Diary) -> None:
     diary.fails("1.3")
     diary.fix(
-        "1.3", works=True, fingerprint="f1", fix="1.3.1", approach="freeze the clock",
-        error="E assert late", commit="0123456789abcdef",
-    )  # fmt: skip
+        "1.3",
+        works=True,
+        fingerprint="f1",
+        fix="1.3.1",
+        approach="freeze the clock",
+        error="E assert late",
+        commit="0123456789abcdef",
+    )
     diary.fails("1.4")
     diary.fix("1.4", works=False, fingerprint="f1", approach="sleep longer", error="E assert late")
     (known,) = fixed_before(diary.history, "E assert late", fingerprint="f1", kind="test_failure")
@@ -141,7 +155,9 @@ def test_ways_of_fixing_are_told_once_most_used_first(diary: Diary) -> None:
     assert [(fix.approach, fix.times) for fix in found] == [("b", 2), ("d", 1), ("c", 1)]
 
 
-def test_hints_name_the_fix_of_this_error_and_the_approaches_that_mostly_worked(diary: Diary) -> None:
+def test_hints_name_the_fix_of_this_error_and_the_approaches_that_mostly_worked(
+    diary: Diary,
+) -> None:
     fixes(diary, 5, 0, approach="mock the clock")
     fixes(diary, 1, 4, approach="sleep longer")
     diary.fails("1.3")
@@ -162,7 +178,9 @@ def test_hints_name_the_fix_of_this_error_and_the_approaches_that_mostly_worked(
         ("", False),
     ],
 )
-def test_a_near_error_of_the_same_kind_is_told_as_near(diary: Diary, error: str, known: bool) -> None:
+def test_a_near_error_of_the_same_kind_is_told_as_near(
+    diary: Diary, error: str, known: bool
+) -> None:
     past = "a.py:12: TypeError: unsupported operand type for +: 'int' and 'str'"
     diary.fails()
     diary.fix(works=True, fingerprint="f1", error=past, approach="convert first")
@@ -210,11 +228,18 @@ def test_learning_stays_quick_with_many_attempts(tmp_path: Path) -> None:
     with History.open(tmp_path / "history.db") as history:
         rows = [
             AttemptRecord(
-                f"r{n // 50}", float(n), "specs/foo", f"1.{n % 50}", what="fix" if n % 2 else "verify",
-                kind="test_failure", error=f"E some error number {n}", fingerprint=f"f{n}", executor="claude",
+                f"r{n // 50}",
+                float(n),
+                "specs/foo",
+                f"1.{n % 50}",
+                what="fix" if n % 2 else "verify",
+                kind="test_failure",
+                error=f"E some error number {n}",
+                fingerprint=f"f{n}",
+                executor="claude",
             )
             for n in range(9_000)
-        ]  # fmt: skip
+        ]
         history._waiting.extend(rows)
         history.flush()
         begun = time.process_time()

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def attempt(task: str = "1.1", **fields: Any) -> AttemptRecord:
-    return AttemptRecord(**{"run": "r1", "time": 1000.0, "spec": "specs/foo", "task": task, **fields})
+    return AttemptRecord(
+        **{"run": "r1", "time": 1000.0, "spec": "specs/foo", "task": task, **fields}
+    )
 
 
 @pytest.fixture
@@ -36,11 +38,30 @@ def rows_on_disk(path: Path) -> int:
 
 def test_what_is_recorded_is_read_back_field_by_field(path: Path) -> None:
     full = AttemptRecord(
-        "r1", 12.5, "specs/foo", "1.3", 2, "fix", "test_failure", "VERIFICATION_FAILED", "tool_error",
+        "r1",
+        12.5,
+        "specs/foo",
+        "1.3",
+        2,
+        "fix",
+        "test_failure",
+        "VERIFICATION_FAILED",
+        "tool_error",
         "E assert 1 == 2",
-        "abc123", "a flaky clock", 3.25, "fix again", "1.3.1", "claude", "recovered", "deadbeef", 0.75,
-        "mock the clock", "tree9", 300.0, "session-7",
-    )  # fmt: skip
+        "abc123",
+        "a flaky clock",
+        3.25,
+        "fix again",
+        "1.3.1",
+        "claude",
+        "recovered",
+        "deadbeef",
+        0.75,
+        "mock the clock",
+        "tree9",
+        300.0,
+        "session-7",
+    )
     with History.open(path) as history:
         history.record(full)
     with History.open(path) as again:
@@ -116,7 +137,9 @@ def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
         ({"run": "r9"}, []),
     ],
 )
-def test_attempts_are_filtered_and_oldest_first(path: Path, filters: dict[str, Any], tasks: list[str]) -> None:
+def test_attempts_are_filtered_and_oldest_first(
+    path: Path, filters: dict[str, Any], tasks: list[str]
+) -> None:
     with History.open(path) as history:
         history.record(attempt("1.1", time=1000.0))
         history.record(attempt("1.2", time=1001.0))
@@ -144,7 +167,9 @@ def test_order_is_that_of_recording_even_when_the_clock_goes_backwards(path: Pat
         ({"error": "'); DROP TABLE attempts; --"}, {"error": "'); DROP TABLE attempts; --"}),
     ],
 )
-def test_hostile_values_are_stored_tamely(path: Path, given: dict[str, Any], stored: dict[str, Any]) -> None:
+def test_hostile_values_are_stored_tamely(
+    path: Path, given: dict[str, Any], stored: dict[str, Any]
+) -> None:
     with History.open(path) as history:
         history.record(attempt(**given))
         (read,) = history.attempts()
@@ -156,7 +181,9 @@ def test_secrets_are_masked_before_they_are_cut_or_stored(path: Path) -> None:
         return text.replace("hunter2", "***")
 
     with History.open(path, mask=mask) as history:
-        history.record(attempt(error="x" * 1996 + "hunter2", executor="agent --key hunter2", tree="hunter2"))
+        history.record(
+            attempt(error="x" * 1996 + "hunter2", executor="agent --key hunter2", tree="hunter2")
+        )
         (read,) = history.attempts()
     assert (read.error[-3:], read.executor, read.tree) == ("***", "agent --key ***", "hunter2")
 
@@ -176,7 +203,9 @@ def test_threads_share_one_history(path: Path) -> None:
 
         def write(name: str) -> None:
             for number in range(50):
-                history.record(attempt(name, number=number, outcome="failed" if number % 10 == 0 else "passed"))
+                history.record(
+                    attempt(name, number=number, outcome="failed" if number % 10 == 0 else "passed")
+                )
 
         threads = [threading.Thread(target=write, args=(f"1.{n}",)) for n in range(8)]
         for thread in threads:
@@ -203,7 +232,14 @@ def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
         history.record(attempt(approach="new column"))
         old, new = history.attempts()
         assert history.query("PRAGMA user_version") == [(schema.VERSION,)]
-    assert (old.run, old.kind, old.approach, old.tree, old.timeout, old.session) == ("old", "timeout", "", "", None, "")
+    assert (old.run, old.kind, old.approach, old.tree, old.timeout, old.session) == (
+        "old",
+        "timeout",
+        "",
+        "",
+        None,
+        "",
+    )
     assert new.approach == "new column"
 
 
@@ -252,7 +288,9 @@ def test_a_database_of_another_program_is_refused(path: Path) -> None:
         History.open(path).record(attempt(outcome="failed"))
 
 
-@pytest.mark.parametrize("inside", [b"this is not a database\n" * 100, b"SQLite format 3\0" + b"\xff" * 4000])
+@pytest.mark.parametrize(
+    "inside", [b"this is not a database\n" * 100, b"SQLite format 3\0" + b"\xff" * 4000]
+)
 def test_a_corrupt_database_is_moved_aside_with_a_message(path: Path, inside: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(inside)
@@ -355,7 +393,9 @@ def test_a_lock_held_by_another_is_waited_for_no_longer_than_the_limit(path: Pat
     assert rows_on_disk(path) == 2
 
 
-def test_the_number_of_waiting_records_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_waiting_records_is_bounded(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store, "MOST_WAITING", 10)
     with History.open(path, flush_every=3600) as history:
         for number in range(25):

@@ -33,7 +33,9 @@ PRELUDE = dedent(
 )
 
 
-def child(script: str, *arguments: object, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+def child(
+    script: str, *arguments: object, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", PRELUDE + dedent(script), *map(str, arguments)],
         stdin=stdin,
@@ -68,7 +70,9 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
     for writer in writers:
         finish(writer)
     with History.open(path) as history:
-        counts = history.query("SELECT session, count(*), min(number), max(number) FROM attempts GROUP BY session")
+        counts = history.query(
+            "SELECT session, count(*), min(number), max(number) FROM attempts GROUP BY session"
+        )
         assert history.query("PRAGMA integrity_check") == [("ok",)]
     assert sorted(counts) == [(str(name), 60, 0, 59) for name in range(8)]
     assert len(list(path.parent.glob("*.corrupt-*"))) == (before == "garbage")
@@ -98,12 +102,16 @@ def test_a_writer_killed_at_any_moment_has_lost_no_failure_it_recorded(tmp_path:
         last = max(numbers)
 
 
-@pytest.mark.parametrize("point", ["before history write", "before history commit", "after history write"])
-def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(tmp_path: Path, point: str) -> None:
+@pytest.mark.parametrize(
+    "point", ["before history write", "before history commit", "after history write"]
+)
+def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(
+    tmp_path: Path, point: str
+) -> None:
     path = tmp_path / "history.db"
     script = """
         import signal
-        from pytest_ralph import disk
+        from pytest_ralph import files as disk
         disk.on_step = lambda name: name == sys.argv[2] and os.kill(os.getpid(), signal.SIGKILL)
         history = History.open(Path(sys.argv[1]))
         for number in (1, 2):
@@ -146,7 +154,9 @@ def visible_directory() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def test_a_read_only_directory_is_one_warning_and_can_still_be_read(visible_directory: Path) -> None:
+def test_a_read_only_directory_is_one_warning_and_can_still_be_read(
+    visible_directory: Path,
+) -> None:
     path = visible_directory / "history.db"
     with History.open(path) as history:
         history.record(AttemptRecord("r", 1.0, "specs/foo", "1.1", outcome="failed"))
@@ -177,7 +187,10 @@ def test_a_read_only_project_without_history_gets_one_warning(visible_directory:
         history.close()
     """
     out = finish(child(script, visible_directory / ".ralph" / "history.db")).splitlines()
-    assert out == ["0", f"history is not kept: cannot make {visible_directory}/.ralph: Permission denied"]
+    assert out == [
+        "0",
+        f"history is not kept: cannot make {visible_directory}/.ralph: Permission denied",
+    ]
 
 
 def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
@@ -185,7 +198,9 @@ def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
     begun = time.perf_counter()
     with History.open(path, flush_every=3600) as history:
         for number in range(1000):
-            history.record(AttemptRecord("r", 1.0, "specs/foo", f"1.{number}", tree="t", duration=0.1))
+            history.record(
+                AttemptRecord("r", 1.0, "specs/foo", f"1.{number}", tree="t", duration=0.1)
+            )
     assert time.perf_counter() - begun < 1.0
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (1000,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ralph.report import charts
-from pytest_ralph.story import PastKind, PastRun
+from pytest_ralph.results import PastKind, PastRun
 
 
 def test_the_meter_fills_the_width_in_proportion() -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, summary, tell, workflow_commands
-from pytest_ralph.story import AttemptStory, FixStory, RunStory, TaskStory
+from pytest_ralph.results import AttemptStory, FixStory, RunStory, TaskStory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BROKEN = AttemptStory(outcome="failed", error="100% wrong: a, b", advice=("Read the test",), output="E  boom\n")
+BROKEN = AttemptStory(
+    outcome="failed", error="100% wrong: a, b", advice=("Read the test",), output="E  boom\n"
+)
 
 
-def task(outcome: str, **facts: object) -> TaskStory:
-    return TaskStory("1.3", spec_path="specs/foo/tasks.md", title="Add: a, b", line=12, outcome=outcome, **facts)  # type: ignore[arg-type]
+def task(outcome: str, **facts: Any) -> TaskStory:
+    return TaskStory(
+        "1.3", spec_path="specs/foo/tasks.md", title="Add: a, b", line=12, outcome=outcome, **facts
+    )
 
 
 def run(*tasks: TaskStory, root: str = "/w/repo/app") -> RunStory:
@@ -33,7 +37,9 @@ def test_a_failed_task_is_an_error_on_its_line_with_commas_colons_and_newlines_e
 
 
 def test_a_recovered_task_is_a_notice_that_tells_how() -> None:
-    (line,) = workflow_commands(run(task("recovered", attempts=(BROKEN,), fixes=(FixStory("1.3.1"),))))
+    (line,) = workflow_commands(
+        run(task("recovered", attempts=(BROKEN,), fixes=(FixStory("1.3.1"),)))
+    )
     assert line.startswith("::notice file=")
     assert line.endswith("::Recovered after 1 fix. At first: 100%25 wrong: a, b")
 
@@ -70,7 +76,12 @@ def rendered(story: RunStory) -> str:
 
 def test_the_summary_shows_text_of_others_as_it_is() -> None:
     nasty = "a | b `c` <img src=x> *d* [e](http://f) </details> &amp; @you"
-    story = run(task("failed", attempts=(AttemptStory(outcome="failed", error=nasty, output="```\n</details>\n"),)))
+    story = run(
+        task(
+            "failed",
+            attempts=(AttemptStory(outcome="failed", error=nasty, output="```\n</details>\n"),),
+        )
+    )
     page = rendered(story)
     for element in ("<img", "<em>", "<a ", "<code>c"):
         assert element not in page
@@ -80,7 +91,11 @@ def test_the_summary_shows_text_of_others_as_it_is() -> None:
 
 
 def test_the_summary_lists_what_did_not_plainly_pass_and_opens_with_the_result() -> None:
-    story = run(task("passed"), task("blocked", reason="blocked by 1.2"), task("failed", attempts=(BROKEN, BROKEN)))
+    story = run(
+        task("passed"),
+        task("blocked", reason="blocked by 1.2"),
+        task("failed", attempts=(BROKEN, BROKEN)),
+    )
     text = summary(story)
     assert text.startswith("## 1 task needs you\n\n1 of 3 tasks pass; 1 is blocked.\n\n| Task |")
     assert "| blocked | blocked by 1.2 |  |  |" in text
@@ -106,12 +121,22 @@ def test_outside_of_github_nothing_is_told(tmp_path: Path) -> None:
 def test_on_github_the_summary_is_appended_and_annotations_are_written(tmp_path: Path) -> None:
     file, lines = tmp_path / "summary.md", list[str]()
     file.write_text("before\n")
-    tell(run(task("failed")), {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}, lines.append)
+    tell(
+        run(task("failed")),
+        {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)},
+        lines.append,
+    )
     assert file.read_text().startswith("before\n## 1 task needs you")
     assert len(lines) == 1
 
 
 def test_a_summary_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     lines: list[str] = []
-    tell(run(task("passed")), {"GITHUB_STEP_SUMMARY": str(tmp_path / "absent" / "summary.md")}, lines.append)
-    assert [line.partition(": ")[0] for line in lines] == ["::warning::the summary could not be written"]
+    tell(
+        run(task("passed")),
+        {"GITHUB_STEP_SUMMARY": str(tmp_path / "absent" / "summary.md")},
+        lines.append,
+    )
+    assert [line.partition(": ")[0] for line in lines] == [
+        "::warning::the summary could not be written"
+    ]

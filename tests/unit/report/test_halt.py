@@ -20,9 +20,9 @@ from pytest_ralph.report.halt import (
     missing_lines,
     refusal_lines,
 )
+from pytest_ralph.results import AttemptStory, FixStory, TaskStory
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
-from pytest_ralph.story import AttemptStory, FixStory, TaskStory
 from pytest_ralph.text.width import columns
 
 HALT = Halt(
@@ -149,7 +149,9 @@ texts = st.text(max_size=60) | st.sampled_from(
 
 
 @given(texts, texts, texts, st.integers(0, 130), st.booleans())
-def test_every_line_of_the_box_is_as_wide_as_the_terminal(a: str, b: str, c: str, width: int, unicode: bool) -> None:
+def test_every_line_of_the_box_is_as_wide_as_the_terminal(
+    a: str, b: str, c: str, width: int, unicode: bool
+) -> None:
     halt = Halt(
         reason=a,
         completed=(Done(a, b, c),),
@@ -165,18 +167,27 @@ def test_every_line_of_the_box_is_as_wide_as_the_terminal(a: str, b: str, c: str
 
 
 @pytest.mark.parametrize(
-    ("text", "width"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("✓", 1), ("🎉", 2), ("a\u200bb", 2)]
+    ("text", "width"),
+    [("abc", 3), ("日本", 4), ("e\u0301", 1), ("✓", 1), ("🎉", 2), ("a\u200bb", 2)],
 )
 def test_columns_are_those_of_a_terminal(text: str, width: int) -> None:
     assert columns(text) == width
 
 
 def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
-    failing = AttemptStory(outcome="failed", kind="test_failure", error="3 failing", files=("a.py", "b.py"))
+    failing = AttemptStory(
+        outcome="failed", kind="test_failure", error="3 failing", files=("a.py", "b.py")
+    )
     stories = [
         TaskStory("1.1", title="A", commit="abc123"),
         TaskStory("1.2", title="B", outcome="recovered"),
-        TaskStory("1.3", title="C", outcome="failed", attempts=(failing, failing), fixes=(FixStory("1.3.1"),)),
+        TaskStory(
+            "1.3",
+            title="C",
+            outcome="failed",
+            attempts=(failing, failing),
+            fixes=(FixStory("1.3.1"),),
+        ),
         TaskStory("1.4", title="D", outcome="blocked", reason="blocked by 1.3"),
         TaskStory("1.5", title="E", outcome="skipped", reason="manual: look"),
     ]
@@ -192,24 +203,46 @@ def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
     )
 
 
-OPEN, TRIED = FixStory("1.3.1", title="Fix: it", outcome="open"), FixStory("1.3.1", outcome="verification_mismatch")
+OPEN, TRIED = (
+    FixStory("1.3.1", title="Fix: it", outcome="open"),
+    FixStory("1.3.1", outcome="verification_mismatch"),
+)
 
 
 @pytest.mark.parametrize(
     ("failure", "fixes", "step"),
     [
-        ({"kind": "lint_error", "files": ("a.py",)}, (), "Fix the linting errors of task 1.3 in a.py"),
+        (
+            {"kind": "lint_error", "files": ("a.py",)},
+            (),
+            "Fix the linting errors of task 1.3 in a.py",
+        ),
         ({"kind": "unknown"}, (TRIED,), "Fix what fails in task 1.3 (specs/a/tasks.md:7)"),
-        ({"kind": "dependency_missing", "missing": "yaml"}, (), "Install yaml, which task 1.3 needs"),
+        (
+            {"kind": "dependency_missing", "missing": "yaml"},
+            (),
+            "Install yaml, which task 1.3 needs",
+        ),
         ({"kind": "test_failure"}, (OPEN,), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
-        ({"kind": "test_failure"}, (TRIED._replace(children=(OPEN,)),), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
+        (
+            {"kind": "test_failure"},
+            (TRIED._replace(children=(OPEN,)),),
+            "Do task 1.3.1 (Fix: it) in specs/a/tasks.md",
+        ),
     ],
 )
 def test_the_first_step_is_what_a_person_has_to_do(
     failure: dict[str, Any], fixes: tuple[FixStory, ...], step: str
 ) -> None:
     attempt = AttemptStory(outcome="failed", **failure)
-    story = TaskStory("1.3", spec_path="specs/a/tasks.md", line=7, outcome="failed", attempts=(attempt,), fixes=fixes)
+    story = TaskStory(
+        "1.3",
+        spec_path="specs/a/tasks.md",
+        line=7,
+        outcome="failed",
+        attempts=(attempt,),
+        fixes=fixes,
+    )
     assert halt_of([story], max_attempts=2).steps == (step,)
 
 
@@ -246,11 +279,16 @@ def test_in_brief_a_halt_is_three_lines() -> None:
     ],
 )
 def test_the_reason_names_what_failed(failed: list[str], reason: str) -> None:
-    assert halt_of([TaskStory(task_id, outcome="failed") for task_id in failed], max_attempts=2).reason == reason
+    assert (
+        halt_of([TaskStory(task_id, outcome="failed") for task_id in failed], max_attempts=2).reason
+        == reason
+    )
 
 
 def test_a_circular_plan_is_refused_in_the_references_words() -> None:
-    tasks = Spec.parse("- [ ] 2.1 A\n  - **Depends on**: 3.1\n- [ ] 3.1 B\n  - **Depends on**: 2.1\n").tasks
+    tasks = Spec.parse(
+        "- [ ] 2.1 A\n  - **Depends on**: 3.1\n- [ ] 3.1 B\n  - **Depends on**: 2.1\n"
+    ).tasks
     (problem,) = plan(tasks).problems
     assert "\n".join(refusal_lines(problem)) == dedent("""\
         ERROR: circular_dependency (NON-RETRYABLE)

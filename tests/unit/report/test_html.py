@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.report.html import Past, embedded, render, stats, write_report
-from pytest_ralph.report.words import duration, headline, lede
-from pytest_ralph.story import AttemptStory, FixStory, HistoryStory, PastKind, PastRun, RunStory, TaskStory
+from pytest_ralph.report.phrases import duration, headline, lede
+from pytest_ralph.results import (
+    AttemptStory,
+    FixStory,
+    HistoryStory,
+    PastKind,
+    PastRun,
+    RunStory,
+    TaskStory,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,15 +30,25 @@ NASTY = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> & \
 
 
 def run(*outcomes: str) -> RunStory:
-    return RunStory(tuple(TaskStory(str(number), outcome=outcome) for number, outcome in enumerate(outcomes)))
+    return RunStory(
+        tuple(TaskStory(str(number), outcome=outcome) for number, outcome in enumerate(outcomes))
+    )
 
 
 def nasty_run() -> RunStory:
     attempt = AttemptStory(
-        outcome="failed", error=NASTY, kind=NASTY, output=NASTY, command=NASTY, advice=(NASTY,), files=(NASTY,)
+        outcome="failed",
+        error=NASTY,
+        kind=NASTY,
+        output=NASTY,
+        command=NASTY,
+        advice=(NASTY,),
+        files=(NASTY,),
     )
     fix = FixStory(NASTY, NASTY, NASTY, NASTY, NASTY)
-    task = TaskStory(NASTY, NASTY, NASTY, NASTY, NASTY, NASTY, 1, (NASTY,), NASTY, NASTY, attempts=(attempt,))
+    task = TaskStory(
+        NASTY, NASTY, NASTY, NASTY, NASTY, NASTY, 1, (NASTY,), NASTY, NASTY, attempts=(attempt,)
+    )
     failed = TaskStory("1", outcome="failed", fixes=(fix,), attempts=(attempt,))
     history = HistoryStory((PastRun(0), PastRun(1)), (PastKind(NASTY, 1),))
     return RunStory((task, failed), 0.0, 1.0, NASTY, NASTY, NASTY, history, (NASTY,))
@@ -50,7 +68,9 @@ def test_nothing_printed_by_a_command_becomes_markup() -> None:
     tags = Tags(render(nasty_run()))
     assert [tag for tag, _ in tags.met].count("script") == 2
     assert not [
-        tag for tag, attributes in tags.met if tag == "img" or any(name.startswith("on") for name in attributes)
+        tag
+        for tag, attributes in tags.met
+        if tag == "img" or any(name.startswith("on") for name in attributes)
     ]
 
 
@@ -75,7 +95,9 @@ def test_a_report_can_be_read_by_those_who_read_other_files_of_the_user(tmp_path
 def test_the_policy_admits_the_one_style_and_the_one_script_and_nothing_else() -> None:
     page = render(run("passed"))
     tags = Tags(page)
-    (policy,) = (a["content"] for tag, a in tags.met if a.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = (
+        a["content"] for tag, a in tags.met if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy is not None
     assert policy.startswith("default-src 'none'; ")
     for pattern in (r"<style>(.*?)</style>", r"<script>(.*?)</script>"):
@@ -93,21 +115,35 @@ def test_the_page_names_no_address_to_fetch_from() -> None:
 
 
 def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
-    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=(AttemptStory(exit_code=0),)),))))["tasks"]
+    (task,) = json.loads(
+        embedded(RunStory((TaskStory("1", attempts=(AttemptStory(exit_code=0),)),)))
+    )["tasks"]
     assert "fixes" not in task
     assert task["attempts"][0]["exit_code"] == 0
 
 
 def test_tasks_stand_in_the_order_of_their_specs_whoever_ended_first() -> None:
     ended = [("b", 30), ("a", 20), ("b", 10), ("a", 5)]
-    story = RunStory(tuple(TaskStory(f"{path}{line}", spec_path=path, line=line) for path, line in ended))
-    assert [task["id"] for task in json.loads(embedded(story))["tasks"]] == ["b10", "b30", "a5", "a20"]
+    story = RunStory(
+        tuple(TaskStory(f"{path}{line}", spec_path=path, line=line) for path, line in ended)
+    )
+    assert [task["id"] for task in json.loads(embedded(story))["tasks"]] == [
+        "b10",
+        "b30",
+        "a5",
+        "a20",
+    ]
 
 
 def test_logs_are_named_as_seen_from_the_project() -> None:
     attempts = (AttemptStory(log="/p/.ralph/logs/1.log"), AttemptStory(log="/elsewhere/2.log"))
-    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=attempts),), root="/p")))["tasks"]
-    assert [attempt["log"] for attempt in task["attempts"]] == [".ralph/logs/1.log", "/elsewhere/2.log"]
+    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=attempts),), root="/p")))[
+        "tasks"
+    ]
+    assert [attempt["log"] for attempt in task["attempts"]] == [
+        ".ralph/logs/1.log",
+        "/elsewhere/2.log",
+    ]
 
 
 def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> None:
@@ -124,10 +160,22 @@ def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> 
         ([], "No tasks ran", "0 of 0 tasks pass."),
         (["passed"], "The task passes", "1 of 1 task passes."),
         (["passed", "passed"], "All 2 tasks pass", "2 of 2 tasks pass."),
-        (["passed", "recovered"], "All 2 tasks pass", "2 of 2 tasks pass, 1 of them after recovery."),
+        (
+            ["passed", "recovered"],
+            "All 2 tasks pass",
+            "2 of 2 tasks pass, 1 of them after recovery.",
+        ),
         (["failed"], "1 task needs you", "0 of 1 task passes."),
-        (["failed", "blocked", "regression", "passed"], "2 tasks need you", "1 of 4 tasks pass; 1 is blocked."),
-        (["blocked", "blocked", "passed"], "2 tasks are blocked", "1 of 3 tasks pass; 2 are blocked."),
+        (
+            ["failed", "blocked", "regression", "passed"],
+            "2 tasks need you",
+            "1 of 4 tasks pass; 1 is blocked.",
+        ),
+        (
+            ["blocked", "blocked", "passed"],
+            "2 tasks are blocked",
+            "1 of 3 tasks pass; 2 are blocked.",
+        ),
         (["passed", "skipped"], "1 task passes", "1 of 2 tasks pass."),
         (["passed", "passed", "manual"], "2 tasks pass, 1 to check by hand", "2 of 3 tasks pass."),
         (["manual", "skipped"], "Nothing to verify", "0 of 2 tasks pass."),
@@ -166,5 +214,12 @@ def test_every_run_can_be_told(story: RunStory) -> None:
 
 def test_charts_need_more_than_one_run() -> None:
     assert Past.of([PastRun(0)]) is None
-    past: Any = Past.of([PastRun(0, 10, failed=1, recovered=3), PastRun(60, 20), PastRun(120, 5, failed=1)])
-    assert (past.shown, past.last_duration, past.longest, past.last_rate) == (3, "5.0 s", "20.0 s", "0%")
+    past: Any = Past.of(
+        [PastRun(0, 10, failed=1, recovered=3), PastRun(60, 20), PastRun(120, 5, failed=1)]
+    )
+    assert (past.shown, past.last_duration, past.longest, past.last_rate) == (
+        3,
+        "5.0 s",
+        "20.0 s",
+        "0%",
+    )

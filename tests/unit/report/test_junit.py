@@ -10,13 +10,14 @@ import pytest
 from junitparser import xunit2
 
 from pytest_ralph.report.junit import attempt_element, properties
-from pytest_ralph.story import AttemptStory, FixStory, TaskStory
+from pytest_ralph.results import AttemptStory, FixStory, TaskStory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(xunit2.TestCase, "is_flaky"), reason="junitparser before 5 gives no list of interim results"
+    not hasattr(xunit2.TestCase, "is_flaky"),
+    reason="junitparser before 5 gives no list of interim results",
 )
 
 # A plugin as small as one can be: every `*.story` file is an item that ends as its story says.
@@ -24,7 +25,7 @@ CONFTEST = """
     import json
     import pytest
     from pytest_ralph.report import junit
-    from pytest_ralph.story import TaskStory
+    from pytest_ralph.results import TaskStory
 
     def pytest_collect_file(file_path, parent):
         if file_path.suffix == ".story":
@@ -70,7 +71,13 @@ CONFTEST = """
 
 
 def failed(error: str = "assert 1 == 2", **facts: Any) -> AttemptStory:
-    facts = {"kind": "test_failure", "type": "VERIFICATION_FAILED", "command": "pytest -q", "exit_code": 1, **facts}
+    facts = {
+        "kind": "test_failure",
+        "type": "VERIFICATION_FAILED",
+        "command": "pytest -q",
+        "exit_code": 1,
+        **facts,
+    }
     return AttemptStory(outcome="failed", error=error, **facts)
 
 
@@ -93,7 +100,11 @@ FAILED = TaskStory(
     "1.4",
     "foo",
     outcome="failed",
-    attempts=(failed("first"), failed("second"), failed("last", kind="timeout", category="timeout")),
+    attempts=(
+        failed("first"),
+        failed("second"),
+        failed("last", kind="timeout", category="timeout"),
+    ),
 )
 MANUAL = TaskStory("1.5", "foo", outcome="manual", reason="manual: look at it")
 STORIES = (PASSED, RECOVERED, FAILED, MANUAL)
@@ -128,7 +139,9 @@ WAYS = [
 
 
 @pytest.mark.parametrize("args", WAYS, ids=" ".join)
-def test_each_task_is_one_testcase_with_its_earlier_attempts(pytester: pytest.Pytester, args: tuple[str, ...]) -> None:
+def test_each_task_is_one_testcase_with_its_earlier_attempts(
+    pytester: pytest.Pytester, args: tuple[str, ...]
+) -> None:
     path = run(pytester, *STORIES, args=args)
     cases = read(path)
     assert set(cases) == {"1.1", "1.3", "1.4", "1.5"}
@@ -138,12 +151,21 @@ def test_each_task_is_one_testcase_with_its_earlier_attempts(pytester: pytest.Py
     ]
     assert [r.message for r in cases["1.4"].rerun_failures()] == ["first", "second"]
     assert [(r.message, r.type) for r in cases["1.4"].result] == [("last", "timeout")]
-    assert (cases["1.1"].is_passed, cases["1.3"].is_passed, cases["1.5"].is_skipped) == (True, True, True)
+    assert (cases["1.1"].is_passed, cases["1.3"].is_passed, cases["1.5"].is_skipped) == (
+        True,
+        True,
+        True,
+    )
     assert not cases["1.1"].interim_result
     assert not cases["1.5"].interim_result
     assert breaches(path) == []
     suite = ET.parse(path).getroot()[0]
-    assert [suite.get(count) for count in ("tests", "failures", "errors", "skipped")] == ["4", "1", "0", "1"]
+    assert [suite.get(count) for count in ("tests", "failures", "errors", "skipped")] == [
+        "4",
+        "1",
+        "0",
+        "1",
+    ]
 
 
 def test_properties_are_those_of_the_contract(pytester: pytest.Pytester) -> None:
@@ -167,7 +189,9 @@ def test_properties_are_those_of_the_contract(pytester: pytest.Pytester) -> None
 
 def test_an_attempt_tells_its_evidence_and_its_bounded_output() -> None:
     output = "\n".join(f"line {number}" for number in range(5000))
-    element = attempt_element("flakyFailure", failed(output=output, files=("a.py",), expected="3", got="1", number=2))
+    element = attempt_element(
+        "flakyFailure", failed(output=output, files=("a.py",), expected="3", got="1", number=2)
+    )
     trace, out = element.findtext("stackTrace", ""), element.findtext("system-out", "")
     assert [child.tag for child in element] == ["stackTrace", "system-out"]
     assert trace.splitlines()[:4] == [
@@ -186,14 +210,22 @@ def test_an_attempt_tells_its_evidence_and_its_bounded_output() -> None:
 def test_whatever_a_command_printed_the_file_stays_xml(pytester: pytest.Pytester) -> None:
     nasty = "\x1b[31mred\x1b[0m \x00\x08\ufffe ]]> <failure> & \udc80 \u202e end"
     story = TaskStory(
-        "1.1", nasty, title=nasty, outcome="recovered", attempts=(failed(nasty, output=nasty, kind=nasty),)
+        "1.1",
+        nasty,
+        title=nasty,
+        outcome="recovered",
+        attempts=(failed(nasty, output=nasty, kind=nasty),),
     )
     cases = read(run(pytester, story))
     (attempt,) = cases["1.1"].flaky_failures()
     assert "red" in attempt.message
     assert "<failure> &" in attempt.message
     assert "]]>" in attempt.system_out
-    assert not {"\x1b", "\x00", "\u202e"} & {*attempt.message, *attempt.system_out, *told(cases["1.1"])["ralph.title"]}
+    assert not {"\x1b", "\x00", "\u202e"} & {
+        *attempt.message,
+        *attempt.system_out,
+        *told(cases["1.1"])["ralph.title"],
+    }
 
 
 def test_without_a_junit_file_nothing_is_done(pytester: pytest.Pytester) -> None:
@@ -215,7 +247,16 @@ def test_a_task_without_failure_has_no_failure_properties() -> None:
 
 # What Surefire's schema says of a testcase: a sequence, each of which may be absent; these are the rules that
 # junit-10.xsd, which pytest follows, relaxes to "in any order". Properties come first: pytest's own addition.
-ORDER = ["properties", "failure", "rerunFailure", "flakyFailure", "skipped", "error", "system-out", "system-err"]
+ORDER = [
+    "properties",
+    "failure",
+    "rerunFailure",
+    "flakyFailure",
+    "skipped",
+    "error",
+    "system-out",
+    "system-err",
+]
 ONCE = {"properties", "skipped", "error"}
 INTERIM = {"rerunFailure", "flakyFailure"}
 

@@ -64,7 +64,10 @@ def test_rows_are_drawn_below_the_line_pytest_is_writing_and_erased() -> None:
     paper.write("specs/demo/tasks.md .")
     with Live(paper).doing("1.2 verify", 300, "Build it"):
         until_drawn(paper, "1.2 verify")
-        assert paper.picture.lines == ["specs/demo/tasks.md .", "  1.2 verify  0 s of 300 s  Build it"]
+        assert paper.picture.lines == [
+            "specs/demo/tasks.md .",
+            "  1.2 verify  0 s of 300 s  Build it",
+        ]
     paper.write("F")
     assert paper.picture.lines == ["specs/demo/tasks.md .F"]
 

@@ -13,7 +13,7 @@ pytest.importorskip("pytest_html", minversion="4.0")
 CONFTEST = """
     import pytest
     from pytest_ralph.report.pytest_html import HtmlColumns
-    from pytest_ralph.story import AttemptStory, FixStory, TaskStory, Told
+    from pytest_ralph.results import AttemptStory, FixStory, TaskStory, Told
 
     STORY = TaskStory(
         "1.3", outcome="recovered", fixes=(FixStory("1.3.1"),),
@@ -35,7 +35,9 @@ CONFTEST = """
 def test_the_table_gets_outcome_attempts_fixes_and_kind(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile("def test_task(): pass\ndef test_other(): pass")
-    pytester.runpytest_inprocess("--html=out.html", "--self-contained-html", "-p", "no:ralph").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess(
+        "--html=out.html", "--self-contained-html", "-p", "no:ralph"
+    ).assert_outcomes(passed=2)
     page = (pytester.path / "out.html").read_text()
     found = re.search(r'data-jsonblob="([^"]*)"', page)
     assert found is not None

@@ -50,7 +50,9 @@ def screen(script: Any, text: str) -> Any:
         ("x" * 101, ["x" * 100, "x"]),
     ],
 )
-def test_the_screen_shows_what_a_terminal_would(script: Any, printed: str, shown: list[str]) -> None:
+def test_the_screen_shows_what_a_terminal_would(
+    script: Any, printed: str, shown: list[str]
+) -> None:
     assert [script.plain(line) for line in screen(script, printed).lines] == shown
 
 
@@ -75,9 +77,15 @@ def test_colours_and_styles_are_read(script: Any, sequence: str, facts: dict[str
     assert style == script.Style(**facts)
 
 
-def test_the_picture_is_well_formed_and_leaves_out_what_pytest_says_of_the_machine(script: Any) -> None:
-    text, _, height = script.svg(screen(script, "platform linux\r\n<b> & \x1b[7mx\x1b[0m\r\n\r\n"), "a <title>")
-    texts = [element.text for element in ET.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
+def test_the_picture_is_well_formed_and_leaves_out_what_pytest_says_of_the_machine(
+    script: Any,
+) -> None:
+    text, _, height = script.svg(
+        screen(script, "platform linux\r\n<b> & \x1b[7mx\x1b[0m\r\n\r\n"), "a <title>"
+    )
+    texts = [
+        element.text for element in ET.fromstring(text).iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert texts == ["a <title>", "<b> & ", "x"]
     assert height == script.BAR + script.LINE + script.MARGIN
 

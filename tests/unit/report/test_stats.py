@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ralph.history.statistics import (
+from pytest_ralph.history.stats import (
     Bin,
     Blocker,
     Calibration,
@@ -26,11 +26,16 @@ from pytest_ralph.text.width import columns
 FULL = Statistics(
     generated=1.0,
     totals=Totals(runs=3, tasks=4, attempts=20, failures=5, fixes=4),
-    last_day=LastDay(attempts=8, failures=4, percent=50.0, threshold=3, by_category=(Share("timeout", 4, 100.0),)),
+    last_day=LastDay(
+        attempts=8, failures=4, percent=50.0, threshold=3, by_category=(Share("timeout", 4, 100.0),)
+    ),
     by_category=(Share("timeout", 4, 80.0), Share(None, 1, 20.0)),
     by_kind=(Share("timeout", 4, 80.0), Share("test_failure", 1, 20.0)),
     by_spec=(Score("specs/foo", "", 20, 5, 2, 1, 3.25),),
-    by_task=(Score("specs/foo", "1.3", 12, 5, 2, 1, 130.0), Score("specs/foo", "1.1", 8, 0, 0, 0, 0.5)),
+    by_task=(
+        Score("specs/foo", "1.3", 12, 5, 2, 1, 130.0),
+        Score("specs/foo", "1.1", 8, 0, 0, 0, 0.5),
+    ),
     by_executor=(ExecutorScore("claude", 4, 3, 0.75, 61.0),),
     fix_rates=(FixRate("timeout", "claude", 4, 3, 0.75),),
     blockers=(Blocker("docker is down", 4), Blocker("E assert 1 == 2", 1)),
@@ -110,7 +115,9 @@ def test_the_alert_stands_out_and_is_absent_below_the_threshold() -> None:
 
 def test_a_history_without_attempts_is_one_line() -> None:
     empty = replace(FULL, totals=Totals(0, 0, 0, 0, 0))
-    assert [line.text for line in statistics_lines(empty)] == ["ralph: no attempts are recorded yet"]
+    assert [line.text for line in statistics_lines(empty)] == [
+        "ralph: no attempts are recorded yet"
+    ]
 
 
 def test_sections_without_anything_to_say_are_left_out() -> None:
@@ -143,7 +150,8 @@ def test_nothing_recorded_can_steer_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("duration", "shown"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (10.0, "10 s"), (119.0, "119 s"), (600.0, "10 min")]
+    ("duration", "shown"),
+    [(0.04, "0.0 s"), (9.94, "9.9 s"), (10.0, "10 s"), (119.0, "119 s"), (600.0, "10 min")],
 )
 def test_durations_are_short(duration: float, shown: str) -> None:
     assert seconds(duration) == shown

@@ -10,7 +10,7 @@ import pytest
 from _pytest.terminal import TerminalReporter  # public only since 8.4
 
 from pytest_ralph.report.terminal import Summary, history_line
-from pytest_ralph.story import AttemptStory, FixStory, TaskStory
+from pytest_ralph.results import AttemptStory, FixStory, TaskStory
 
 RECOVERED = TaskStory(
     "1.3",
@@ -20,27 +20,47 @@ RECOVERED = TaskStory(
     outcome="recovered",
     reason="recovered by 1.3.2",
     attempts=(
-        AttemptStory(1, command="pytest -q", outcome="failed", kind="test_failure", error="3 != 4", duration=2.04,
-                     decision="it runs but does not pass: fix it", output="E  3 != 4\n1 failed"),
+        AttemptStory(
+            1,
+            command="pytest -q",
+            outcome="failed",
+            kind="test_failure",
+            error="3 != 4",
+            duration=2.04,
+            decision="it runs but does not pass: fix it",
+            output="E  3 != 4\n1 failed",
+        ),
         AttemptStory(2, what="fix", fix_id="1.3.1", executor="/opt/bin/agent --fast", duration=61),
         AttemptStory(3, what="fix", fix_id="1.3.2", executor="claude"),
         AttemptStory(4, command="pytest -q"),
     ),
     fixes=(
-        FixStory("1.3.1", "1.3", "Fix: 3 != 4", "/opt/bin/agent --fast", "verification_mismatch",
-                 children=(FixStory("1.3.1.1", "1.3.1", "Fix: no idea", "claude", "failed"),)),
+        FixStory(
+            "1.3.1",
+            "1.3",
+            "Fix: 3 != 4",
+            "/opt/bin/agent --fast",
+            "verification_mismatch",
+            children=(FixStory("1.3.1.1", "1.3.1", "Fix: no idea", "claude", "failed"),),
+        ),
         FixStory("1.3.2", "1.3", "Fix: 5 != 4", "claude", "completed"),
     ),
-)  # fmt: skip
+)
 SAID = (
     "1.3: it runs but does not pass: fix it",
     "1.3.1: chance that this fix helps: 71%",
     "1.3.2: made a\nwip is kept in commit abc",
 )
 FAILED = TaskStory(
-    "1.4", spec="demo", title="Wait", outcome="failed", fixes=(FixStory("1.4.1", "1.4", "Fix: it", "repair", "open"),)
+    "1.4",
+    spec="demo",
+    title="Wait",
+    outcome="failed",
+    fixes=(FixStory("1.4.1", "1.4", "Fix: it", "repair", "open"),),
 )
-RETRIED = TaskStory("1.5", spec="demo", title="Slow", outcome="recovered", reason="passed when tried again")
+RETRIED = TaskStory(
+    "1.5", spec="demo", title="Slow", outcome="recovered", reason="passed when tried again"
+)
 PASSED = TaskStory("1.6", spec="demo", title="Fine", attempts=(AttemptStory(command="true"),))
 
 
@@ -55,7 +75,9 @@ class Desk:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
 
-    def summary(self, *stories: TaskStory, verbosity: int = 0, width: int = 0, colour: bool = False) -> str:
+    def summary(
+        self, *stories: TaskStory, verbosity: int = 0, width: int = 0, colour: bool = False
+    ) -> str:
         file = Tty() if width else io.StringIO()
         config = self._pytester.parseconfig()
         reporter = TerminalReporter(config, file)
@@ -90,15 +112,24 @@ def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(desk: Desk) -> N
 
 
 def test_one_that_waits_for_a_person_shows_its_open_fix(desk: Desk) -> None:
-    assert desk.summary(FAILED).splitlines()[1:] == ["FAILED demo 1.4 Wait", "  └─ ○ 1.4.1 Fix: it (waits)"]
+    assert desk.summary(FAILED).splitlines()[1:] == [
+        "FAILED demo 1.4 Wait",
+        "  └─ ○ 1.4.1 Fix: it (waits)",
+    ]
 
 
 def test_one_that_only_needed_another_try_says_so(desk: Desk) -> None:
-    assert desk.summary(RETRIED).splitlines()[1:] == ["RECOVERED demo 1.5 Slow", "  passed when tried again"]
+    assert desk.summary(RETRIED).splitlines()[1:] == [
+        "RECOVERED demo 1.5 Slow",
+        "  passed when tried again",
+    ]
 
 
 def test_what_is_complete_comes_after_the_tasks_and_notes_come_last(desk: Desk) -> None:
-    assert desk.summary(PASSED, RETRIED).splitlines()[-2:] == ["ALL_TASKS_COMPLETE: demo", "ralph: report: out.html"]
+    assert desk.summary(PASSED, RETRIED).splitlines()[-2:] == [
+        "ALL_TASKS_COMPLETE: demo",
+        "ralph: report: out.html",
+    ]
 
 
 def test_where_nothing_happened_nothing_is_said(desk: Desk) -> None:
@@ -136,7 +167,9 @@ def test_very_verbose_tells_every_attempt_of_every_task(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60])
-def test_on_a_terminal_titles_are_cut_to_its_width_but_no_history_line(desk: Desk, width: int) -> None:
+def test_on_a_terminal_titles_are_cut_to_its_width_but_no_history_line(
+    desk: Desk, width: int
+) -> None:
     lines = desk.summary(RECOVERED, width=width).splitlines()
     assert all(len(line) <= width for line in lines if "Final:" not in line)
     assert lines[-1] == f"  {history_line(RECOVERED)}"
@@ -151,7 +184,9 @@ def test_colours_are_those_of_the_outcome(desk: Desk) -> None:
     assert "\x1b[33m○\x1b[0m 1.4.1" in shown
 
 
-def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     shown = desk.summary(RECOVERED, FAILED)
     assert shown.isascii()
@@ -163,10 +198,17 @@ def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(desk: Desk, mon
     ("outcome", "final", "ids", "line"),
     [
         ("recovered", "", ["1"], "- Task 9: 1 fix attempted (1) - Final: PASS"),
-        ("failed", "max limit", ["1", "2"], "- Task 9: 2 fixes attempted (1, 2) - Final: FAIL (max limit)"),
+        (
+            "failed",
+            "max limit",
+            ["1", "2"],
+            "- Task 9: 2 fixes attempted (1, 2) - Final: FAIL (max limit)",
+        ),
     ],
 )
-def test_the_history_line_is_the_one_of_the_progress_log(outcome: str, final: str, ids: list[str], line: str) -> None:
+def test_the_history_line_is_the_one_of_the_progress_log(
+    outcome: str, final: str, ids: list[str], line: str
+) -> None:
     fixes = tuple(FixStory(id_) for id_ in ids)
     assert history_line(TaskStory("9", outcome=outcome, final=final, fixes=fixes)) == line
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from pytest_ralph.running.command import Runner
+from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +45,8 @@ def sleepers(nap: str) -> Callable[[], list[psutil.Process]]:
         return [
             process
             for process in psutil.process_iter(["cmdline", "status"])
-            if nap in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE
+            if nap in (process.info["cmdline"] or [])
+            and process.info["status"] != psutil.STATUS_ZOMBIE
         ]
 
     return find

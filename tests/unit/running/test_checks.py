@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from pytest_ralph.running.checks import Circumstances, Verified, run_checks
-from pytest_ralph.spec.task import Check, Expect, Verify
+from pytest_ralph.verify.model import Check, Expect, Verify
 
 if TYPE_CHECKING:
-    from pytest_ralph.running.command import Runner
+    from pytest_ralph.running.runner import Runner
 
 
-def verify(runner: Runner, *commands: str, mode: Literal["all", "any"] = "all", timeout: float = 10) -> Verified:
+def verify(
+    runner: Runner, *commands: str, mode: Literal["all", "any"] = "all", timeout: float = 10
+) -> Verified:
     checks = tuple(Check(command) for command in commands)
-    return run_checks(Verify(checks, mode), runner, Circumstances(root=runner.root, timeout=timeout))
+    return run_checks(
+        Verify(checks, mode), runner, Circumstances(root=runner.root, timeout=timeout)
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.running.command import Runner
 from pytest_ralph.running.environment import clean_environ, own_junit, without_our_options
+from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,9 @@ def test_our_options_are_taken_out_of_addopts(addopts: str, left: str) -> None:
     ],
 )
 def test_the_junit_file_a_command_asks_for(command: str, addopts: str, path: str | None) -> None:
-    assert own_junit(command, addopts, Path("/p")) == (None if path is None else str(Path("/p") / path))
+    assert own_junit(command, addopts, Path("/p")) == (
+        None if path is None else str(Path("/p") / path)
+    )
 
 
 class TestAPytestInsideACommand:
@@ -104,7 +106,9 @@ class TestAPytestInsideACommand:
         assert busy_runner.run("echo pytest --junitxml=mine.xml", timeout=60).junit is None
 
     @pytest.mark.parametrize("addopts", ["--junitxml=mine.xml", "-p no:junitxml"])
-    def test_with_junit_in_its_configuration_is_left_alone(self, project: Path, addopts: str) -> None:
+    def test_with_junit_in_its_configuration_is_left_alone(
+        self, project: Path, addopts: str
+    ) -> None:
         (project / "pytest.ini").write_text(f"[pytest]\naddopts = {addopts}\n")
         runner = Runner(root=project, environ=os.environ, logs=project / "logs")
         ended = runner.run(f"{self.PYTEST} -q", timeout=60)

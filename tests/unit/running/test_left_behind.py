@@ -19,7 +19,7 @@ from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_marked, kill
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ralph.running.command import Runner
+    from pytest_ralph.running.runner import Runner
 
 DAEMON = """
 import os, sys
@@ -57,7 +57,12 @@ def commands(project: Path, nap: str) -> Callable[[str, str], str]:
     (project / "clean.py").write_text(DAEMON.format(env="{}"))
 
     def command(way: str, end: str) -> str:
-        names = {"nap": nap, "python": sys.executable, "daemon": "daemon.py", "clean_daemon": "clean.py"}
+        names = {
+            "nap": nap,
+            "python": sys.executable,
+            "daemon": "daemon.py",
+            "clean_daemon": "clean.py",
+        }
         return f"{WAYS[way].format(**names)}\n{ENDS[end].format(**names).removeprefix('; ')}"
 
     return command
@@ -67,7 +72,11 @@ def commands(project: Path, nap: str) -> Callable[[str, str], str]:
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_lives_on(
-    runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], way: str, end: str
+    runner: Runner,
+    commands: Callable[[str, str], str],
+    all_gone: Callable[[], bool],
+    way: str,
+    end: str,
 ) -> None:
     if end == "ctrl-c":
         threading.Timer(0.15, runner.stop).start()
@@ -79,7 +88,9 @@ def test_nothing_lives_on(
 def test_commands_beside_it_are_left_alone(runner: Runner, nap: str) -> None:
     slow: list[int | None] = []
     thread = threading.Thread(
-        target=lambda: slow.append(runner.run("setsid sleep 0.6 & wait; exit 5", timeout=20).exit_code)
+        target=lambda: slow.append(
+            runner.run("setsid sleep 0.6 & wait; exit 5", timeout=20).exit_code
+        )
     )
     thread.start()
     time.sleep(0.1)
@@ -92,7 +103,10 @@ def test_commands_beside_it_are_left_alone(runner: Runner, nap: str) -> None:
 
 @pytest.mark.skipif(not LINUX, reason="what leaves the group is only found at once on Linux")
 def test_what_forks_before_it_could_be_marked_does_not_live_on(
-    runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+    runner: Runner,
+    commands: Callable[[str, str], str],
+    all_gone: Callable[[], bool],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Mark, "put_on", lambda *_: None)
     runner.run(commands("as a daemon without environment", "pass"), timeout=20)
@@ -101,7 +115,10 @@ def test_what_forks_before_it_could_be_marked_does_not_live_on(
 
 @pytest.mark.skipif(not LINUX, reason="what cleared its environment is only found on Linux")
 def test_after_a_timeout_all_is_found_even_if_ids_ran_round(
-    runner: Runner, commands: Callable[[str, str], str], all_gone: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+    runner: Runner,
+    commands: Callable[[str, str], str],
+    all_gone: Callable[[], bool],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(strays, "last_pid", lambda: None)
     assert runner.run(commands("as a daemon", "timeout"), timeout=0.3).timed_out
@@ -130,7 +147,9 @@ class TestWhatIsKept:
     def test_lives_until_it_is_released(
         self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]
     ) -> None:
-        ended = runner.run(f"sleep {nap} & setsid sleep {nap} & echo started", timeout=20, keep=True, label="VE1")
+        ended = runner.run(
+            f"sleep {nap} & setsid sleep {nap} & echo started", timeout=20, keep=True, label="VE1"
+        )
         assert (ended.exit_code, ended.output()) == (0, "started\n")
         runner.run("sleep 60", timeout=0.1)
         runner.run("true; true", timeout=20)
@@ -139,19 +158,25 @@ class TestWhatIsKept:
         runner.release("VE1")
         assert all_gone()
 
-    def test_ends_with_the_run(self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]) -> None:
+    def test_ends_with_the_run(
+        self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]
+    ) -> None:
         assert runner.run(f"sleep {nap} & exit 7", timeout=20, keep=True).exit_code == 7
         assert sleepers()
         runner.close()
         assert all_gone()
 
     def test_goes_on_printing_to_its_log(self, runner: Runner) -> None:
-        ended = runner.run("echo one; (sleep 0.3; echo two; sleep 60) &", timeout=20, keep=True, label="VE1")
+        ended = runner.run(
+            "echo one; (sleep 0.3; echo two; sleep 60) &", timeout=20, keep=True, label="VE1"
+        )
         time.sleep(0.6)
         runner.release("VE1")
         assert ended.stdout.path.read_text() == "one\ntwo\n"
 
-    def test_does_not_outlive_a_timeout(self, runner: Runner, nap: str, all_gone: Callable[[], bool]) -> None:
+    def test_does_not_outlive_a_timeout(
+        self, runner: Runner, nap: str, all_gone: Callable[[], bool]
+    ) -> None:
         assert runner.run(f"sleep {nap} & sleep {nap}", timeout=0.2, keep=True).timed_out
         assert all_gone()
 
@@ -159,7 +184,9 @@ class TestWhatIsKept:
 @pytest.mark.skipif(not LINUX, reason="limits are only read on Linux")
 @pytest.mark.parametrize("by", ["environment", "limit"])
 @pytest.mark.parametrize("whole_run", [False, True])
-def test_a_thorough_look_finds_what_is_marked_and_nothing_else(nap: str, by: str, whole_run: bool) -> None:
+def test_a_thorough_look_finds_what_is_marked_and_nothing_else(
+    nap: str, by: str, whole_run: bool
+) -> None:
     mark = Mark(0xABCDEF, 7)
     beside = Mark(mark.run, 8) if whole_run else mark
     strangers = [Mark(mark.run + 1, 7), mark.unnumbered] + (

@@ -34,7 +34,9 @@ def out(tmp_path: Path) -> Path:
 
 def run(cwd: Path, out: Path, *argv: str, env: dict[str, str] | None = None) -> int:
     with out.open("wb") as file:
-        return spawn(argv, cwd, env or ENV, Streams(os.devnull, file.fileno(), file.fileno())).wait()
+        return spawn(
+            argv, cwd, env or ENV, Streams(os.devnull, file.fileno(), file.fileno())
+        ).wait()
 
 
 def run_script(cwd: Path, out: Path, script: str) -> int:
@@ -42,12 +44,19 @@ def run_script(cwd: Path, out: Path, script: str) -> int:
 
 
 def test_it_runs_in_its_directory_and_session_with_nothing_to_read(cwd: Path, out: Path) -> None:
-    assert run_script(cwd, out, "pwd; cat; ps -o sid= -p $$ 2>/dev/null || echo $$; echo $$; echo aside >&2") == 0
+    assert (
+        run_script(
+            cwd, out, "pwd; cat; ps -o sid= -p $$ 2>/dev/null || echo $$; echo $$; echo aside >&2"
+        )
+        == 0
+    )
     place, session, own, aside = out.read_text().split()
     assert (place, session, aside) == (str(cwd), own, "aside")
 
 
-@pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -9 $$", -9), ("kill -15 $$", -15)])
+@pytest.mark.parametrize(
+    ("script", "code"), [("exit 3", 3), ("kill -9 $$", -9), ("kill -15 $$", -15)]
+)
 def test_its_end_is_told_as_popen_would(cwd: Path, out: Path, script: str, code: int) -> None:
     assert run_script(cwd, out, script) == code
 
@@ -58,7 +67,9 @@ def test_what_python_ignores_it_does_not(cwd: Path, out: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks /proc what is open")
-def test_a_descriptor_that_we_inherited_is_not_handed_on(cwd: Path, out: Path, tmp_path: Path) -> None:
+def test_a_descriptor_that_we_inherited_is_not_handed_on(
+    cwd: Path, out: Path, tmp_path: Path
+) -> None:
     with (tmp_path / "held").open("wb") as held:
         os.set_inheritable(held.fileno(), True)
         module._inherited.cache_clear()
@@ -83,7 +94,9 @@ def path_to(*places: Path | str) -> dict[str, str]:
     return {**ENV, "PATH": os.pathsep.join(map(str, places))}
 
 
-def test_the_first_on_the_path_that_may_be_executed_is_started(cwd: Path, out: Path, tmp_path: Path) -> None:
+def test_the_first_on_the_path_that_may_be_executed_is_started(
+    cwd: Path, out: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a" / "tool").mkdir(parents=True)
     program(tmp_path / "b" / "tool", "b", stat.S_IRUSR)
     program(tmp_path / "c" / "tool", "c")
@@ -94,14 +107,18 @@ def test_the_first_on_the_path_that_may_be_executed_is_started(cwd: Path, out: P
     assert out.read_text() == "c\n"
 
 
-def test_an_empty_place_on_the_path_is_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_place_on_the_path_is_where_we_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     program(tmp_path / "tool")
 
     assert find_program("tool", "/nowhere:") == "tool"
 
 
-def test_what_is_on_the_path_but_no_program_may_not_be_executed(cwd: Path, out: Path, tmp_path: Path) -> None:
+def test_what_is_on_the_path_but_no_program_may_not_be_executed(
+    cwd: Path, out: Path, tmp_path: Path
+) -> None:
     (tmp_path / "tool").mkdir()
 
     with pytest.raises(PermissionError):

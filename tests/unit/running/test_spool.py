@@ -33,11 +33,17 @@ def stored(path: Path, *chunks: bytes, limit: int = 100 * MIB) -> Spool:
         (b"1\n2\n3\n4\n5\n6\n", 4, 0, "1\n2\n… 8 bytes left out …\n"),
     ],
 )
-def test_head_and_tail_are_cut_at_line_ends(tmp_path: Path, printed: bytes, head: int, tail: int, text: str) -> None:
+def test_head_and_tail_are_cut_at_line_ends(
+    tmp_path: Path, printed: bytes, head: int, tail: int, text: str
+) -> None:
     assert stored(tmp_path / "log", printed).text(head, tail) == text
 
 
-@given(chunks=st.lists(st.binary(max_size=300), max_size=8), head=st.integers(0, 200), tail=st.integers(0, 200))
+@given(
+    chunks=st.lists(st.binary(max_size=300), max_size=8),
+    head=st.integers(0, 200),
+    tail=st.integers(0, 200),
+)
 def test_a_text_is_never_much_longer_than_asked_for(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes], head: int, tail: int
 ) -> None:
@@ -67,7 +73,11 @@ def test_a_discarded_spool_is_gone_and_can_still_be_read(tmp_path: Path) -> None
 
 def test_past_the_limit_the_end_is_kept_and_the_gap_told(tmp_path: Path) -> None:
     lines = [b"%07d\n" % number * 1 for number in range(600_000)]
-    spool = stored(tmp_path / "log", *(b"".join(lines[at : at + 5000]) for at in range(0, 600_000, 5000)), limit=MIB)
+    spool = stored(
+        tmp_path / "log",
+        *(b"".join(lines[at : at + 5000]) for at in range(0, 600_000, 5000)),
+        limit=MIB,
+    )
     kept = spool.path.read_bytes()
     assert spool.size == 8 * 600_000
     assert len(kept) < 4 * MIB
@@ -78,7 +88,9 @@ def test_past_the_limit_the_end_is_kept_and_the_gap_told(tmp_path: Path) -> None
 
 def test_where_nothing_can_be_written_the_end_is_kept_in_memory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way of a directory")
-    spool = stored(tmp_path / "file" / "log", b"x\n" * room.BLOCK, b"x\n" * room.BLOCK, b"the end\n")
+    spool = stored(
+        tmp_path / "file" / "log", b"x\n" * room.BLOCK, b"x\n" * room.BLOCK, b"the end\n"
+    )
     assert spool.size == 4 * room.BLOCK + 8
     assert len(spool.unstored) <= 2 * room.BLOCK + 8
     assert spool.text(0, 10) == f"… {len(spool.unstored) - 8:,} bytes left out …\nthe end\n"
@@ -99,7 +111,9 @@ def test_output_is_masked_however_it_is_cut(tmp_path: Path) -> None:
     assert b"\xff" in kept
 
 
-def test_the_log_grows_while_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_grows_while_the_command_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(room, "FLUSH", -1.0)
     writer = SpoolWriter(tmp_path / "log")
     writer.write(b"whole line\nhalf a")

@@ -29,8 +29,12 @@ def spec_dir(tmp_path: Path) -> Path:
     return directory
 
 
-def test_a_directory_its_tasks_file_and_any_other_markdown_file_can_be_loaded(spec_dir: Path) -> None:
-    by_directory, by_file, other = (Spec.load(spec_dir / part) for part in ("", "tasks.md", "plan.md"))
+def test_a_directory_its_tasks_file_and_any_other_markdown_file_can_be_loaded(
+    spec_dir: Path,
+) -> None:
+    by_directory, by_file, other = (
+        Spec.load(spec_dir / part) for part in ("", "tasks.md", "plan.md")
+    )
     assert by_directory == by_file
     assert (by_directory.name, by_directory.path, by_directory.directory) == (
         "greeter",
@@ -40,7 +44,9 @@ def test_a_directory_its_tasks_file_and_any_other_markdown_file_can_be_loaded(sp
     assert (other.name, other.tasks[0].id) == ("plan", "2.1")
 
 
-def test_a_spec_in_the_working_directory_is_named_after_it(spec_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spec_in_the_working_directory_is_named_after_it(
+    spec_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(spec_dir)
     assert Spec.load("tasks.md").name == "greeter"
 
@@ -87,10 +93,16 @@ def test_a_file_that_is_no_spec_gets_one_line_with_file_and_line(
     ("front", "line", "message"),
     [
         ("a: [", 2, "malformed front matter: expected the node content, but found '<stream end>'"),
-        ("ralph:\n  tiemout: 3", 3, "unknown key `tiemout` under `ralph:`; did you mean `timeout`?"),
+        (
+            "ralph:\n  tiemout: 3",
+            3,
+            "unknown key `tiemout` under `ralph:`; did you mean `timeout`?",
+        ),
     ],
 )
-def test_a_spec_with_unusable_front_matter_can_be_read_but_not_run(front: str, line: int, message: str) -> None:
+def test_a_spec_with_unusable_front_matter_can_be_read_but_not_run(
+    front: str, line: int, message: str
+) -> None:
     spec = Spec.parse(f"---\n{front}\n---\n- [ ] 1.1 a\n")
     assert [task.id for task in spec.tasks] == ["1.1"]
     with pytest.raises(SpecError) as caught:
@@ -109,7 +121,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         assert str(caught.value) == message
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs a file this user cannot read")
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="needs a file this user cannot read"
+)
 def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path) -> None:
     file = write(tmp_path / "tasks.md", b"x")
     file.chmod(0)
@@ -144,11 +158,18 @@ def test_a_lone_surrogate_is_no_text() -> None:
     [
         ("# T\n", 1, "no-tasks", "no tasks found"),
         (ONE + ONE, 3, "duplicate-id", "duplicate id 1.1: first used on line 1"),
-        ("---\nspec: a\ntotal_tasks: 3\n---\n" + ONE, 3, "wrong-total", "total_tasks is 3, but there are 1 tasks"),
+        (
+            "---\nspec: a\ntotal_tasks: 3\n---\n" + ONE,
+            3,
+            "wrong-total",
+            "total_tasks is 3, but there are 1 tasks",
+        ),
         (ONE + "```bash\nx\n", 3, "unclosed-fence", "unclosed fence"),
     ],
 )
-def test_what_is_wrong_but_usable_is_a_problem_with_its_line(source: str, line: int, code: str, message: str) -> None:
+def test_what_is_wrong_but_usable_is_a_problem_with_its_line(
+    source: str, line: int, code: str, message: str
+) -> None:
     (problem,) = Spec.parse(source).problems
     assert (problem.line, problem.code) == (line, code)
     assert problem.message.startswith(message)
@@ -172,7 +193,9 @@ def test_a_spec_in_order_has_no_problems() -> None:
         ({"T001": ["first", "second"]}, ["first", "second"]),
     ],
 )
-def test_a_task_without_verify_takes_its_command_from_the_mapping(mapping: dict[str, str], commands: list[str]) -> None:
+def test_a_task_without_verify_takes_its_command_from_the_mapping(
+    mapping: dict[str, str], commands: list[str]
+) -> None:
     spec = Spec.parse("## Phase 2: Core\n- [ ] T001 [US1] a\n", verify=mapping)
     assert [check.command for check in spec["T001"].verify.checks] == commands
 
@@ -205,16 +228,31 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
             "**Task 1.1: a**\n- **Verify**: `x`\n\n**Task 1.2: b** ✅\n- **Do**: y\n\n**Task 2: c**\ntext\n",
             ["1.1", "1.2"],
         ),
-        ("*   **Task 1.1: a**\n    *   **Verify:** `x`\n*   **Task 1.2: b**\n    *   **Do:** y\n", ["1.1", "1.2"]),
+        (
+            "*   **Task 1.1: a**\n    *   **Verify:** `x`\n*   **Task 1.2: b**\n    *   **Do:** y\n",
+            ["1.1", "1.2"],
+        ),
         ("**Task 1: a group**\n- [ ] 1.1 b\n  - **Verify**: `x`\n", ["1.1"]),
         ("### 1.1 a\n**Do**: x\n**Task 2 is about** it\n**Verify**: `y`\n", ["1.1"]),
         ("**Task 1.1: a**\n---\n- **Verify**: `x`\n", ["1.1"]),
-        ("### 0.3 a group\n- [ ] **one**\n  - Verify: `x`\n- [ ] **two**\n  - Verify: `y`\n", ["one", "two"]),
+        (
+            "### 0.3 a group\n- [ ] **one**\n  - Verify: `x`\n- [ ] **two**\n  - Verify: `y`\n",
+            ["one", "two"],
+        ),
         ("### 0.3 a task\n- [ ] a criterion\n\n**Verify**: `x`\n", ["0.3"]),
-        ("### [01-02] a\n**Verify**: `x`\n\n### [P7-001] b\n- **Verify**: `y`\n", ["01-02", "P7-001"]),
+        (
+            "### [01-02] a\n**Verify**: `x`\n\n### [P7-001] b\n- **Verify**: `y`\n",
+            ["01-02", "P7-001"],
+        ),
         ("- [ ] [P1] a wish\n- [ ] [US2] another\n", []),
-        ("## A\n### T5.4 a\n**Verify**: `x`\n### T5.5 b\n- [ ] run it\n## B\n### T9 c\ntext\n", ["T5.4", "T5.5"]),
-        ("## A\n### Step 1: a\n**Verify**: `x`\n### Step 2: b\ntext\n## B\n### Step 1: c\n", ["1", "2"]),
+        (
+            "## A\n### T5.4 a\n**Verify**: `x`\n### T5.5 b\n- [ ] run it\n## B\n### T9 c\ntext\n",
+            ["T5.4", "T5.5"],
+        ),
+        (
+            "## A\n### Step 1: a\n**Verify**: `x`\n### Step 2: b\ntext\n## B\n### Step 1: c\n",
+            ["1", "2"],
+        ),
         ("## 1. Overview\ntext\n## 2. Work\n**Verify**: `x`\n", ["2."]),
     ],
 )
@@ -225,25 +263,41 @@ def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:
 def test_fields_set_apart_from_their_box_by_a_paragraph_are_still_its_own() -> None:
     one = "- [ ] T1.{0} a\n\nWhy it is done.\n\n  - **Exit criterion**: x\n  - **Verify**: `make {0}`\n\n"
     tasks = Spec.parse(one.format(1) + one.format(2)).tasks
-    assert [[check.command for check in task.verify.checks] for task in tasks] == [["make 1"], ["make 2"]]
+    assert [[check.command for check in task.verify.checks] for task in tasks] == [
+        ["make 1"],
+        ["make 2"],
+    ]
 
 
 @pytest.mark.parametrize("between", ["## End\n\n", "- other\n\n", "| a |\n", "1. other\n\n"])
 def test_fields_past_something_else_are_not_those_of_the_task_above(between: str) -> None:
-    assert Spec.parse(f"- [ ] 1.1 a\n\n{between}  - **Verify**: `make`\n")["1.1"].verify.checks == ()
+    assert (
+        Spec.parse(f"- [ ] 1.1 a\n\n{between}  - **Verify**: `make`\n")["1.1"].verify.checks == ()
+    )
 
 
 def test_a_parent_keeps_its_own_fields_and_spans_its_children() -> None:
-    spec = Spec.parse("- [ ] 1. a\n  - **Verify**: `p`\n  - [ ] 1.1 b\n    - **Verify**: `c`\n\n- [ ] 2. c\n")
+    spec = Spec.parse(
+        "- [ ] 1. a\n  - **Verify**: `p`\n  - [ ] 1.1 b\n    - **Verify**: `c`\n\n- [ ] 2. c\n"
+    )
     assert [check.command for task in spec.tasks for check in task.verify.checks] == ["p", "c"]
     assert [(task.line, task.end_line) for task in spec.tasks] == [(1, 4), (3, 4), (6, 6)]
 
 
-def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_when_it_gets_a_fix() -> None:
+def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_when_it_gets_a_fix() -> (
+    None
+):
     source = "## Phase 2\n\n**Task 1.1: a** ✅\n- **Verify**: `x`\n\n**Task 1.2: b**\n- **Verify**: `y`\n\n## End\n"
     first, second = Spec.parse(source).tasks
-    assert (first.title, first.checked, first.phase, second.checked) == ("a", True, "Phase 2", False)
-    fixed = insert_task(Spec.parse(source), first, "- [ ] 1.1.1 [FIX 1.1] Fix: it\n  - **Verify**: `x`")
+    assert (first.title, first.checked, first.phase, second.checked) == (
+        "a",
+        True,
+        "Phase 2",
+        False,
+    )
+    fixed = insert_task(
+        Spec.parse(source), first, "- [ ] 1.1.1 [FIX 1.1] Fix: it\n  - **Verify**: `x`"
+    )
     assert [(task.id, task.verify.text) for task in Spec.parse(fixed).tasks] == [
         ("1.1", "`x`"),
         ("1.1.1", "`x`"),
@@ -251,12 +305,19 @@ def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_whe
     ]
 
 
-@pytest.mark.parametrize("head", ["- [x] ### Task {}: a", "- ### [x] {} a", "### [x] {} a", "### Task {}: a ✓"])
+@pytest.mark.parametrize(
+    "head", ["- [x] ### Task {}: a", "- ### [x] {} a", "### [x] {} a", "### Task {}: a ✓"]
+)
 def test_a_section_is_a_task_however_its_heading_is_boxed(head: str) -> None:
     body = "\n\n**Steps to do**:\n1. one\n\n**Verify**: all pass:\n- `make {}`\n- `make check`\n\n---\n\n"
-    source = "## Phase 1\n\n" + "".join(f"{head}{body}".format(number, number) for number in ("1.1", "1.2"))
+    source = "## Phase 1\n\n" + "".join(
+        f"{head}{body}".format(number, number) for number in ("1.1", "1.2")
+    )
     tasks = Spec.parse(source).tasks
-    assert [(task.id, task.title, task.checked) for task in tasks] == [("1.1", "a", True), ("1.2", "a", True)]
+    assert [(task.id, task.title, task.checked) for task in tasks] == [
+        ("1.1", "a", True),
+        ("1.2", "a", True),
+    ]
     assert [[check.command for check in task.verify.checks] for task in tasks] == [
         ["make 1.1", "make check"],
         ["make 1.2", "make check"],
@@ -278,4 +339,6 @@ def test_a_field_behind_the_last_child_beside_the_children_is_that_of_the_parent
 
 def test_fields_behind_each_child_beside_it_are_its_own() -> None:
     source = "- [ ] 1. a\n  - [ ] 1.1 b\n  - **Verify**: `x`\n  - [ ] 1.2 c\n  - **Verify**: `y`\n"
-    assert [[check.command for check in task.verify.checks] for task in Spec.parse(source).tasks] == [[], ["x"], ["y"]]
+    assert [
+        [check.command for check in task.verify.checks] for task in Spec.parse(source).tasks
+    ] == [[], ["x"], ["y"]]

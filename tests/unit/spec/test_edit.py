@@ -89,12 +89,21 @@ PLACES = {
         "- [ ] 1.3 A\n  - **Verify**: x\n- [x] 1.4 B\n",
         "  - **Verify**: x\n\n@\n\n- [x] 1.4 B\n",
     ),
-    "before the next phase": ("- [ ] 1.3 A\n\n\n## Phase 2\n- [ ] 2.1 B\n", "- [ ] 1.3 A\n\n@\n\n\n## Phase 2\n"),
-    "before prose that follows": ("- [ ] 1.3 A\n\nText of the phase.\n", "- [ ] 1.3 A\n\n@\n\nText of the phase.\n"),
+    "before the next phase": (
+        "- [ ] 1.3 A\n\n\n## Phase 2\n- [ ] 2.1 B\n",
+        "- [ ] 1.3 A\n\n@\n\n\n## Phase 2\n",
+    ),
+    "before prose that follows": (
+        "- [ ] 1.3 A\n\nText of the phase.\n",
+        "- [ ] 1.3 A\n\n@\n\nText of the phase.\n",
+    ),
     "at the end of the file": ("- [ ] 1.3 A\n", "- [ ] 1.3 A\n\n@\n"),
     "at an end without newline": ("- [ ] 1.3 A", "- [ ] 1.3 A\n\n@"),
     "before blank lines at the end": ("- [ ] 1.3 A\n \n\n", "- [ ] 1.3 A\n\n@\n \n\n"),
-    "after trailing spaces": ("- [ ] 1.3 A  \n- [ ] 1.4 B\n", "- [ ] 1.3 A  \n\n@\n\n- [ ] 1.4 B\n"),
+    "after trailing spaces": (
+        "- [ ] 1.3 A  \n- [ ] 1.4 B\n",
+        "- [ ] 1.3 A  \n\n@\n\n- [ ] 1.4 B\n",
+    ),
     "after a fence that looks like tasks": (
         "- [ ] 1.3 A\n  - **Verify**:\n    ```bash\n    cat <<'EOF'\n- [ ] no task\n## Phase 9\nEOF\n    ```\n"
         "- [ ] 1.4 B\n",
@@ -108,7 +117,10 @@ PLACES = {
         "- [ ] 1.3 A\n  - [ ] 1.3.7 B\n- [ ] 1.4 C\n",
         "  - [ ] 1.3.7 B\n\n@\n\n- [ ] 1.4 C\n",
     ),
-    "below a byte order mark": ("\ufeff- [ ] 1.3 A\n- [ ] 1.4 B\n", "\ufeff- [ ] 1.3 A\n\n@\n\n- [ ] 1.4 B\n"),
+    "below a byte order mark": (
+        "\ufeff- [ ] 1.3 A\n- [ ] 1.4 B\n",
+        "\ufeff- [ ] 1.3 A\n\n@\n\n- [ ] 1.4 B\n",
+    ),
 }
 
 
@@ -120,8 +132,14 @@ def test_a_fix_is_put(place: str) -> None:
 
 
 STYLES = {
-    "star bullets": ("* [ ] 1.3 A\n  * **Verify**: x\n", "* [ ] 1.3.1 [FIX 1.3] Fix: x\n  * **Verify**: `true`"),
-    "indented": ("- [ ] 1. A\n  - [ ] 1.3 B\n", "  - [ ] 1.3.1 [FIX 1.3] Fix: x\n    - **Verify**: `true`"),
+    "star bullets": (
+        "* [ ] 1.3 A\n  * **Verify**: x\n",
+        "* [ ] 1.3.1 [FIX 1.3] Fix: x\n  * **Verify**: `true`",
+    ),
+    "indented": (
+        "- [ ] 1. A\n  - [ ] 1.3 B\n",
+        "  - [ ] 1.3.1 [FIX 1.3] Fix: x\n    - **Verify**: `true`",
+    ),
     "headings with a box": (
         "### [ ] 1.3 A\n- **Verify**: `x`\n\n### [ ] 1.4 B\n",
         "### [ ] 1.3.1 [FIX 1.3] Fix: x\n- **Verify**: `true`\n\n### [ ] 1.4 B",
@@ -130,7 +148,10 @@ STYLES = {
         "### Task 1.3: A\n\n**Verify**: `x`\n\n## End\n",
         "### [ ] 1.3.1 [FIX 1.3] Fix: x\n- **Verify**: `true`\n\n## End",
     ),
-    "numbered": ("1. [ ] 1.3 A\n   - **Verify**: x\n", "- [ ] 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**: `true`"),
+    "numbered": (
+        "1. [ ] 1.3 A\n   - **Verify**: x\n",
+        "- [ ] 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**: `true`",
+    ),
 }
 
 
@@ -167,19 +188,39 @@ def test_lines_are_moved_by_columns(line: str, columns: int, moved: str) -> None
 
 def test_below_a_heading_the_fields_stand_at_the_margin() -> None:
     after = inserted("### [ ] 1.3 A\n")
-    assert "\n- **Do**: Address the error: File not found\n  1. Analyze the failure: Checked" in after
+    assert (
+        "\n- **Do**: Address the error: File not found\n  1. Analyze the failure: Checked" in after
+    )
 
 
 @pytest.mark.parametrize(
     "original",
-    ["1.3", "1.3.1", "V4", "V-P1", "VE1", "VF", "T001", "T001A", "1.", "3.X", "6.B.7", "6.0b", "Q1.1", "2.1.fix1"],
+    [
+        "1.3",
+        "1.3.1",
+        "V4",
+        "V-P1",
+        "VE1",
+        "VF",
+        "T001",
+        "T001A",
+        "1.",
+        "3.X",
+        "6.B.7",
+        "6.0b",
+        "Q1.1",
+        "2.1.fix1",
+    ],
 )
 def test_a_fix_of_any_id_is_found_again(original: str) -> None:
     source = f"- [ ] {original} Title\n  - **Verify**: `x`\n"
     spec = Spec.parse(source)
     fix_id = next_fix_id(spec, original)
     after = Spec.parse(insert_task(spec, spec[original], small(fix_id, original)))
-    assert [(task.id, task.fix_for) for task in after.tasks] == [(original, None), (fix_id, original)]
+    assert [(task.id, task.fix_for) for task in after.tasks] == [
+        (original, None),
+        (fix_id, original),
+    ]
     assert lineage(after, original) == (after.tasks[1],)
 
 
@@ -270,9 +311,20 @@ TASK_BODIES = [
     "  - [ ] not a task, a criterion\n",
     "  <!--\n  - [ ] 9.9 hidden\n  -->\n",
 ]
-BETWEEN = ["", "\n", "\n\n", "\n## Phase 2: More\n\n", "\nSome text.\n\n", "\n---\n\n", "\n<!-- [ ] 5.5 -->\n\n", " \n"]
+BETWEEN = [
+    "",
+    "\n",
+    "\n\n",
+    "\n## Phase 2: More\n\n",
+    "\nSome text.\n\n",
+    "\n---\n\n",
+    "\n<!-- [ ] 5.5 -->\n\n",
+    " \n",
+]
 documents = st.lists(
-    st.tuples(st.sampled_from(["[ ]", "[x]"]), st.sampled_from(TASK_BODIES), st.sampled_from(BETWEEN)),
+    st.tuples(
+        st.sampled_from(["[ ]", "[x]"]), st.sampled_from(TASK_BODIES), st.sampled_from(BETWEEN)
+    ),
     min_size=1,
     max_size=6,
 )
@@ -280,7 +332,8 @@ documents = st.lists(
 
 def written(parts: list[tuple[str, str, str]], eol: str, ends: bool) -> str:
     text = "---\ntotal_tasks: 1\n---\n# Tasks\n\n" + "".join(
-        f"- {box} 1.{number} Task {number}\n{body}{between}" for number, (box, body, between) in enumerate(parts, 1)
+        f"- {box} 1.{number} Task {number}\n{body}{between}"
+        for number, (box, body, between) in enumerate(parts, 1)
     )
     return (text if ends else text.rstrip("\n")).replace("\n", eol)
 
@@ -296,7 +349,9 @@ def test_inserting_adds_one_task_and_changes_nothing_else(
     source = insert_task(spec, original, small(fix_id, original.id))
     after = Spec.parse(source)
 
-    assert [task.id for task in after.tasks if task.id != fix_id] == [task.id for task in spec.tasks]
+    assert [task.id for task in after.tasks if task.id != fix_id] == [
+        task.id for task in spec.tasks
+    ]
     for task in spec.tasks:
         assert after[task.id].fields == task.fields
         assert after[task.id].phase == task.phase

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.spec.fields import as_mapping, dedent, inline_verify, read_fields, read_files, verify_text
+from pytest_ralph.spec.fields import as_mapping, inline_verify, read_fields, read_files, verify_text
+from pytest_ralph.text.markdown import dedent
 
 
 def fields_of(text: str) -> dict[str, str]:
@@ -52,7 +53,9 @@ def test_a_verify_field_is_known_by_many_spellings(line: str) -> None:
     assert fields_of(line) == {"Verify": "`x`"}
 
 
-@pytest.mark.parametrize("line", ["  - Verified by hand", "  - **Verification Summary**: x", "  - we verify: it"])
+@pytest.mark.parametrize(
+    "line", ["  - Verified by hand", "  - **Verification Summary**: x", "  - we verify: it"]
+)
 def test_other_words_with_verify_in_them_are_no_verify_field(line: str) -> None:
     assert "Verify" not in fields_of(line)
 
@@ -139,7 +142,17 @@ def test_dedent_goes_by_the_first_line_below() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["검증", "검증 방법", "Kiểm tra", "Weryfikacja", "Doğrulama", "Verificatie", "Перевірка", "Verifikasi", "Ověření"],
+    [
+        "검증",
+        "검증 방법",
+        "Kiểm tra",
+        "Weryfikacja",
+        "Doğrulama",
+        "Verificatie",
+        "Перевірка",
+        "Verifikasi",
+        "Ověření",
+    ],
 )
 def test_a_verify_field_is_known_in_many_languages(name: str) -> None:
     assert fields_of(f"  - **{name}**: `x`") == {"Verify": "`x`"}
@@ -157,7 +170,9 @@ def test_a_verify_behind_another_field_on_its_line_is_found(line: str) -> None:
     assert verify_text(read_fields([line], 0, 1, ())) == "`x` < 7"
 
 
-def test_a_verify_that_is_only_quoted_or_has_a_line_of_its_own_elsewhere_is_not_looked_for() -> None:
+def test_a_verify_that_is_only_quoted_or_has_a_line_of_its_own_elsewhere_is_not_looked_for() -> (
+    None
+):
     assert verify_text(read_fields(["- **Do**: write `a · **Verify**: b`"], 0, 1, ())) == ""
     lines = ["- **Do**: this · **Verify**: `x`", "- **Verify**: `y`"]
     assert verify_text(read_fields(lines, 0, 2, ())) == "`y`"

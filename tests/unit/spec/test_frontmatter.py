@@ -6,11 +6,19 @@ import re
 
 import pytest
 
-from pytest_ralph.spec.frontmatter import LONGEST, MOST_VALUES, SETTING_KEYS, FrontMatterError, read_front_matter
+from pytest_ralph.spec.frontmatter import (
+    LONGEST,
+    MOST_VALUES,
+    SETTING_KEYS,
+    FrontMatterError,
+    read_front_matter,
+)
 
 
 def test_data_settings_and_length_are_read() -> None:
-    front = read_front_matter("---\nspec: a\ntotal_tasks: 3\nralph:\n  timeout: 5\n  max_fixes: 2\n---\n# T\n")
+    front = read_front_matter(
+        "---\nspec: a\ntotal_tasks: 3\nralph:\n  timeout: 5\n  max_fixes: 2\n---\n# T\n"
+    )
     assert front.lines == 7
     assert front.data["spec"] == "a"
     assert front.settings == {"timeout": 5, "max-fixes": 2}
@@ -18,7 +26,9 @@ def test_data_settings_and_length_are_read() -> None:
 
 
 def test_ids_in_a_verify_mapping_are_no_numbers() -> None:
-    front = read_front_matter("---\nralph:\n  verify:\n    1.1: a\n    1.10: [b, c]\n    '[P]': d\n---\n")
+    front = read_front_matter(
+        "---\nralph:\n  verify:\n    1.1: a\n    1.10: [b, c]\n    '[P]': d\n---\n"
+    )
     assert front.settings["verify"] == {"1.1": "a", "1.10": ["b", "c"], "[P]": "d"}
 
 
@@ -45,7 +55,9 @@ def test_a_text_without_front_matter_has_none(source: str) -> None:
 
 def test_an_empty_block_is_skipped_and_plain_types_come_out() -> None:
     assert read_front_matter("---\n---\n# T").lines == 2
-    data = read_front_matter("\ufeff---\r\na: [1, 2.5, yes, x]\r\nb: {c: null}\r\nd: 2026-01-02\r\n---\r\n").data
+    data = read_front_matter(
+        "\ufeff---\r\na: [1, 2.5, yes, x]\r\nb: {c: null}\r\nd: 2026-01-02\r\n---\r\n"
+    ).data
     assert data == {"a": [1, 2.5, "yes", "x"], "b": {"c": None}, "d": "2026-01-02"}
     assert all(type(item) in (int, float, str) for item in data["a"])
 
@@ -62,7 +74,11 @@ def test_an_empty_block_is_skipped_and_plain_types_come_out() -> None:
             5,
             "unknown key `timeuot` under `ralph:`; did you mean `timeout`",
         ),
-        ("---\nralph:\n  max_fixs: 4\n---\n", 3, "unknown key `max_fixs` under `ralph:`; did you mean `max-fixes`"),
+        (
+            "---\nralph:\n  max_fixs: 4\n---\n",
+            3,
+            "unknown key `max_fixs` under `ralph:`; did you mean `max-fixes`",
+        ),
         ("---\nralph:\n  zzz: 4\n---\n", 3, "unknown key `zzz` under `ralph:`; known are executor"),
         ("---\nralph:\n  verify: make\n---\n", 3, "must map"),
         ("---\nralph:\n  verify:\n    a: make\n    b: {c: d}\n---\n", 5, "must map"),

@@ -39,12 +39,30 @@ def test_a_sound_spec_has_no_findings() -> None:
     ("source", "expected"),
     [
         ("- [ ] 1.1 A\n  - **Do**: x\n", (1, "no-verify", "warning")),
-        ("- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: Manually look at the page\n", (3, "manual", "warning")),
-        ("- [ ] 1.1 A\n  - **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`\n", (3, "duplicate-id", "error")),
-        ("---\ntotal_tasks: 9\n---\n- [ ] 1.1 A\n  - **Verify**: `make`\n", (2, "wrong-total", "warning")),
-        ("- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: `make || true`\n", (3, "always-true", "error")),
-        ("- [ ] 1.1 A\n  - **Verify**: `make`\n  - **Depends on**: 1.7\n", (1, "unknown-dependency", "error")),
-        ("- [ ] 1.1 A\n  - **Files**: ../x/a.py\n  - **Verify**: `make`\n", (2, "outside-project", "warning")),
+        (
+            "- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: Manually look at the page\n",
+            (3, "manual", "warning"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`\n",
+            (3, "duplicate-id", "error"),
+        ),
+        (
+            "---\ntotal_tasks: 9\n---\n- [ ] 1.1 A\n  - **Verify**: `make`\n",
+            (2, "wrong-total", "warning"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: `make || true`\n",
+            (3, "always-true", "error"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Verify**: `make`\n  - **Depends on**: 1.7\n",
+            (1, "unknown-dependency", "error"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Files**: ../x/a.py\n  - **Verify**: `make`\n",
+            (2, "outside-project", "warning"),
+        ),
         (
             "- [ ] 1.1 A\n  - **Files**: src/a.py, /etc/x.conf\n  - **Verify**: `make`\n",
             (2, "outside-project", "warning"),
@@ -71,7 +89,10 @@ def test_each_defect_is_found_at_its_line(source: str, expected: tuple[int, str,
 
 
 def test_a_path_that_stays_inside_is_no_finding() -> None:
-    assert findings("- [ ] 1.1 A\n  - **Files**: src/../a.py, ..b/c.py\n  - **Verify**: `make`\n") == []
+    assert (
+        findings("- [ ] 1.1 A\n  - **Files**: src/../a.py, ..b/c.py\n  - **Verify**: `make`\n")
+        == []
+    )
 
 
 def test_the_verify_of_a_fix_is_judged_once_at_its_original() -> None:
@@ -93,14 +114,18 @@ def test_findings_come_by_line_whatever_found_them() -> None:
           - **Verify**: `sleep 100`
     """)
     assert [(line, code) for line, code, _ in found] == [
-        (2, "remote"), (3, "no-verify"), (4, "unknown-dependency"), (6, "long-sleep")
-    ]  # fmt: skip
+        (2, "remote"),
+        (3, "no-verify"),
+        (4, "unknown-dependency"),
+        (6, "long-sleep"),
+    ]
 
 
 def test_text_names_file_line_severity_and_code() -> None:
     finding = Finding(12, "no-verify", "1.3: no Verify field", "warning")
     assert (
-        format_text(finding, "specs/foo/tasks.md") == "specs/foo/tasks.md:12: warning: 1.3: no Verify field [no-verify]"
+        format_text(finding, "specs/foo/tasks.md")
+        == "specs/foo/tasks.md:12: warning: 1.3: no Verify field [no-verify]"
     )
 
 
@@ -112,7 +137,9 @@ def test_github_annotations_cannot_be_broken_out_of() -> None:
 
 
 def test_a_long_spec_is_judged_in_linear_time() -> None:
-    spec = Spec.parse("".join(f"- [ ] {n}.1 Task\n  - **Verify**: `make t{n} | tail`\n" for n in range(1, 2001)))
+    spec = Spec.parse(
+        "".join(f"- [ ] {n}.1 Task\n  - **Verify**: `make t{n} | tail`\n" for n in range(1, 2001))
+    )
     started = time.process_time()
     assert len(lint(spec)) == 2000
     assert time.process_time() - started < 2
@@ -122,11 +149,23 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
     ("block", "message"),
     [
         ("- **Do**: x", "1.1: no Verify field, so nothing tells whether it is done"),
-        ("- **Verify**: Look at the page", "1.1: nobody but a person can check this: Look at the page"),
+        (
+            "- **Verify**: Look at the page",
+            "1.1: nobody but a person can check this: Look at the page",
+        ),
         ("- **Verify**: `make || true`", "1.1: `|| true` makes it pass whatever happens"),
-        ("- **Files**: ../a.py\n  - **Verify**: `make`", "1.1: Files names a path outside the project: ../a.py"),
-        ("- **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`", "duplicate id 1.1: first used on line 1"),
-        ("- **Verify**: `make`\n  - **Depends on**: 1.7", "task 1.1 depends on 1.7, which is not in the plan"),
+        (
+            "- **Files**: ../a.py\n  - **Verify**: `make`",
+            "1.1: Files names a path outside the project: ../a.py",
+        ),
+        (
+            "- **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`",
+            "duplicate id 1.1: first used on line 1",
+        ),
+        (
+            "- **Verify**: `make`\n  - **Depends on**: 1.7",
+            "task 1.1 depends on 1.7, which is not in the plan",
+        ),
     ],
 )
 def test_a_finding_names_the_task_and_what_is_wrong_with_it(block: str, message: str) -> None:

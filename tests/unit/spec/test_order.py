@@ -82,7 +82,9 @@ def test_adjacent_parallel_tasks_form_a_group(lines: list[str], expected: list[s
         (["1.1 (depends on 1.2)", "1.2"], "1.2 1.1"),
     ],
 )
-def test_tasks_run_in_file_order_unless_they_wait_for_a_later_one(lines: list[str], expected: str) -> None:
+def test_tasks_run_in_file_order_unless_they_wait_for_a_later_one(
+    lines: list[str], expected: str
+) -> None:
     assert order(planned(*lines)) == expected
 
 
@@ -105,7 +107,9 @@ def test_tasks_run_in_file_order_unless_they_wait_for_a_later_one(lines: list[st
         ("whatever comes first", None),
     ],
 )
-def test_the_depends_on_field_is_read_as_a_person_writes_it(written: str, understood: tuple[str, ...] | None) -> None:
+def test_the_depends_on_field_is_read_as_a_person_writes_it(
+    written: str, understood: tuple[str, ...] | None
+) -> None:
     found = planned("1.1", "T001A", "2.", "V-P1", "6.0b", f"9.1 | after {written}")
     assert found.explicit.get("9.1") == understood
     assert not found.problems
@@ -191,7 +195,10 @@ def test_an_unknown_id_makes_the_plan_invalid() -> None:
     (problem,) = planned("1.1", "2.1 | after 1.1, 9.9").problems
     assert problem.kind == "plan_invalid"
     assert problem.message == "task 2.1 depends on 9.9, which is not in the plan"
-    assert problem.facts == ("Plan names a task that does not exist:", "  Task 2.1 depends on Task 9.9")
+    assert problem.facts == (
+        "Plan names a task that does not exist:",
+        "  Task 2.1 depends on Task 9.9",
+    )
     assert problem.resolution == (
         "Resolution:",
         '  Fix the "Depends on" field of task 2.1 (line 2), or add task 9.9.',
@@ -208,8 +215,14 @@ def test_an_unknown_id_makes_the_plan_invalid() -> None:
         (["1.1 [P] | files a.py | done", "1.2 [P] | files a.py"], []),
         (["1.1 [P] | files a.py, a.py", "1.2 [P]"], []),
         (["1.1 [P] | files src/, *.py", "1.2 [P] | files src/, *.py"], []),
-        (["1.1 [P] | files app/[id]/page.tsx", "1.2 [P] | files app/[id]/page.tsx"], [("1.1", "1.2")]),
-        (["1.1 [P] | files a.py", "1.2 [P] | files a.py", "1.3 [P] | files a.py"], [("1.1", "1.2", "1.3")]),
+        (
+            ["1.1 [P] | files app/[id]/page.tsx", "1.2 [P] | files app/[id]/page.tsx"],
+            [("1.1", "1.2")],
+        ),
+        (
+            ["1.1 [P] | files a.py", "1.2 [P] | files a.py", "1.3 [P] | files a.py"],
+            [("1.1", "1.2", "1.3")],
+        ),
     ],
 )
 def test_two_tasks_of_a_group_naming_one_file_are_in_conflict(
@@ -231,7 +244,9 @@ def test_two_tasks_of_a_group_naming_one_file_are_in_conflict(
     ],
 )
 def test_a_conflict_of_many_names_a_few(count: int, listed: str, shown: int, more: str) -> None:
-    (problem,) = planned(*(f"1.{number} [P] | files a.py" for number in range(1, count + 1))).problems
+    (problem,) = planned(
+        *(f"1.{number} [P] | files a.py" for number in range(1, count + 1))
+    ).problems
     assert problem.message == f"parallel tasks {listed} name the same file: a.py"
     assert (problem.line, problem.verdict) == (1, "Parallel conflict")
     assert problem.facts[:2] == ("Parallel tasks modify the same file:", "  File: a.py")
@@ -273,11 +288,19 @@ def test_red_tasks_are_known_by_their_mark() -> None:
     assert not is_red(task("1.2 [GREEN] make it pass"))
 
 
-@pytest.mark.parametrize("depends", ["", "| after {0}", "| after 0.0"], ids=["plain", "chain", "star"])
+@pytest.mark.parametrize(
+    "depends", ["", "| after {0}", "| after 0.0"], ids=["plain", "chain", "star"]
+)
 @pytest.mark.parametrize("marker", ["", "[P]"])
 def test_ten_thousand_tasks_take_time_in_proportion(depends: str, marker: str) -> None:
     def seconds(count: int) -> float:
-        lines = ["0.0", *(f"0.{n} {marker} {depends.format(f'0.{n - 1}')} | files f{n}" for n in range(1, count))]
+        lines = [
+            "0.0",
+            *(
+                f"0.{n} {marker} {depends.format(f'0.{n - 1}')} | files f{n}"
+                for n in range(1, count)
+            ),
+        ]
         tasks = [task(line, number) for number, line in enumerate(lines, 1)]
         started = time.process_time()
         found = plan(tasks)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pytest_ralph.spec.markdown import read_outline
+from pytest_ralph.spec.outline import read_outline
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples" / "specs").glob("*.md"))
 # What a fence of ours may hold that CommonMark would end it for, so that the two readings differ on purpose.
@@ -61,7 +61,11 @@ def oracle(source: str) -> list[tuple[str, int]]:
 
 
 def ours(source: str) -> list[tuple[str, int]]:
-    return [(block.kind, block.line) for block in read_outline(source).blocks if block.kind in ("item", "heading")]
+    return [
+        (block.kind, block.line)
+        for block in read_outline(source).blocks
+        if block.kind in ("item", "heading")
+    ]
 
 
 @given(LINES)
@@ -71,13 +75,19 @@ def test_boxes_and_headings_are_where_another_parser_sees_them(lines: list[str])
     assert ours(source) == oracle(source)
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem not in CUT_SHORT], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "sample", [s for s in SAMPLES if s.stem not in CUT_SHORT], ids=lambda path: path.stem
+)
 def test_samples_have_the_outline_another_parser_sees(sample: Path) -> None:
     body = sample.read_text(encoding="utf-8")
     front = body.startswith("---")
     skip = body.split("\n").index("---", 1) + 1 if front else 0
     text = "\n" * skip + "\n".join(body.split("\n")[skip:])
-    found = [(block.kind, block.line) for block in read_outline(body, skip).blocks if block.kind != "code"]
+    found = [
+        (block.kind, block.line)
+        for block in read_outline(body, skip).blocks
+        if block.kind != "code"
+    ]
     assert found == oracle(text)
 
 
@@ -89,7 +99,10 @@ def test_a_tab_indented_item_is_on_its_own_line() -> None:
 @pytest.mark.parametrize(
     ("source", "inside"),
     [
-        ("- [ ] 1\n  ```bash\n  cat <<EOF\n## Head\n- [ ] box\nEOF\n  ```\n- [ ] 2\n", {1, 2, 3, 4, 5, 6}),
+        (
+            "- [ ] 1\n  ```bash\n  cat <<EOF\n## Head\n- [ ] box\nEOF\n  ```\n- [ ] 2\n",
+            {1, 2, 3, 4, 5, 6},
+        ),
         ("- [ ] 1\n  ```bash\n  cat <<'END'\n- [ ] 9.9 box\nEND\n  ```\n", {1, 2, 3, 4, 5}),
         ("- [ ] 1\n  ~~~\nout\n  ~~~\n- [ ] 2\n", {1, 2, 3}),
         ("````md\n```bash\n- [ ] 1.1 x\n```\n````\n", {0, 1, 2, 3, 4}),
@@ -121,7 +134,9 @@ def test_a_fence_that_nothing_closes_is_reported_and_swallows_no_numbered_task(
 
 
 def test_a_code_span_in_a_quotation_may_run_over_headings_and_blank_lines() -> None:
-    source = '- [ ] 1.1 a\n  - **Verify**: `say "one\n\n## two\n- [ ] 2.2 three" && echo`\n- [ ] 1.2 b\n'
+    source = (
+        '- [ ] 1.1 a\n  - **Verify**: `say "one\n\n## two\n- [ ] 2.2 three" && echo`\n- [ ] 1.2 b\n'
+    )
     outline = read_outline(source)
     assert [block.line for block in outline.blocks] == [0, 5]
     assert outline.blocks[0].end == 5

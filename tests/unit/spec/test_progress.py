@@ -81,9 +81,15 @@ def test_an_entry_of_a_task_with_a_longer_id_is_another_one() -> None:
     ("before", "after"),
     [
         ("", "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task A - abc123\n"),
-        ("# Notes\n\nmine  \n", "# Notes\n\nmine  \n\n## Completed Tasks\n- [x] 1.1 Task A - abc123\n"),
+        (
+            "# Notes\n\nmine  \n",
+            "# Notes\n\nmine  \n\n## Completed Tasks\n- [x] 1.1 Task A - abc123\n",
+        ),
         ("# Notes", "# Notes\n\n## Completed Tasks\n- [x] 1.1 Task A - abc123"),
-        ("## Learnings\n- x\n", "## Completed Tasks\n- [x] 1.1 Task A - abc123\n\n## Learnings\n- x\n"),
+        (
+            "## Learnings\n- x\n",
+            "## Completed Tasks\n- [x] 1.1 Task A - abc123\n\n## Learnings\n- x\n",
+        ),
         (
             "\ufeff## Learnings\r\n- x\r\n",
             "\ufeff## Completed Tasks\r\n- [x] 1.1 Task A - abc123\r\n\r\n## Learnings\r\n- x\r\n",
@@ -116,7 +122,9 @@ def test_a_completed_task_is_noted_where_a_person_would_note_it(before: str, aft
 
 def test_a_task_completed_again_is_not_repeated_and_keeps_its_commit() -> None:
     assert progress.completed(BEFORE, "1.2", "Task B") == BEFORE
-    assert progress.completed(BEFORE, "1.2", "Task B", "feed42") == BEFORE.replace("def456", "feed42")
+    assert progress.completed(BEFORE, "1.2", "Task B", "feed42") == BEFORE.replace(
+        "def456", "feed42"
+    )
 
 
 def test_a_task_without_commit_is_noted_without_one() -> None:
@@ -138,10 +146,19 @@ def test_line_ends_of_the_file_are_kept_when_an_entry_is_replaced() -> None:
     [
         ("", []),
         (BEFORE, ["Some learning"]),
-        ("## Learnings\n- one\n  goes on\n* two\n\nA paragraph\nof two lines\n\n## Next\n- no\n", None),
-        ("## Learnings\n<!-- add yours -->\n### From 1.3\n- kept\n  - with a part\n", ["kept - with a part"]),
+        (
+            "## Learnings\n- one\n  goes on\n* two\n\nA paragraph\nof two lines\n\n## Next\n- no\n",
+            None,
+        ),
+        (
+            "## Learnings\n<!-- add yours -->\n### From 1.3\n- kept\n  - with a part\n",
+            ["kept - with a part"],
+        ),
         ("## Learnings\r\n- one\r\n- two", ["one", "two"]),
-        ("## Learnings\nA paragraph\n  goes on\nand on\n\n  as a part\n", ["A paragraph goes on and on as a part"]),
+        (
+            "## Learnings\nA paragraph\n  goes on\nand on\n\n  as a part\n",
+            ["A paragraph goes on and on as a part"],
+        ),
     ],
 )
 def test_learnings_are_read_one_a_line(text: str, learnt: list[str] | None) -> None:

@@ -11,14 +11,17 @@ import pytest
 from pytest_ralph.spec.document import Spec
 
 if TYPE_CHECKING:
-    from pytest_ralph.spec.task import Check, Task
+    from pytest_ralph.spec.task import Task
+    from pytest_ralph.verify.model import Check
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples" / "specs").glob("*.md"))
 LINE_ENDS = {"lf": "\n", "crlf": "\r\n"}
 
 
 def check_as_json(check: Check) -> dict[str, Any]:
-    expect = [[one.stream, one.op] + ([] if one.value is None else [one.value]) for one in check.expect]
+    expect = [
+        [one.stream, one.op] + ([] if one.value is None else [one.value]) for one in check.expect
+    ]
     shown: dict[str, Any] = {"command": check.command, "expect": expect}
     return shown | ({"directory": check.directory} if check.directory else {})
 
@@ -50,7 +53,9 @@ def spec_as_json(spec: Spec) -> dict[str, Any]:
 @pytest.mark.parametrize("ends", LINE_ENDS)
 @pytest.mark.parametrize("bom", ["", "\ufeff"], ids=["plain", "bom"])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
-def test_a_sample_reads_the_same_with_any_line_end_and_mark(sample: Path, bom: str, ends: str) -> None:
+def test_a_sample_reads_the_same_with_any_line_end_and_mark(
+    sample: Path, bom: str, ends: str
+) -> None:
     source = bom + sample.read_text(encoding="utf-8").replace("\n", LINE_ENDS[ends])
     spec = Spec.parse(source, sample)
     assert spec_as_json(spec) == json.loads(sample.with_suffix(".json").read_text(encoding="utf-8"))

@@ -16,7 +16,11 @@ from pytest_ralph.spec.splice import spliced
 SAMPLES = sorted((Path(__file__).parents[2] / "samples" / "specs").glob("*.md"))
 FIX = "- [ ] {id}.77 [FIX {id}] Fix: it\n  - **Do**: Address the error: it\n  - **Verify**: `true`"
 TASK = "- [ ] 1.{n} Task {n}\n  - **Do**: Something\n  - **Files**: `a{n}`\n  - **Verify**: `test -e a{n}`\n\n"
-PLAIN = "# Tasks\n\n## Phase 1: One\n\n" + "".join(TASK.format(n=n) for n in range(1, 6)) + "## Notes\n\nOurs.\n"
+PLAIN = (
+    "# Tasks\n\n## Phase 1: One\n\n"
+    + "".join(TASK.format(n=n) for n in range(1, 6))
+    + "## Notes\n\nOurs.\n"
+)
 PIECES = (
     TASK.format(n=1),
     TASK.format(n=2),
@@ -71,7 +75,9 @@ def both(source: str, at: int, block: str = FIX) -> tuple[Spec | None, Spec]:
 
 
 @pytest.mark.parametrize("at", range(5))
-@pytest.mark.parametrize("source", [PLAIN, PLAIN.replace("\n", "\r\n"), f"---\ntotal_tasks: 5\n---\n{PLAIN}"])
+@pytest.mark.parametrize(
+    "source", [PLAIN, PLAIN.replace("\n", "\r\n"), f"---\ntotal_tasks: 5\n---\n{PLAIN}"]
+)
 def test_a_plain_document_is_read_again_only_around_the_new_task(source: str, at: int) -> None:
     quick, whole = both(source, at)
     assert quick == whole
@@ -110,8 +116,14 @@ def test_samples_come_to_the_same(sample: Path) -> None:
 
 
 @settings(max_examples=400)
-@given(pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=12), end=st.sampled_from(ENDS), data=st.data())
-def test_whatever_a_document_is_made_of_it_comes_to_the_same(pieces: list[str], end: str, data: st.DataObject) -> None:
+@given(
+    pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=12),
+    end=st.sampled_from(ENDS),
+    data=st.data(),
+)
+def test_whatever_a_document_is_made_of_it_comes_to_the_same(
+    pieces: list[str], end: str, data: st.DataObject
+) -> None:
     source = "".join(pieces)
     count = len(Spec.parse(source).tasks)
     if count:

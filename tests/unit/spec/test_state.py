@@ -44,7 +44,9 @@ def loaded(path: Path, data: Any) -> State:
 
 
 def fix(fix_id: str, original: str, *, checked: bool = False, do: str = "") -> Task:
-    return Task(fix_id, f"Fix: {do}", checked, markers=(f"FIX {original}",), fields={"Do": do} if do else {})
+    return Task(
+        fix_id, f"Fix: {do}", checked, markers=(f"FIX {original}",), fields={"Do": do} if do else {}
+    )
 
 
 def test_the_guides_example_is_read(path: Path) -> None:
@@ -69,7 +71,13 @@ def test_a_generated_fix_updates_the_map_as_in_the_guide(path: Path) -> None:
     state.record_fix("1.3", "1.3.1", "syntax error in parser.ts")
     assert state.data == {
         "totalTasks": 11,
-        "fixTaskMap": {"1.3": {"attempts": 1, "fixTaskIds": ["1.3.1"], "lastError": "syntax error in parser.ts"}},
+        "fixTaskMap": {
+            "1.3": {
+                "attempts": 1,
+                "fixTaskIds": ["1.3.1"],
+                "lastError": "syntax error in parser.ts",
+            }
+        },
     }
     state.record_fix("1.3", "1.3.2", "still")
     state.record_fix("2.1", "2.1.1", "other")
@@ -88,12 +96,25 @@ def test_a_null_map_is_an_absent_one(path: Path) -> None:
 
 
 def test_fields_of_others_stay_in_their_order(path: Path) -> None:
-    data = {"zeta": [1, {"b": 2, "a": 1}], "taskIndex": 0, "name": "é✓", "alpha": 1.5, "fixTaskMap": {"1.1": {"x": 1}}}
+    data = {
+        "zeta": [1, {"b": 2, "a": 1}],
+        "taskIndex": 0,
+        "name": "é✓",
+        "alpha": 1.5,
+        "fixTaskMap": {"1.1": {"x": 1}},
+    }
     state = loaded(path, data)
     state.record_fix("1.1", "1.1.1", "e")
     state.save()
     written = path.read_text(encoding="utf-8")
-    assert list(json.loads(written)) == ["zeta", "taskIndex", "name", "alpha", "fixTaskMap", "totalTasks"]
+    assert list(json.loads(written)) == [
+        "zeta",
+        "taskIndex",
+        "name",
+        "alpha",
+        "fixTaskMap",
+        "totalTasks",
+    ]
     assert list(json.loads(written)["zeta"][1]) == ["b", "a"]
     assert json.loads(written)["fixTaskMap"]["1.1"]["x"] == 1
     assert '\n  "name": "é✓",\n' in written
@@ -180,7 +201,11 @@ def test_an_absent_state_has_every_default_and_is_created_with_all_fields(path: 
     assert not state.recovery_mode
     assert state.number("maxFixTasksPerOriginal") == state.number("maxFixTaskDepth") == 3
     assert state.number("maxGlobalIterations") == 100
-    state.create(name="foo", base_path="./specs/foo", tasks=[Task("1.1", "a", checked=True), Task("1.2", "b")])
+    state.create(
+        name="foo",
+        base_path="./specs/foo",
+        tasks=[Task("1.1", "a", checked=True), Task("1.2", "b")],
+    )
     state.save()
     assert State.load(path).data == {
         "source": "spec",
@@ -273,7 +298,11 @@ def test_a_new_run_resets_the_counters_of_failed_tasks_and_keeps_the_ids(path: P
     assert said == ["task 1.3 failed before: its attempts start again"]
     assert state.fixes_attempted("1.3") == 0
     assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
-    assert state.data["taskResults"]["1.3"] == {"status": "pending", "attempt": 0, "max_attempts": 4}
+    assert state.data["taskResults"]["1.3"] == {
+        "status": "pending",
+        "attempt": 0,
+        "max_attempts": 4,
+    }
     assert state.number("globalIteration") == 1
     assert state.begin_attempt("1.3", 4) == 1
 
@@ -297,7 +326,11 @@ def test_a_cut_off_run_goes_on_with_its_counters(path: Path) -> None:
 
 def test_a_state_that_agrees_with_the_document_is_left_alone(path: Path) -> None:
     tasks = [Task("1.1", "a", checked=True), Task("1.2", "b"), fix("1.2.1", "1.2")]
-    data = {"taskIndex": 1, "totalTasks": 3, "fixTaskMap": {"1.2": {"attempts": 1, "fixTaskIds": ["1.2.1"]}}}
+    data = {
+        "taskIndex": 1,
+        "totalTasks": 3,
+        "fixTaskMap": {"1.2": {"attempts": 1, "fixTaskIds": ["1.2.1"]}},
+    }
     state = loaded(path, data)
     assert state.reconcile(tasks) == []
     assert state.data == data
@@ -311,7 +344,9 @@ def test_totals_fixes_and_results_are_rebuilt_from_the_document(path: Path) -> N
     tasks = [
         Task("1.1", "a", checked=True),
         Task("1.2", "b"),
-        fix("1.2.1", "1.2", do="Address the error: File not found: a.py\n1. Analyze the failure: x"),
+        fix(
+            "1.2.1", "1.2", do="Address the error: File not found: a.py\n1. Analyze the failure: x"
+        ),
     ]
     assert state.reconcile(tasks) == [
         "fixTaskMap did not have 1.2.1, a fix of 1.2 in tasks.md",
@@ -337,7 +372,10 @@ def test_a_fix_inserted_by_a_run_that_was_cut_off_then_counts(path: Path) -> Non
         Task("1.2.2", "part", markers=("SPLIT 1.2",)),
         fix("1.2.1.1", "1.2.1"),
     ]
-    for order in ((state.start_run, lambda: state.reconcile(tasks)), (lambda: state.reconcile(tasks), state.start_run)):
+    for order in (
+        (state.start_run, lambda: state.reconcile(tasks)),
+        (lambda: state.reconcile(tasks), state.start_run),
+    ):
         for one in order:
             one()
         assert state.fixes_attempted("1.2") == state.fixes_attempted("1.2.1") == 1
@@ -392,8 +430,15 @@ json_values = st.recursive(
 
 
 @settings(max_examples=25)
-@given(st.dictionaries(st.text().filter(lambda key: key not in (*state_module.DEFAULTS, "recoveryMode")), json_values))
-def test_whatever_others_write_is_kept(tmp_path_factory: pytest.TempPathFactory, theirs: dict[str, Any]) -> None:
+@given(
+    st.dictionaries(
+        st.text().filter(lambda key: key not in (*state_module.DEFAULTS, "recoveryMode")),
+        json_values,
+    )
+)
+def test_whatever_others_write_is_kept(
+    tmp_path_factory: pytest.TempPathFactory, theirs: dict[str, Any]
+) -> None:
     theirs.pop("fixTaskMap", None)
     theirs.pop("taskResults", None)
     state = loaded(tmp_path_factory.getbasetemp() / "state.json", theirs)
@@ -405,7 +450,10 @@ def test_whatever_others_write_is_kept(tmp_path_factory: pytest.TempPathFactory,
 @pytest.mark.parametrize(
     ("theirs", "kept"),
     [
-        ({"a": 1, "mine": 0, "map": {"x": 1}, "new": 5}, {"a": 1, "mine": 2, "map": {"x": 1, "y": 2}, "new": 5}),
+        (
+            {"a": 1, "mine": 0, "map": {"x": 1}, "new": 5},
+            {"a": 1, "mine": 2, "map": {"x": 1, "y": 2}, "new": 5},
+        ),
         ({"a": 9, "mine": 7, "map": {"x": 8}}, {"a": 9, "mine": 2, "map": {"x": 8, "y": 2}}),
         ({"mine": 0, "map": {"y": 9}}, {"mine": 2, "map": {"y": 2}}),
     ],

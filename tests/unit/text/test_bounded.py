@@ -34,7 +34,9 @@ def test_what_is_left_out_is_counted(lines: int, head: int, tail: int, shown: li
         (" ", ["1", "… 97 lines left out …", "99"]),
     ],
 )
-def test_what_surrounds_a_text_is_kept(around: str, shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_surrounds_a_text_is_kept(
+    around: str, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(near, "__defaults__", (0,))
     assert bounded("\n".join(map(str, range(1, 100))), 1, 1, around=around).split("\n") == shown
 
@@ -52,7 +54,12 @@ def test_a_wide_line_is_cut_in_its_middle() -> None:
     assert len(bounded("x" * 1_000_000, 5, 5)) < 2_100
 
 
-@given(text=st.text(max_size=500), head=st.integers(0, 5), tail=st.integers(0, 5), widest=st.integers(0, 40))
+@given(
+    text=st.text(max_size=500),
+    head=st.integers(0, 5),
+    tail=st.integers(0, 5),
+    widest=st.integers(0, 40),
+)
 def test_it_is_never_longer_than_asked_for(text: str, head: int, tail: int, widest: int) -> None:
     lines = bounded(text, head, tail, widest=widest).splitlines()
     assert len(lines) <= head + tail + 1

@@ -18,7 +18,9 @@ from markdown_it import MarkdownIt
 
 from pytest_ralph.text.inert import commit, markdown, one_line, prompt, prompt_line, terminal, xml
 
-SAMPLES: list[str] = json.loads((Path(__file__).parents[2] / "samples" / "hostile.json").read_text("utf-8"))
+SAMPLES: list[str] = json.loads(
+    (Path(__file__).parents[2] / "samples" / "hostile.json").read_text("utf-8")
+)
 LARGE = [
     "x" * 1_000_000,
     "- [ ] 9.9 x\n" * 100_000,
@@ -31,11 +33,16 @@ Sink = Callable[[str], str]
 SINKS: list[Sink] = [terminal, xml, one_line, markdown, prompt, prompt_line, commit]
 
 # What attackers and broken tools are made of, in any order.
-MARKS = (
-    "` * _ [ ] ( ) < > # - + ~ | \\ ! & ; : = $ ' \" { } ^ @ [x] ** __ ``` ~~~ <!-- --> <b> ]( &amp; Verify: 1. a b_c é"
-)
+MARKS = "` * _ [ ] ( ) < > # - + ~ | \\ ! & ; : = $ ' \" { } ^ @ [x] ** __ ``` ~~~ <!-- --> <b> ]( &amp; Verify: 1. a b_c é"
 pieces = st.sampled_from(
-    [*MARKS.split(), *" \t\n\r\0\x07\u202e\u200b\ud800\u2028", "- [ ] ", "1) ", "\x1b[31m", "\x1b]0;"]
+    [
+        *MARKS.split(),
+        *" \t\n\r\0\x07\u202e\u200b\ud800\u2028",
+        "- [ ] ",
+        "1) ",
+        "\x1b[31m",
+        "\x1b]0;",
+    ]
 )
 hostile = st.lists(pieces, max_size=25).map("".join) | st.text(max_size=60)
 
@@ -108,7 +115,8 @@ def test_an_ordinary_error_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["Verify: ls", "**Verify**: ls", "do : x", "Done when: x", "__Files__: x", "- Commit: x"]
+    "field",
+    ["Verify: ls", "**Verify**: ls", "do : x", "Done when: x", "__Files__: x", "- Commit: x"],
 )
 def test_it_never_begins_like_a_field(field: str) -> None:
     assert markdown(field).startswith("… ")
@@ -128,7 +136,12 @@ def test_no_sink_lets_through_what_is_not_seen_in_any_mixture(sink: Sink, text: 
 
 def assert_visible(text: str) -> None:
     for character in text:
-        assert character in "\n\t" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"}, ascii(character)
+        assert character in "\n\t" or unicodedata.category(character) not in {
+            "Cc",
+            "Cs",
+            "Zl",
+            "Zp",
+        }, ascii(character)
         assert unicodedata.bidirectional(character) not in {
             "LRE",
             "RLE",
@@ -188,15 +201,21 @@ def test_in_a_commit_message_no_line_is_special() -> None:
         assert not message.startswith("#")
 
 
-@pytest.mark.parametrize("text", [text for text in SAMPLES if re.search(r"^[\w-]+:|^#", text, re.MULTILINE)])
+@pytest.mark.parametrize(
+    "text", [text for text in SAMPLES if re.search(r"^[\w-]+:|^#", text, re.MULTILINE)]
+)
 def test_git_finds_no_trailer_and_no_comment_in_a_commit_message(text: str) -> None:
     message = commit(f"subject\n\n{text}")
     assert _git("interpret-trailers", "--parse", given=message) == ""
-    assert len(_git("stripspace", "--strip-comments", given=message)) == len(_git("stripspace", given=message))
+    assert len(_git("stripspace", "--strip-comments", given=message)) == len(
+        _git("stripspace", given=message)
+    )
 
 
 def _git(*words: str, given: str) -> str:
-    return subprocess.run(["git", *words], input=given, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", *words], input=given, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_terminal_keeps_lines_and_ends_them_alike() -> None:

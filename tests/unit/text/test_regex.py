@@ -24,12 +24,19 @@ def test_it_is_not_compiled_before_it_is_asked() -> None:
 
 
 def test_it_answers_as_the_compiled_pattern_does() -> None:
-    late, compiled = regex(r"(?P<word>[a-z]+)\d", re.IGNORECASE), re.compile(r"(?P<word>[a-z]+)\d", re.IGNORECASE)
+    late, compiled = (
+        regex(r"(?P<word>[a-z]+)\d", re.IGNORECASE),
+        re.compile(r"(?P<word>[a-z]+)\d", re.IGNORECASE),
+    )
 
     for _ in range(2):
         assert late.sub("_", "AB1 c2") == compiled.sub("_", "AB1 c2") == "_ _"
     assert [match["word"] for match in late.finditer("AB1 c2")] == ["AB", "c"]
-    assert (late.pattern, late.flags, late.groups) == (compiled.pattern, compiled.flags, compiled.groups)
+    assert (late.pattern, late.flags, late.groups) == (
+        compiled.pattern,
+        compiled.flags,
+        compiled.groups,
+    )
 
 
 def of_the_package() -> Iterator[tuple[str, re.Pattern[str]]]:

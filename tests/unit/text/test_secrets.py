@@ -68,7 +68,10 @@ LABELLED = [
     ("client_secret = 'abc12345'", "abc12345"),
     ('"api_key": "abcd1234efgh"', "abcd1234efgh"),
     ("AWS_SECRET_ACCESS_KEY=" + LETTERS[:40], LETTERS[:40]),
-    ("-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA7"),
+    (
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----",
+        "MIIEpAIBAAKCAQEA7",
+    ),
     ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n(cut off)", "b3BlbnNzaC1rZXk"),
     ("https://hooks.slack.com/services/T00000000/B00000000/" + LETTERS[:24], LETTERS[:24]),
 ]
@@ -118,10 +121,41 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("GITHUB_TOKEN", "TOKEN", "NPM_TOKEN", "token", "API_KEY", "OPENAI_API_KEY", "OPENAI_APIKEY", "MY_SECRET"),
-        *("SECRET_KEY", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "PASSWD", "REDIS_PASS", "GPG_PASSPHRASE"),
-        *("AWS_SECRET_ACCESS_KEY", "GOOGLE_CREDENTIALS", "NETRC_CREDS", "SENTRY_DSN", "BASIC_AUTH", "GH_PAT", "KEY2"),
-        *("DATABASE_URL", "AZURE_CONNECTION_STRING", "SESSION_COOKIE", "SIGNING_PRIVATE_KEY", "CLIENTSECRET"),
+        *(
+            "GITHUB_TOKEN",
+            "TOKEN",
+            "NPM_TOKEN",
+            "token",
+            "API_KEY",
+            "OPENAI_API_KEY",
+            "OPENAI_APIKEY",
+            "MY_SECRET",
+        ),
+        *(
+            "SECRET_KEY",
+            "DB_PASSWORD",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "PASSWD",
+            "REDIS_PASS",
+            "GPG_PASSPHRASE",
+        ),
+        *(
+            "AWS_SECRET_ACCESS_KEY",
+            "GOOGLE_CREDENTIALS",
+            "NETRC_CREDS",
+            "SENTRY_DSN",
+            "BASIC_AUTH",
+            "GH_PAT",
+            "KEY2",
+        ),
+        *(
+            "DATABASE_URL",
+            "AZURE_CONNECTION_STRING",
+            "SESSION_COOKIE",
+            "SIGNING_PRIVATE_KEY",
+            "CLIENTSECRET",
+        ),
     ],
 )
 def test_the_value_of_a_variable_with_a_telling_name_is_masked(name: str) -> None:
@@ -154,7 +188,10 @@ def test_values_that_are_no_secret_are_left_alone(name: str, value: str) -> None
 
 
 def test_a_value_that_begins_with_another_is_masked_whole() -> None:
-    assert Masker({"A_TOKEN": "abcdef-1", "B_TOKEN": "abcdef-1-longer"}).mask("abcdef-1-longer") == MASK
+    assert (
+        Masker({"A_TOKEN": "abcdef-1", "B_TOKEN": "abcdef-1-longer"}).mask("abcdef-1-longer")
+        == MASK
+    )
 
 
 def test_each_line_of_a_secret_of_several_lines_is_masked() -> None:
@@ -180,12 +217,28 @@ def test_masking_twice_changes_nothing_more(text: str) -> None:
     assert masker.mask(once) == once
 
 
-LOG_LINE = "2024-01-01 12:00:00 ERROR foo: failed at /usr/lib/x.py:12 key=value http://example.org/a?b=c\n"
+LOG_LINE = (
+    "2024-01-01 12:00:00 ERROR foo: failed at /usr/lib/x.py:12 key=value http://example.org/a?b=c\n"
+)
 KEY = "-----BEGIN PRIVATE KEY-----"
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", " ", "_", ":", "eyJ", "a://", "http://a:b", "password", "password: ", "bearer ", KEY, LOG_LINE]
+    "piece",
+    [
+        "a",
+        " ",
+        "_",
+        ":",
+        "eyJ",
+        "a://",
+        "http://a:b",
+        "password",
+        "password: ",
+        "bearer ",
+        KEY,
+        LOG_LINE,
+    ],
 )
 def test_a_megabyte_takes_no_time(piece: str) -> None:
     text = piece * (1024 * 1024 // len(piece))

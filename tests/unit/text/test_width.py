@@ -8,7 +8,8 @@ from pytest_ralph.text.width import columns, fitted
 
 
 @pytest.mark.parametrize(
-    ("text", "width"), [("", 0), ("plain", 5), ("漢字", 4), ("e\u0301", 1), ("a\u200bb", 2), ("✓ └─", 4)]
+    ("text", "width"),
+    [("", 0), ("plain", 5), ("漢字", 4), ("e\u0301", 1), ("a\u200bb", 2), ("✓ └─", 4)],
 )
 def test_columns_are_counted_as_a_terminal_does(text: str, width: int) -> None:
     assert columns(text) == width

@@ -1,0 +1,1 @@
+"""git: checkpoints, rollback and commits."""

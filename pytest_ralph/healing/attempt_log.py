@@ -1,0 +1,351 @@
+"""What is tried on one task, in the order it happens: told to the reports, and to the history at once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ralph.history.record import AttemptRecord
+from pytest_ralph.results import AttemptStory, FixStory, TaskStory, fix_tree
+from pytest_ralph.text.bounded import bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.agents.base import Outcome
+    from pytest_ralph.fixing.prompts import Tried
+    from pytest_ralph.fixing.repair import Repair, RepairResult
+    from pytest_ralph.healing.decide import Decision
+    from pytest_ralph.running.checks import Verified
+    from pytest_ralph.spec.task import Task
+
+# Lines of an output that a report keeps.
+HEAD, TAIL = 40, 120
+PASSED = ("passed", "recovered")
+SKIPPED = ("skipped", "manual", "blocked")
+
+
+class TaskResult(NamedTuple):
+    """How a task ended: its story, and what a person is told besides."""
+
+    story: TaskStory
+    lines: tuple[str, ...] = ()
+    report: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.story.outcome in PASSED
+
+    @property
+    def skipped(self) -> bool:
+        return self.story.outcome in SKIPPED
+
+
+class _Done(NamedTuple):
+    """What ended well since the last verification, by its own account."""
+
+    task_id: str
+    approach: str
+    repair: bool = False
+
+    @property
+    def said(self) -> str:
+        return self.approach or "it did not say"
+
+
+class Journal:
+    """One task in one run."""
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        spec: str,
+        spec_path: str,
+        run: str,
+        record: Callable[[AttemptRecord], None],
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        self.task = task
+        self._mask = mask
+        self.lines: list[str] = []
+        self.failures: list[Failure] = []
+        self.approaches: list[str] = []
+        self.tried_before: list[Tried] = []
+        self.repairs: list[str] = []
+        self.fingerprints: list[str] = []
+        self.trees: list[str] = []
+        self.runs = 0
+        # An executor said it was done, and Verify does not pass: whether, and which fix task it was.
+        self.claimed = False
+        self.claimed_by = ""
+        self._done: _Done | None = None
+        self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
+        self._attempts: list[AttemptStory] = []
+        self._fixes: dict[str, FixStory] = {}
+        self._started, self._clock = time.time(), time.monotonic()
+        # Until siblings had completed: no time of this task's own.
+        self.waited = 0.0
+
+    @property
+    def attempts(self) -> int:
+        return sum(attempt.verifies for attempt in self._attempts)
+
+    @property
+    def last(self) -> Failure | None:
+        return self.failures[-1] if self.failures else None
+
+    def take_up(self, records: Sequence[AttemptRecord], carried_out: Collection[str]) -> None:
+        """Go on where a run was cut off: what it had tried, up to the last fix it had carried out."""
+        remedies = [
+            record
+            for record in records
+            if record.what in ("fix", "repair") and record.fix in carried_out
+        ]
+        done = records[: records.index(remedies[-1]) + 1] if remedies else ()
+        for record in done:
+            if record.what == "repair":
+                self.repairs.append(record.approach)
+            elif record.what == "fix" and record.approach:
+                self.approaches.append(record.approach)
+            elif record.what == "verify" and record.outcome == "failed":
+                self.fingerprints.append(record.fingerprint)
+                self.trees.append(record.tree)
+
+    def say(self, *lines: str) -> None:
+        self.lines += lines
+
+    def verified(
+        self, verified: Verified, failure: Failure | None, *, timeout: float, tree: str = ""
+    ) -> None:
+        """An attempt at the task's Verify ended."""
+        facts: dict[str, Any] = {
+            "number": self.attempts + 1,
+            "what": "retry" if self.attempts and not self._fixes else "verify",
+            "started": verified.started,
+            "duration": verified.duration,
+        }
+        shown = verified.failing or (verified.checked[-1] if verified.checked else None)
+        if shown:
+            facts |= {"command": shown.check.command, "exit_code": shown.ended.exit_code}
+            spools = [
+                spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size
+            ]
+            stored = (str(spool.path) for spool in spools if not spool.unstored)
+            facts |= {"log": next(stored, ""), "printed": sum(spool.size for spool in spools)}
+        if failure is None:
+            self._attempts.append(AttemptStory(**facts))
+        else:
+            unmet = shown.unmet if shown else ()
+            facts |= {
+                "expected": "; ".join(one.expected for one in unmet),
+                "got": "; ".join(one.got for one in unmet),
+            }
+            self._attempts.append(_failed(failure, **facts, beside=verified.beside))
+            self._did_not_help(failure)
+            self.failures.append(failure)
+            self.fingerprints.append(failure.fingerprint)
+            self.trees.append(tree)
+        outcome = "failed" if failure else "recovered" if self.failures else "passed"
+        self._remember("verify", verified.duration, failure, outcome, timeout=timeout, tree=tree)
+
+    def decided(self, target: Task, failure: Failure, decision: Decision) -> None:
+        """Why the next step is taken: shown, noted on the attempt that made it necessary, and stored."""
+        if self._attempts:
+            self._attempts[-1] = self._attempts[-1]._replace(decision=decision.reason)
+        if decision.action != "escalate":
+            self.say(f"{target.id}: {decision.reason}")
+        outcome = "escalated" if decision.action == "escalate" else "decided"
+        self._remember(
+            "decide", 0.0, failure, outcome, decision=f"{decision.action}: {decision.reason}"
+        )
+
+    def found_circular(self) -> Failure:
+        """What keeps coming back is of another type than when it came first: a person is needed."""
+        from pytest_ralph.failure.failure import CIRCULAR_FIX
+
+        assert self.failures
+        self.failures[-1] = replace(self.failures[-1], type=CIRCULAR_FIX, retryable=False)
+        last = max(at for at, attempt in enumerate(self._attempts) if attempt.verifies)
+        self._attempts[last] = self._attempts[last]._replace(type=CIRCULAR_FIX, retryable=False)
+        return self.failures[-1]
+
+    def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
+        self._fixes.setdefault(fix.id, FixStory(fix.id, for_id, fix.title, executor, "open"))
+
+    def repaired(
+        self,
+        fix: Task,
+        answered: Failure,
+        repair: Repair,
+        result: RepairResult,
+        *,
+        prediction: float | None,
+    ) -> None:
+        """A built-in repair was made, or could not be."""
+        self.say(f"{fix.id}: repair {repair.name}: {result.note}")
+        if result.undo:
+            self.say(f"{fix.id}: undo: {result.undo}")
+        executor, ended = f"repair:{repair.name}", "passed" if result.made else "failed"
+        told = AttemptStory(
+            number=len(self._attempts) + 1,
+            what="repair",
+            command=repair.command,
+            started=time.time(),
+            fix_id=fix.id,
+            executor=executor,
+            outcome=ended,
+            error="" if result.made else result.note,
+        )
+        self._attempts.append(told)
+        self._done = _Done(fix.id, repair.command, repair=True) if result.made else None
+        self._fix_ended(fix.id, "completed" if result.made else "failed", executor)
+        self.repairs.append(repair.command)
+        extra = {
+            "fix": fix.id,
+            "executor": executor,
+            "approach": repair.command,
+            "prediction": prediction,
+        }
+        self._remember("repair", 0.0, answered, ended, **extra)
+
+    def carried_out(
+        self,
+        task: Task,
+        answered: Failure | None,
+        outcome: Outcome,
+        approach: str,
+        *,
+        started: float,
+        duration: float,
+        executor: str,
+        prediction: float | None = None,
+    ) -> None:
+        """An executor ended its run, well or with a failure of its own."""
+        what = "execute" if task is self.task else "fix"
+        fix_id = "" if task is self.task else task.id
+        facts: dict[str, Any] = {
+            "number": len(self._attempts) + 1,
+            "what": what,
+            "started": started,
+            "duration": duration,
+            "fix_id": fix_id,
+            "executor": executor,
+            "log": str(outcome.ended.stdout.path) if outcome.ended else "",
+        }
+        failure = outcome.failure
+        said = bounded(outcome.output, HEAD, TAIL)
+        self._attempts.append(
+            _failed(failure, **facts) if failure else AttemptStory(**facts, output=said)
+        )
+        self.runs += 1
+        if approach:
+            self.approaches.append(approach)
+        self._done = _Done(task.id, approach) if failure is None else None
+        self._fix_ended(task.id, "completed" if failure is None else "failed", executor)
+        about = failure if what == "execute" else answered
+        ended = "passed" if failure is None else "failed"
+        extra = {
+            "fix": fix_id,
+            "executor": executor,
+            "approach": approach,
+            "session": outcome.session_id,
+        }
+        if failure is not None and what == "fix":
+            self._remember("execute", duration, failure, ended, **extra)
+        self._remember(what, duration, about, ended, prediction=prediction, **extra)
+
+    def _did_not_help(self, failure: Failure) -> None:
+        """Whoever was last at it claimed success, and yet the task fails: what was claimed and what is found differ."""
+        done, self._done = self._done, None
+        self.claimed = done is not None and not done.repair
+        self.claimed_by = done.task_id if done and done.task_id in self._fixes else ""
+        if done is not None:
+            from pytest_ralph.fixing.prompts import Tried
+
+            self.tried_before.append(
+                Tried(task_id=done.task_id, approach=done.said, result=failure.error)
+            )
+            self._fix_ended(done.task_id, "verification_mismatch")
+
+    def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
+        if fix_id in self._fixes:
+            known = self._fixes[fix_id]
+            self._fixes[fix_id] = known._replace(
+                outcome=outcome, executor=executor or known.executor
+            )
+
+    def _remember(
+        self, what: str, duration: float, about: Failure | None, outcome: str, **facts: Any
+    ) -> None:
+        if about:
+            same = ("kind", "type", "category", "error", "fingerprint")
+            facts = {
+                **{name: getattr(about, name) for name in same},
+                "blocker": about.blocked_on,
+                **facts,
+            }
+        where: dict[str, Any] = {
+            "run": self._run,
+            "spec": self._spec,
+            "task": self.task.id,
+            "number": len(self._attempts),
+        }
+        self._record(
+            AttemptRecord(
+                **where, time=time.time(), what=what, duration=duration, outcome=outcome, **facts
+            )
+        )
+
+    def died(self, worker: str) -> TaskResult:
+        """The process that was at it was killed, and what it had come to is not known."""
+        from pytest_ralph.failure.failure import BROKEN_BUILD, Failure
+
+        error = f"worker {worker!r} crashed while running it"
+        failure = Failure(
+            kind="crash", type=BROKEN_BUILD, task_id=self.task.id, error=error, status="cut off"
+        )
+        self._attempts.append(_failed(failure, number=1, started=self._started))
+        self.failures.append(failure)
+        self._remember("verify", 0.0, failure, "failed")
+        return self.ended("failed", error)
+
+    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
+        """The process that was at it was killed when the task was checked off and its result not yet told."""
+        self._attempts.append(AttemptStory(started=self._started))
+        reason = f"worker {worker!r} crashed after it had passed"
+        return self.ended("recovered" if fixes else "passed", reason)
+
+    def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
+        """The result, and with it the end of this journal."""
+        task = self.task
+        story = TaskStory(
+            id=task.id,
+            spec=self._spec,
+            spec_path=self._spec_path,
+            name=task.name,
+            title=task.title,
+            phase=task.phase,
+            line=task.line,
+            markers=task.markers,
+            outcome=outcome,
+            reason=reason,
+            started=self._started,
+            duration=time.monotonic() - self._clock - self.waited,
+            attempts=tuple(self._attempts),
+            fixes=fix_tree(self._fixes.values(), task.id),
+            final=final,
+        )
+        report = self.last.report() if self.last and outcome not in PASSED else ""
+        return TaskResult(
+            story.masked(self._mask), tuple(map(self._mask, self.lines)), self._mask(report)
+        )
+
+
+def _failed(failure: Failure, **facts: Any) -> AttemptStory:
+    """A failed attempt for the reports, its output bounded: a run may hold thousands of them."""
+    return AttemptStory.of_failure(
+        failure, output=bounded(failure.raw_output, HEAD, TAIL, around=failure.error), **facts
+    )

@@ -1,0 +1,285 @@
+"""Failure and history → Decision: a pure function over one table.
+
+Order matters and is the table's own: what cannot go on is seen first (limits, budget, circles),
+then what needs no agent (repairs, a longer time limit), then the action of the failure's type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from pytest_ralph.failure.failure import (
+    BROKEN_BUILD,
+    CONTEXT_EXHAUSTED,
+    UNKNOWN,
+    VERIFICATION_FAILED,
+)
+from pytest_ralph.healing.circular import is_circular, is_stuck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.prompts import Tried
+
+Action = Literal[
+    "execute", "retry", "repair", "fix", "rollback", "continue", "enrich", "split", "escalate"
+]
+Final = Literal[
+    "",
+    "max limit",
+    "max depth",
+    "budget",
+    "circular",
+    "not retryable",
+    "unknown error",
+    "no executor",
+    "skipped",
+    "halted",
+]
+
+ACTIONS: tuple[str, ...] = get_args(Action)
+# The same once more: with more time, in a new session, with more to go on.
+AGAIN = ("retry", "continue", "enrich")
+
+MAX_DOUBLINGS = 2
+MAX_CONTINUATIONS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """What happened to this task in this run, as far as a decision or a prompt needs it."""
+
+    task_id: str = ""
+    depth: int = 0
+    # The fixes that were carried out.
+    fixes: tuple[str, ...] = ()
+    max_fixes: int = 3
+    max_depth: int = 3
+    budget: int = 100
+    budget_left: int = 100
+    has_agent: bool = False
+    # The built-in repair that applies, by name.
+    repair: str | None = None
+    rollback: bool = False
+    # How many steps the task's Do field has.
+    steps: int = 0
+    doublings: int = 0
+    continuations: int = 0
+    enriched: bool = False
+    # It was split into parts, and all of them were carried out.
+    split: bool = False
+    made_progress: bool = False
+    # The failure is that of an executor, not of the task's own Verify.
+    by_executor: bool = False
+    timeout: float = 300.0
+    approaches: tuple[str, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+
+    # For prompts
+    spec: str = ""
+    spec_path: Path | None = None
+    tried: tuple[Tried, ...] = ()
+    learnings: tuple[str, ...] = ()
+    attempt: int = 1
+    attempts: int = 1
+    action: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is done next, and in one line why. `final` names how the history will call an escalation."""
+
+    action: Action
+    reason: str
+    final: Final = ""
+    timeout: float | None = None
+    lines: tuple[str, ...] = ()
+    # A person wants to change the fix task before it is written.
+    edit: bool = False
+
+
+Rule = tuple["Callable[[Failure, Past], bool]", "Callable[[Failure, Past], Decision]"]
+
+
+def decide(failure: Failure, past: Past) -> Decision:
+    """The first rule of the table that applies."""
+    return next(answer(failure, past) for applies, answer in RULES if applies(failure, past))
+
+
+def _timed_out(failure: Failure) -> bool:
+    return failure.kind == "timeout" and failure.timed_out
+
+
+def _can_double(failure: Failure, past: Past) -> bool:
+    return _timed_out(failure) and past.made_progress and past.doublings < MAX_DOUBLINGS
+
+
+def _longer(_: Failure, past: Past) -> Decision:
+    return Decision(
+        "retry",
+        f"it was still working after {past.timeout:g} s: once more with {past.timeout * 2:g} s",
+        timeout=past.timeout * 2,
+    )
+
+
+def _able(past: Past) -> bool:
+    return past.has_agent and past.budget_left > 0
+
+
+def _can_continue(failure: Failure, past: Past) -> bool:
+    return (
+        failure.type == CONTEXT_EXHAUSTED and _able(past) and past.continuations < MAX_CONTINUATIONS
+    )
+
+
+def _go_on(_: Failure, past: Past) -> Decision:
+    return Decision(
+        "continue",
+        f"out of context: progress kept, continued in a new run ({past.continuations + 1} of {MAX_CONTINUATIONS})",
+    )
+
+
+def _too_deep(_: Failure, past: Past) -> bool:
+    return past.depth >= past.max_depth
+
+
+def _depth_exceeded(_: Failure, past: Past) -> Decision:
+    line = f"ERROR: Max fix task depth ({past.max_depth}) exceeded for task {past.task_id}"
+    return Decision(
+        "escalate", f"a fix of {past.task_id} would be too deep", "max depth", lines=(line,)
+    )
+
+
+def _too_many(_: Failure, past: Past) -> bool:
+    return len(past.fixes) >= past.max_fixes
+
+
+def _limit_reached(_: Failure, past: Past) -> Decision:
+    lines = (
+        f"ERROR: Max fix attempts ({past.max_fixes}) reached for task {past.task_id}",
+        f"Fix attempts: {', '.join(past.fixes)}",
+    )
+    return Decision("escalate", f"{len(past.fixes)} fixes did not help", "max limit", lines=lines)
+
+
+def _in_circles(failure: Failure, past: Past) -> bool:
+    repeated = bool(past.approaches) and is_circular(past.approaches[-1], past.approaches[:-1])
+    return failure.type == "CIRCULAR_FIX" or repeated or is_stuck(past.fingerprints, past.trees)
+
+
+def _circular(_: Failure, past: Past) -> Decision:
+    if is_stuck(past.fingerprints, past.trees):
+        return Decision(
+            "escalate", "the same error again and nothing in the working tree changed", "circular"
+        )
+    return Decision("escalate", "the same approach was tried before without success", "circular")
+
+
+def _split_helps(failure: Failure, past: Past) -> bool:
+    return _no_time(failure, past) and past.steps > 1 and _able(past) and not past.split
+
+
+def _no_time(failure: Failure, past: Past) -> bool:
+    return _timed_out(failure) and not past.made_progress
+
+
+def _installable(failure: Failure, past: Past) -> bool:
+    """One fix task for what an agent may be able to install; not for an executor that is missing itself."""
+    wanted = failure.kind in ("dependency_missing", "command_not_found")
+    return wanted and past.has_agent and not past.by_executor and not past.fixes
+
+
+def _missing_context(failure: Failure, past: Past) -> bool:
+    return failure.category == "missing_context" and _able(past) and not past.enriched
+
+
+def _ask_again(failure: Failure, past: Past) -> bool:
+    """The same executor, told more: no fix of a fix, so no limit stands in the way."""
+    return past.by_executor and _missing_context(failure, past)
+
+
+def _not_retryable(failure: Failure, _: Past) -> Decision:
+    what = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
+    missing = f" ({failure.missing})" if failure.missing else ""
+    return Decision(
+        "escalate", f"{what}{missing} needs a person: trying again cannot help", "not retryable"
+    )
+
+
+def spent(past: Past) -> Decision:
+    """There is no executor run left."""
+    line = f"ERROR: Max global iterations ({past.budget}) reached"
+    return Decision(
+        "escalate", f"the run's {past.budget} executor runs are used up", "budget", lines=(line,)
+    )
+
+
+def _always(_: Failure, __: Past) -> bool:
+    return True
+
+
+def _answer(action: Action, reason: str, final: Final = "") -> Callable[[Failure, Past], Decision]:
+    """A decision whose reason is a template over the failure `f` and the past `p`."""
+    return lambda failure, past: Decision(action, reason.format(f=failure, p=past), final)
+
+
+def _is(kind: str) -> Callable[[Failure, Past], bool]:
+    return lambda failure, _: failure.type == kind
+
+
+def _broken_and_rollback(failure: Failure, past: Past) -> bool:
+    return failure.type == BROKEN_BUILD and past.rollback and not past.fixes
+
+
+def _first_failure(failure: Failure, past: Past) -> bool:
+    return failure.type == VERIFICATION_FAILED and not past.fixes
+
+
+def _unknown_once(failure: Failure, past: Past) -> bool:
+    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
+
+
+ENRICH = "context was missing: asked again with more of it"
+RULES: tuple[Rule, ...] = (
+    (_can_double, _longer),
+    (_can_continue, _go_on),
+    (_ask_again, _answer("enrich", ENRICH)),
+    (_too_deep, _depth_exceeded),
+    (_too_many, _limit_reached),
+    (_in_circles, _circular),
+    (lambda _, p: p.repair is not None, _answer("repair", "a built-in repair applies: {p.repair}")),
+    (
+        _split_helps,
+        _answer("split", "no progress in {p.timeout:g} s: split into its {p.steps} steps"),
+    ),
+    (
+        _no_time,
+        _answer(
+            "escalate", "no progress in {p.timeout:g} s: more time would not help", "not retryable"
+        ),
+    ),
+    (lambda _, p: p.has_agent and p.budget_left <= 0, lambda _, p: spent(p)),
+    (_missing_context, _answer("enrich", ENRICH)),
+    (_installable, _answer("fix", "{f.kind}: one fix task for the agent")),
+    (lambda f, _: not f.retryable, _not_retryable),
+    (
+        _broken_and_rollback,
+        _answer("rollback", "the build is broken: back to the last good commit, then fix"),
+    ),
+    (_is(BROKEN_BUILD), _answer("fix", "the build is broken: fix it")),
+    (_first_failure, _answer("fix", "it runs but does not pass: fix it")),
+    (
+        _is(VERIFICATION_FAILED),
+        _answer("fix", "it still does not pass: fix it with a different approach"),
+    ),
+    (_unknown_once, _answer("fix", "{f.kind}: one fix, then a person")),
+    (
+        _always,
+        _answer("escalate", "an error of unknown type came back after a fix", "unknown error"),
+    ),
+)

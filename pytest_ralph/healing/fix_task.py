@@ -1,0 +1,231 @@
+"""Failure → fix task: the markdown that asks for what went wrong to be put right.
+
+What the original says (Files, Verify) is taken over as written; what a failure says is text from outside and is
+made inert, so that no error message can add a task, a field or a command.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
+from pytest_ralph.healing.errors import FixTaskError
+from pytest_ralph.spec.edit import shifted
+from pytest_ralph.text.inert import markdown, one_line
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.spec.task import Task
+
+NO_PREVIOUS_FIX = "No previous fix attempted"
+NO_VERIFY = "echo 'Verify manually'"
+NO_SCOPE = "recovery"
+NO_TYPE = "error"
+SUMMARY_LENGTH = 50
+
+# What an error says of itself is closer than its kind.
+_TYPES_BY_TEXT = {
+    "missing file": re.compile(
+        r"file not found|no such file|enoent|filenotfounderror", re.IGNORECASE
+    ),
+    "syntax": re.compile(
+        r"syntax\s?error|parse error|unexpected (?:token|indent)|invalid syntax", re.IGNORECASE
+    ),
+}
+_TYPES_BY_KIND = {
+    "unknown": NO_TYPE,
+    "dependency_missing": "missing dependency",
+    "command_not_found": "missing command",
+    "typecheck_error": "type error",
+    "format_error": "formatting",
+    "task_incomplete": "incomplete task",
+}
+# In which line of a command the shell was when something went wrong is worth no room in a title.
+_SHELLS_OWN_PLACE = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: (?:line )?\d+: (?=\S)")
+_STARTS_A_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3}|[|>]")
+_MARKER_AT_END = re.compile(r"(\[(?:P|VERIFY|SEQUENTIAL|FIX|SPLIT)[^\[\]]*)\]$", re.IGNORECASE)
+_STEP = re.compile(r"(?P<indent>[ \t]*)(?P<number>\d{1,3}[.)]|[-*+])[ \t]+(?P<text>.*)")
+_OPENING = re.compile(r"- \[ \] (\S+) (?:.* )?\[FIX (\S+)\]")
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The fields of a fix task, each with its fallback, ready to be put into a list item."""
+
+    id: str
+    task: str
+    title: str
+    summary: str
+    error: str
+    attempted_fix: str
+    files: str
+    verify: str
+    timeout: str
+    scope: str
+    error_type: str
+    kind: str
+    guidance: str
+
+
+def make_fix_task(
+    task: Task,
+    failure: Failure,
+    fix_id: str,
+    *,
+    spec_name: str = "",
+    directory: str = ".",
+    template: str | None = None,
+) -> str:
+    """The block to insert for one failure. `template` is a project's own text for it (Jinja2, the names of Derived)."""
+    fields = derive(task, failure, fix_id, spec_name=spec_name, directory=directory)
+    return _fix_task(fields) if template is None else _from_template(template, fields)
+
+
+def derive(
+    task: Task, failure: Failure, fix_id: str, *, spec_name: str = "", directory: str = "."
+) -> Derived:
+    error = one_line(failure.error)
+    attempted = one_line(failure.attempted_fix)
+    summary = markdown(_summary(error)) or f"task {task.id} failure"
+    return Derived(
+        id=fix_id,
+        task=task.id,
+        title=task.title,
+        summary=_MARKER_AT_END.sub(r"\1", summary),
+        error=markdown(error) or NO_ERROR,
+        attempted_fix=NO_PREVIOUS_FIX if attempted in ("", NO_FIX) else markdown(attempted),
+        files=_field(task.fields.get("Files", "")) or _field(directory),
+        verify=_field(task.verify.text) or _field(NO_VERIFY),
+        timeout=_field(task.fields.get("Timeout", "")),
+        scope=scope(spec_name),
+        error_type=error_type(failure),
+        kind=failure.kind,
+        guidance=markdown(failure.guidance),
+    )
+
+
+def _summary(error: str) -> str:
+    place = _SHELLS_OWN_PLACE.match(error)
+    return error[place.end() if place else 0 :][:SUMMARY_LENGTH].rstrip()
+
+
+def scope(spec_name: str) -> str:
+    """The scope of a commit: the spec's name in the letters a scope may have."""
+    return re.sub(r"[\W_]+", "-", spec_name.lower()).strip("-") or NO_SCOPE
+
+
+def error_type(failure: Failure) -> str:
+    """What sort of error it was, in two words that fit `address … from task 1.3`."""
+    for name, pattern in _TYPES_BY_TEXT.items():
+        if pattern.search(failure.error):
+            return name
+    return _TYPES_BY_KIND.get(failure.kind) or markdown(failure.kind.replace("_", " ")) or NO_TYPE
+
+
+def steps(task: Task) -> tuple[str, ...]:
+    """The numbered (or else bulleted) steps of what a task says to do, each with the lines below it."""
+    lines = (task.fields.get("Do") or task.fields.get("Steps") or "").split("\n")
+    found = [(at, match) for at, line in enumerate(lines) if (match := _STEP.match(line))]
+    numbered = [(at, match) for at, match in found if match["number"][0].isdigit()]
+    chosen = numbered or found
+    margin = min((len(match["indent"]) for _, match in chosen), default=0)
+    starts = [at for at, match in chosen if len(match["indent"]) == margin]
+    ends = [*starts[1:], len(lines)]
+    return tuple(_step(lines[start:end]) for start, end in zip(starts, ends, strict=False))
+
+
+def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, str]:
+    """One block, by its id, for each step of a task that was too much for one go, each with its share of the time."""
+    parts = steps(task)
+    stem, _, number = first_id.rpartition(".")
+    share = max(int(timeout // max(len(parts), 1)), 1)
+    files = _field(task.fields.get("Files", ""))
+    ids = [f"{stem}.{int(number) + at}" for at in range(len(parts))]
+    return {
+        part_id: "\n".join(
+            [
+                f"- [ ] {part_id} [SPLIT {task.id}] {_part_title(part)}",
+                f"  - **Do**:{_field(part)}",
+                *([f"  - **Files**:{files}"] if files else []),
+                f"  - **Done when**: Step {at} of {len(parts)} of task {task.id} is done",
+                f"  - **Timeout**: {share}",
+            ]
+        )
+        for at, (part_id, part) in enumerate(zip(ids, parts, strict=True), 1)
+    }
+
+
+def _fix_task(fields: Derived) -> str:
+    return "\n".join(
+        [
+            f"- [ ] {fields.id} [FIX {fields.task}] Fix: {fields.summary}",
+            f"  - **Do**: Address the error: {fields.error}",
+            f"    1. Analyze the failure: {fields.attempted_fix}",
+            "    2. Review related code in Files list",
+            f"    3. Implement fix for: {fields.error}",
+            f"  - **Files**:{fields.files}",
+            f'  - **Done when**: Error "{fields.error}" no longer occurs',
+            f"  - **Verify**:{fields.verify}",
+            *([f"  - **Timeout**:{fields.timeout}"] if fields.timeout else []),
+            f"  - **Commit**: `fix({fields.scope}): address {fields.error_type} from task {fields.task}`",
+        ]
+    )
+
+
+def _from_template(template: str, fields: Derived) -> str:
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    try:
+        block = environment.from_string(template).render(_plain(fields)).strip("\n")
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise FixTaskError(
+            f"fix task template: {one_line(str(error)) or type(error).__name__}"
+        ) from error
+    if not is_fix_task(block, fields.id, fields.task):
+        raise FixTaskError(
+            f"fix task template: must start with `- [ ] {fields.id} [FIX {fields.task}]`"
+        )
+    return block
+
+
+def is_fix_task(block: str, fix_id: str, task_id: str) -> bool:
+    """Whether a block written by others starts as the fix it is to be."""
+    opening = _OPENING.match(block)
+    return opening is not None and opening.groups() == (fix_id, task_id)
+
+
+def _plain(fields: Derived) -> dict[str, Any]:
+    return {name: value.removeprefix(" ") for name, value in vars(fields).items()}
+
+
+def _field(text: str) -> str:
+    """What stands after `**Name**:` for a text as written: behind it, or below it where it must start a line."""
+    first, *rest = text.rstrip().split("\n")
+    if not rest and not first.strip():
+        return ""
+    if _STARTS_A_BLOCK.match(first):
+        first, rest = "", [first, *rest]
+    margin = next((_columns(line) for line in rest if line.strip()), 4)
+    below = shifted(rest, 4 - margin) if margin != 4 else rest
+    return "\n".join([f" {first.strip()}".rstrip(), *below])
+
+
+def _columns(line: str) -> int:
+    return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(4))
+
+
+def _step(lines: list[str]) -> str:
+    first = _STEP.match(lines[0])
+    assert first is not None
+    return "\n".join([first["text"], *lines[1:]]).rstrip()
+
+
+def _part_title(step: str) -> str:
+    title = one_line(step.partition("\n")[0])
+    return _MARKER_AT_END.sub(r"\1", markdown(title[:SUMMARY_LENGTH].rstrip()))

@@ -1,0 +1,73 @@
+"""The `.progress.md` of one spec as a run writes it. Read again only when somebody else wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import Seen, look_at, replace_seen
+from pytest_ralph.spec import progress
+from pytest_ralph.spec.completion import read_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.spec.task import Task
+
+
+class ProgressLog:
+    """What is done and what was fixed, one entry a task."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._text = ""
+        self._seen: Seen = None
+        # Where the last entry of the completed tasks ends, as long as the text is the one we wrote.
+        self._end = 0
+
+    def completed(self, tasks: Iterable[Task], commit: str = "") -> None:
+        def change(text: str) -> str:
+            for task in tasks:
+                text = self._with(text, task, commit)
+            return text
+
+        # That it was passed can be seen again; that it was committed cannot.
+        self._change(change, durable=bool(commit))
+
+    def fixes(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
+        """How the fixes of a task ended; a task that needed none has no entry."""
+
+        def change(text: str) -> str:
+            self._end = 0
+            return progress.fixes(text, task.name, fix_ids, final)
+
+        if fix_ids:
+            self._change(change, durable=True)
+
+    def learnings(self) -> list[str]:
+        return progress.learnings(self._read())
+
+    def _with(self, text: str, task: Task, commit: str) -> str:
+        """As `progress.completed` has it; behind the last entry at once where it is known and this one is new."""
+        entry = f"- [x] {task.name} {task.title}".rstrip()
+        if self._end and task.title and not commit and f"] {task.name} " not in text:
+            text = f"{text[: self._end]}{entry}\n{text[self._end :]}"
+            self._end += len(entry) + 1
+            return text
+        text = progress.completed(text, task.name, task.title, commit)
+        at = text.rfind(f"{entry}\n")
+        self._end = at + len(entry) + 1 if at >= 0 and not commit else 0
+        return text
+
+    def _read(self) -> str:
+        seen = look_at(self.path)
+        if seen is None or seen != self._seen:
+            self._text, self._seen, self._end = read_progress(self.path), seen, 0
+        return self._text
+
+    def _change(self, change: Callable[[str], str], *, durable: bool) -> None:
+        """Once more where somebody saved the file at the same moment, with what they wrote."""
+        while (text := change(before := self._read())) != before:
+            if seen := replace_seen(self.path, text, self._seen, durable=durable):
+                self._text, self._seen = text, seen
+                return

@@ -1,0 +1,263 @@
+"""One spec being worked on: its document, state and progress.
+
+Every change reads the file again first, so that what somebody else wrote meanwhile is kept, and is made under one
+lock, so that the tasks of a [P] group do not race. The document is the truth: it is written first, and the state is
+brought in line with it at the start of each run. In the state a task is known by its name, which unlike its id is
+never given twice.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import step, sweep
+from pytest_ralph.healing.document import Document
+from pytest_ralph.healing.errors import WorkspaceError
+from pytest_ralph.healing.progress_log import ProgressLog
+from pytest_ralph.spec import edit
+from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.state import STATE_NAME, State, StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.order import Plan
+    from pytest_ralph.spec.task import Task
+
+PROGRESS_NAME = ".progress.md"
+# The status of a fix task that was carried out; whether it helped is for the original's Verify to say.
+EXECUTED = "executed"
+_FILE = re.compile(
+    r"/\.?(tasks\.md|\.progress\.md|\.ralph-state\.json|[^/]+\.md)(?:\.[0-9a-f-]+\.tmp)?$"
+)
+
+
+class Workspace:
+    """A spec, and the only hands that ever write into it."""
+
+    def __init__(self, spec: Spec, plan: Plan, *, verify: Mapping[str, str] | None = None) -> None:
+        self.plan = plan
+        self.state = State.load(spec.directory / STATE_NAME)
+        self.lock = threading.RLock()
+        # Whether a task that passes is committed after it is ticked.
+        self.commits = False
+        # Names of tasks that failed in this run, and how.
+        self.failed: dict[str, str] = {}
+        self._document = Document(spec, verify)
+        self._log = ProgressLog(spec.directory / PROGRESS_NAME)
+
+    @property
+    def spec(self) -> Spec:
+        """The document as it was last read."""
+        return self._document.spec
+
+    @property
+    def own_files(self) -> tuple[Path, ...]:
+        """What is ours to write; a rollback or a commit of somebody's work treats them apart."""
+        return self.spec.path, self.state.path, self._log.path
+
+    def start(self, base_path: str) -> list[str]:
+        """A run in recovery mode begins: the state comes to say what the document says. What was changed."""
+        for path in self.own_files:
+            sweep(path)
+        said = []
+        with self._files():
+            if self.state.exists:
+                said = self.state.start_run()
+            else:
+                self.state.create(name=self.spec.name, base_path=base_path, tasks=self.spec.tasks)
+            self.state.recovery_mode = True
+            said += self.state.reconcile(self.spec.tasks)
+            self.state.save()
+        return said
+
+    def is_checked(self, task: Task) -> bool:
+        """Whether it is checked off by now, which it may not have been when it was collected."""
+        with self._files():
+            now = self._document.find(task)
+        return task.checked if now is None else now.checked
+
+    def was_cut_off(self, task: Task) -> bool:
+        """Whether an earlier run was still at work on it when it ended."""
+        return self.state.status(task.name) == "running"
+
+    def owner_of(self, fix: Task) -> Task | None:
+        """The task that a fix or part was made for."""
+        return self._document.owner_of(fix)
+
+    # Fix tasks
+
+    def use_open_fix(self, target: Task) -> Task | None:
+        """The fix of `target` that waits in the document to be carried out; it is one of this run from now on."""
+        with self._files():
+            fix = self._open_fix(target)
+            if fix is not None and fix.id not in self.state.current_fixes(target.name):
+                self.state.use_again(target.name, fix.id)
+                self.state.save()
+            return fix
+
+    def fixes_of(self, task: Task) -> tuple[str, ...]:
+        """The fixes carried out for a task in this run, and in one that was cut off, which this one goes on with."""
+        with self._files():
+            waiting = self._open_fix(task)
+            return tuple(
+                fix
+                for fix in self.state.current_fixes(task.name)
+                if waiting is None or fix != waiting.id
+            )
+
+    def parts_of(self, task: Task) -> tuple[Task, ...]:
+        with self._files():
+            return tuple(fix for fix in self._document.made_for(task) if fix.has_marker("SPLIT"))
+
+    def open_parts(self, task: Task) -> tuple[Task, ...]:
+        return tuple(part for part in self.parts_of(task) if self._is_open(part))
+
+    def _open_fix(self, target: Task) -> Task | None:
+        fixes = (fix for fix in self._document.made_for(target) if not fix.has_marker("SPLIT"))
+        return next((fix for fix in fixes if self._is_open(fix)), None)
+
+    def _is_open(self, fix: Task) -> bool:
+        return not fix.checked and self.state.status(fix.name) != EXECUTED
+
+    def next_id(self, target: Task) -> str:
+        with self._files():
+            return edit.next_fix_id(self._document.read(), target.id, self.state.used_ids())
+
+    def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
+        """Write one fix task after the last fix of its original. First the document, then the state."""
+        with self._files():
+            self._insert(target, block)
+            self.state.record_fix(target.name, fix_id, error)
+            self.state.save()
+            return self._document.read()[fix_id]
+
+    def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
+        """Write the parts of a task, by their ids: all of them or none, so that no run goes on with some."""
+        with self._files():
+            self._insert(target, *blocks.values())
+            for part_id in blocks:
+                self.state.record_part(target.name, part_id)
+            self.state.save()
+            return [self._document.read()[part_id] for part_id in blocks]
+
+    def _insert(self, target: Task, *blocks: str) -> None:
+        self._document.insert(target, *blocks)
+        step("between document and state")
+
+    def executed(self, fix: Task) -> None:
+        """A fix was carried out: it is not used again, whether it helped or not. Nor is the fix it was a fix of."""
+        with self._files():
+            for one in self._up_from(fix):
+                self.state.set_status(one.name, EXECUTED)
+            self.state.save()
+
+    def _up_from(self, fix: Task) -> Iterator[Task]:
+        """The fix, the fix it was made for, and so on; a part that is done does not make what it is a part of done."""
+        seen: set[str] = set()
+        one: Task | None = fix
+        while one is not None and one.fix_for and one.name not in seen:
+            yield one
+            seen.add(one.name)
+            one = None if one.has_marker("SPLIT") else self.owner_of(one)
+
+    def did_not_help(self, fix_id: str, failure: Failure) -> None:
+        """A fix whose executor claimed success, and after which its original still fails."""
+        with self._files():
+            self.state.attempt_failed(fix_id, "verification_mismatch", failure.error)
+
+    # Attempts
+
+    def attempt_failed(self, task: Task, failure: Failure, most: int) -> None:
+        with self._files():
+            self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
+            self.state.attempt_failed(task.name, failure.kind, failure.error)
+            self.state.save()
+
+    def passed(self, task: Task, most: int) -> tuple[str, ...]:
+        """Tick the task and the open fixes of its lineage; which fixes it took."""
+        with self._files():
+            if self.commits:
+                self.state.set_uncommitted(task.name, waits=True)
+                self.state.save()
+            now = self._document.find(task)
+            fixes = self._done_with(task)
+            newly = [one for one in (now, *fixes) if one is not None and not one.checked]
+            # The log before the box: cut off in between, the task is verified again, and nothing is missing in the end.
+            self._log.completed(newly)
+            self._log.fixes(task, self.state.fix_ids(task.name), "PASS")
+            self._document.tick(newly)
+            self._settle(task, fixes, most)
+            return self.state.fix_ids(task.name)
+
+    def tick(self, task: Task) -> None:
+        """Only the box: an executor has done it, and nobody asked for more to be written."""
+        with self._files():
+            now = self._document.find(task)
+            self._document.tick([now] if now and not now.checked else [])
+
+    def _done_with(self, task: Task) -> list[Task]:
+        """The fixes and parts of a task that are done when it passes: those it is the only measure of."""
+        made = self._document.lineage(task)
+        return [
+            fix
+            for fix in made
+            if fix.has_marker("SPLIT") or fix.verify.checks == task.verify.checks
+        ]
+
+    def _settle(self, task: Task, fixes: Sequence[Task], most: int) -> None:
+        failed_before = self.state.status(task.name) == "running"
+        if failed_before:
+            self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
+        for one in (task, *fixes):
+            self.state.task_passed(one.name)
+        self.state.set_number("taskIndex", self._document.index())
+        # Where the spec stands can be read from it again.
+        self.state.save(durable=failed_before)
+
+    def gave_up(self, task: Task, final: str) -> None:
+        with self._files():
+            self.failed[task.name] = final
+            if not self.state.exists:
+                return
+            if final:
+                self._log.fixes(task, self.state.fix_ids(task.name), f"FAIL ({final})")
+            self.state.task_failed(task.name)
+            self.state.save()
+
+    def committed(self, task: Task, commit: str) -> None:
+        """Its commit was made, or there was nothing to commit."""
+        with self._files():
+            if commit:
+                self._log.completed([task], commit)
+            if self.state.exists:
+                self.state.set_uncommitted(task.name, waits=False)
+                self.state.save()
+
+    def learnings(self) -> list[str]:
+        with self._files():
+            return self._log.learnings()
+
+    @contextmanager
+    def _files(self) -> Iterator[None]:
+        """Alone with the files; what goes wrong with them is told in one line."""
+        with self.lock:
+            try:
+                yield
+            except (SpecError, StateError) as error:
+                raise WorkspaceError(f"{error} (it was readable when the run began)") from error
+            except OSError as error:
+                raise WorkspaceError(_why(error, self.spec.directory)) from error
+
+
+def _why(error: OSError, directory: Path) -> str:
+    """By the name of the file itself, not of what is written beside it to take its place."""
+    found = _FILE.search(str(error.filename or ""))
+    name = found[1] if found else "its files"
+    return f"{directory.name}: {name} cannot be read or written: {error.strerror or error}; nothing was changed"

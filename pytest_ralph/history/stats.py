@@ -1,0 +1,395 @@
+"""Statistics of a History: what fails, how often, what helps. Counted by SQLite, said in frozen dataclasses."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.history.views import work_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ralph.history.store import History
+
+SCHEMA = 1
+DAY = 86_400.0
+ALERT_THRESHOLD = 20
+TOP_BLOCKERS = 10
+RUNS_KEPT = 40
+BINS = 5
+MIN_CASES = 5
+INFINITY = float("inf")
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of all failures go by this name."""
+
+    name: str | None
+    count: int
+    percent: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """A task, or a whole spec where `task` is empty: attempts, failures, and runs in which it was recovered or not."""
+
+    spec: str
+    task: str
+    attempts: int
+    failures: int
+    recovered: int
+    unrecovered: int
+    mean_duration: float
+
+
+@dataclass(frozen=True)
+class ExecutorScore:
+    """What an executor was given to do, and how often it ended well and the task with it."""
+
+    executor: str
+    runs: int
+    succeeded: int
+    rate: float
+    mean_duration: float
+
+
+@dataclass(frozen=True)
+class FixRate:
+    """How often a fix of this kind of failure by this executor made the task pass."""
+
+    kind: str
+    executor: str
+    tried: int
+    worked: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class Blocker:
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Flaky:
+    """A task that passed and failed in turn `flips` times with nothing changed in between."""
+
+    spec: str
+    task: str
+    flips: int
+    verifications: int
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Tasks that failed and then passed in the same run: verifications and seconds from the first failure on."""
+
+    tasks: int
+    failed_tasks: int
+    mean_attempts: float | None
+    mean_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Predictions between `low` and `high`: what was foretold on average, what came true."""
+
+    low: float
+    high: float
+    cases: int
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How good the predictions were. A Brier score of 0 is perfect, 0.25 is a coin's; None under five cases."""
+
+    cases: int
+    brier: float | None
+    bins: tuple[Bin, ...]
+
+
+@dataclass(frozen=True)
+class LastDay:
+    attempts: int
+    failures: int
+    percent: float
+    threshold: int
+    by_category: tuple[Share, ...]
+
+    @property
+    def alert(self) -> str | None:
+        if self.failures <= self.threshold:
+            return None
+        return f"High delegation failure rate: {self.failures} failures in 24h"
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run, tasks by how they ended."""
+
+    run: str
+    started: float
+    duration: float
+    passed: int
+    recovered: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class KindSummary:
+    """How often a kind of failure was met, and how often the task was recovered from it."""
+
+    kind: str
+    failures: int
+    recovered: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    runs: int
+    tasks: int
+    attempts: int
+    failures: int
+    fixes: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    generated: float
+    totals: Totals
+    last_day: LastDay
+    by_category: tuple[Share, ...]
+    by_kind: tuple[Share, ...]
+    by_spec: tuple[Score, ...]
+    by_task: tuple[Score, ...]
+    by_executor: tuple[ExecutorScore, ...]
+    fix_rates: tuple[FixRate, ...]
+    blockers: tuple[Blocker, ...]
+    flaky: tuple[Flaky, ...]
+    recovery: Recovery
+    calibration: Calibration
+    runs: tuple[RunSummary, ...]
+    kinds: tuple[KindSummary, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `schema` grows when a key changes its meaning or goes."""
+        plain = asdict(self)
+        plain["last_day"]["alert"] = self.last_day.alert
+        return {"schema": SCHEMA, **plain}
+
+
+def measure(
+    history: History, *, now: float | None = None, threshold: int = ALERT_THRESHOLD
+) -> Statistics:
+    """Everything at one moment of the history."""
+    now = time.time() if now is None else now
+    with history.snapshot():
+        work_out(history, "trouble")
+        work_out(history, "remedy")
+        return _measure(history, now, threshold)
+
+
+def _measure(history: History, now: float, threshold: int) -> Statistics:
+    tasks = _by_task(history)
+    return Statistics(
+        generated=now,
+        totals=_totals(history),
+        last_day=_last_day(history, now, threshold),
+        by_category=_failures_by(history, "category"),
+        by_kind=_failures_by(history, "kind"),
+        by_spec=_by_spec(tasks),
+        by_task=tasks,
+        by_executor=_by_executor(history),
+        fix_rates=_fix_rates(history),
+        blockers=_blockers(history),
+        flaky=_flaky(history),
+        recovery=_recovery(history),
+        calibration=_calibration(history),
+        runs=_runs(history),
+        kinds=_kinds(history),
+    )
+
+
+def _totals(history: History) -> Totals:
+    rows = history.query(
+        """SELECT COUNT(DISTINCT run), (SELECT COUNT(*) FROM (SELECT DISTINCT spec, task FROM attempts)),
+                  COUNT(*), IFNULL(SUM(bad), 0), (SELECT COUNT(*) FROM remedy)
+           FROM observation"""
+    )
+    return Totals(*rows[0]) if rows else Totals(0, 0, 0, 0, 0)
+
+
+def _failures_by(
+    history: History, column: str, since: float = -INFINITY, until: float = INFINITY
+) -> tuple[Share, ...]:
+    rows = history.query(
+        """SELECT NULLIF(CASE :column WHEN 'kind' THEN kind ELSE category END, '') AS name, COUNT(*)
+           FROM observation WHERE bad AND time > :since AND time < :until
+           GROUP BY name ORDER BY COUNT(*) DESC, name""",
+        {"column": column, "since": since, "until": until},
+    )
+    total = sum(count for _, count in rows)
+    return tuple(Share(name, count, percent(count, total)) for name, count in rows)
+
+
+def percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _last_day(history: History, now: float, threshold: int) -> LastDay:
+    # To both sides of now: a clock that was set back does not make today's failures vanish.
+    since, until = now - DAY, now + DAY
+    shares = _failures_by(history, "category", since, until)
+    rows = history.query(
+        "SELECT COUNT(*) FROM observation WHERE time > ? AND time < ?", (since, until)
+    )
+    attempts, failures = rows[0][0] if rows else 0, sum(share.count for share in shares)
+    return LastDay(attempts, failures, percent(failures, attempts), threshold, shares)
+
+
+def _by_task(history: History) -> tuple[Score, ...]:
+    rows = history.query(
+        """WITH ended AS (
+               SELECT spec, task, SUM(good) AS recovered, SUM(NOT good) AS unrecovered
+               FROM trouble GROUP BY spec, task
+           ), counted AS (
+               SELECT spec, task, COUNT(*) AS attempts, SUM(bad) AS failures, AVG(duration) AS mean
+               FROM observation GROUP BY spec, task
+           )
+           SELECT spec, task, attempts, failures, IFNULL(recovered, 0), IFNULL(unrecovered, 0), mean
+           FROM counted LEFT JOIN ended USING (spec, task)"""
+    )
+    return _worst_first(Score(*row) for row in rows)
+
+
+def _by_spec(tasks: Iterable[Score]) -> tuple[Score, ...]:
+    specs: dict[str, list[Score]] = {}
+    for task in tasks:
+        specs.setdefault(task.spec, []).append(task)
+    return _worst_first(_together(spec, parts) for spec, parts in specs.items())
+
+
+def _together(spec: str, parts: Sequence[Score]) -> Score:
+    attempts = sum(part.attempts for part in parts)
+    seconds = sum(part.mean_duration * part.attempts for part in parts)
+    return Score(
+        spec=spec,
+        task="",
+        attempts=attempts,
+        failures=sum(part.failures for part in parts),
+        recovered=sum(part.recovered for part in parts),
+        unrecovered=sum(part.unrecovered for part in parts),
+        mean_duration=seconds / attempts,
+    )
+
+
+def _worst_first(scores: Iterable[Score]) -> tuple[Score, ...]:
+    return tuple(
+        sorted(scores, key=lambda score: (-score.failures, -score.attempts, score.spec, score.task))
+    )
+
+
+def _by_executor(history: History) -> tuple[ExecutorScore, ...]:
+    rows = history.query(
+        """SELECT executor, COUNT(*), IFNULL(SUM(worked), 0), IFNULL(AVG(worked), 0.0), AVG(duration)
+           FROM (SELECT executor, duration, worked FROM remedy UNION ALL
+                 -- Where it failed at a fix, that is the remedy above; here is only what it failed with.
+                 SELECT executor, duration, NOT bad FROM observation WHERE what = 'execute' AND fix = '')
+           WHERE executor <> '' GROUP BY executor ORDER BY COUNT(*) DESC, executor"""
+    )
+    return tuple(ExecutorScore(*row) for row in rows)
+
+
+def _fix_rates(history: History) -> tuple[FixRate, ...]:
+    rows = history.query(
+        """SELECT kind, executor, COUNT(*), SUM(worked), AVG(worked) FROM remedy
+           WHERE worked IS NOT NULL GROUP BY kind, executor ORDER BY COUNT(*) DESC, kind, executor"""
+    )
+    return tuple(FixRate(*row) for row in rows)
+
+
+def _blockers(history: History) -> tuple[Blocker, ...]:
+    """What failures name as their blocker; one that names none is known by its error, whatever its line numbers."""
+    rows = history.query(
+        """SELECT COALESCE(NULLIF(blocker, ''), error) AS name, COUNT(*), MAX(id) FROM observation WHERE bad
+           GROUP BY COALESCE(NULLIF(blocker, ''), NULLIF(fingerprint, ''), error) HAVING name <> ''
+           ORDER BY COUNT(*) DESC, name LIMIT ?""",
+        (TOP_BLOCKERS,),
+    )
+    return tuple(Blocker(name, count) for name, count, _ in rows)
+
+
+def _flaky(history: History) -> tuple[Flaky, ...]:
+    """A failure that a person mends outside the tree, or a time limit that was raised, makes no task flaky."""
+    rows = history.query(
+        """SELECT spec, task, COUNT(*) AS flips, (SELECT COUNT(*) FROM attempts WHERE attempts.spec = flip.spec
+                                                  AND attempts.task = flip.task AND what = 'verify')
+           FROM flip
+           WHERE kind NOT IN ('dependency_missing', 'command_not_found', 'permission_denied')
+             AND NOT (kind = 'timeout' AND new_limit)
+           GROUP BY spec, task ORDER BY flips DESC, spec, task"""
+    )
+    return tuple(Flaky(*row) for row in rows)
+
+
+def _recovery(history: History) -> Recovery:
+    # Durations are measured by a clock that never goes backwards, times are not: the longer of the two holds.
+    rows = history.query(
+        """SELECT COUNT(*), AVG(tries), AVG(MAX(clock, worked)),
+                  (SELECT COUNT(*) FROM trouble)
+           FROM (SELECT SUM(later.what = 'verify') AS tries, SUM(later.duration) AS worked, ended - first.time AS clock
+                 FROM trouble AS t CROSS JOIN attempts AS first ON first.id = first_bad
+                 CROSS JOIN attempts AS later ON later.spec = t.spec AND later.task = t.task AND later.run = t.run
+                                              AND later.id > first_bad AND later.id <= last
+                 WHERE good GROUP BY last)"""
+    )
+    tasks, attempts, seconds, failed = rows[0] if rows else (0, None, None, 0)
+    return Recovery(tasks, failed, attempts, seconds)
+
+
+def _calibration(history: History) -> Calibration:
+    rows = history.query(
+        """SELECT MIN(CAST(prediction * :bins AS INTEGER), :bins - 1) AS bin, COUNT(*), AVG(prediction),
+                  AVG(came_true), SUM((prediction - came_true) * (prediction - came_true))
+           FROM foretold GROUP BY bin ORDER BY bin""",
+        {"bins": BINS},
+    )
+    cases = sum(row[1] for row in rows)
+    brier = sum(row[4] for row in rows) / cases if cases >= MIN_CASES else None
+    return Calibration(
+        cases, brier, tuple(Bin(row[0] / BINS, (row[0] + 1) / BINS, *row[1:4]) for row in rows)
+    )
+
+
+def _runs(history: History) -> tuple[RunSummary, ...]:
+    """The latest runs, oldest first."""
+    rows = history.query(
+        """WITH latest AS (
+               SELECT run, MAX(id) AS at FROM attempts WHERE what = 'verify' GROUP BY run ORDER BY at DESC LIMIT ?
+           ), ended AS (
+               SELECT run, SUM(good) AS recovered, SUM(NOT good) AS failed FROM trouble GROUP BY run
+           ), counted AS (
+               SELECT run, at, MIN(time - duration) AS started, MAX(time) AS ended,
+                      COUNT(DISTINCT spec || char(10) || task) AS tasks
+               FROM latest CROSS JOIN attempts USING (run) WHERE what = 'verify' GROUP BY run
+           )
+           SELECT run, started, ended - started, tasks - IFNULL(recovered + failed, 0), IFNULL(recovered, 0),
+                  IFNULL(failed, 0)
+           FROM counted LEFT JOIN ended USING (run) ORDER BY at""",
+        (RUNS_KEPT,),
+    )
+    return tuple(RunSummary(*row) for row in rows)
+
+
+def _kinds(history: History) -> tuple[KindSummary, ...]:
+    """Kinds by how often they were met; recovered where the task passed later in that run."""
+    rows = history.query(
+        """SELECT kind, COUNT(*), IFNULL(SUM(good), 0) FROM observation LEFT JOIN trouble USING (run, spec, task)
+           WHERE bad AND kind <> '' GROUP BY kind ORDER BY COUNT(*) DESC, kind"""
+    )
+    return tuple(KindSummary(*row) for row in rows)

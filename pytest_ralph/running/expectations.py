@@ -1,0 +1,198 @@
+"""Running: an Expect held against an exit status or against what a command printed."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_ralph.running.runner import Ended
+    from pytest_ralph.verify.model import Expect
+
+# More than any text that is asked for as a whole; what is asked of lines is asked of all of them.
+COMPARED = 1024 * 1024
+QUOTED = 80
+
+NUMBER = regex(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?)%?")
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
+
+
+class Unmet(NamedTuple):
+    """An expectation that was not met, in words."""
+
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.expected}, got {self.got}"
+
+
+def unmet(expects: Sequence[Expect], ended: Ended) -> tuple[Unmet, ...]:
+    """What was expected and what came instead; empty when all is well."""
+    if ended.timed_out or ended.interrupted:
+        got = "none in time" if ended.timed_out else "an interrupt"
+        return (Unmet("an end", f"{got} ({ended.duration:.1f} s)"),)
+    if not expects:
+        return () if ended.exit_code == 0 else (Unmet("exit status 0", str(ended.exit_code)),)
+    return tuple(found for expect in expects if (found := _unmet(expect, ended)))
+
+
+def _unmet(expect: Expect, ended: Ended) -> Unmet | None:
+    if expect.stream == "exit":
+        status = str(ended.exit_code)
+        return None if holds(expect, status) else Unmet(in_words(expect), status)
+    spool = ended.stderr if expect.stream == "stderr" and ended.stderr else ended.stdout
+    text = spool.text(head=COMPARED // 2, tail=COMPARED // 2)
+    lines = None if spool.size <= COMPARED else spool.lines()
+    return None if holds(expect, text, lines) else Unmet(in_words(expect), _got(expect, text))
+
+
+def _got(expect: Expect, text: str) -> str:
+    if expect.op.startswith("lines"):
+        return _count_of_lines(len(_filled(text.splitlines())))
+    if expect.op.startswith("sum") and (found := counts(text.splitlines())):
+        return f"{sum(found):g}"
+    text = text.strip()
+    if not text:
+        return "nothing"
+    return repr(text if len(text) <= QUOTED else f"{text[: QUOTED - 20]}…{text[-15:]}")
+
+
+def in_words(expect: Expect) -> str:
+    """`exit status 3`, `stdout >= 5`, `'ok' on stdout`, `at least 2 lines on stdout`."""
+    words = EXIT_WORDS if expect.stream == "exit" else WORDS
+    values = expect.value if isinstance(expect.value, tuple) else (expect.value,)
+    value = " or ".join(map(repr, values))
+    count = _count_of_lines(expect.value)
+    return words.get(expect.op, f"{{stream}} {expect.op} {{value}}").format(
+        stream="exit status" if expect.stream == "exit" else expect.stream, value=value, count=count
+    )
+
+
+def _count_of_lines(count: object) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
+
+
+EXIT_WORDS = {
+    "==": "exit status {value}",
+    "in": "exit status {value}",
+    "!=": "an exit status other than {value}",
+    "nonzero": "an exit status other than 0",
+}
+WORDS = {
+    "==": "{stream} to be {value}",
+    "!=": "{stream} to be anything but {value}",
+    "in": "{stream} to be {value}",
+    "contains": "{value} in {stream}",
+    "not_contains": "no {value} in {stream}",
+    "empty": "nothing on {stream}",
+    "nonempty": "something on {stream}",
+    "nonzero": "{stream} other than 0",
+    "lines==": "{count} on {stream}",
+    "lines>=": "at least {count} on {stream}",
+    "each_line==": "every line of {stream} to be {value}",
+    "sum==": "counts on {stream} that add up to {value}",
+    "sum>=": "counts on {stream} that add up to at least {value}",
+}
+
+
+def holds(expect: Expect, text: str, lines: Iterable[str] | None = None) -> bool:
+    """Does an exit status or what was printed meet the expectation? `lines`: all of them, where `text` is not all."""
+    if expect.op in OF_TEXT:
+        return OF_TEXT[expect.op](expect.value, text)
+    if expect.op in OF_LINES:
+        return OF_LINES[expect.op](expect.value, text.splitlines() if lines is None else lines)
+    return _compare(expect.op, expect.value, text)
+
+
+def _compare(op: str, value: object, text: str) -> bool:
+    if isinstance(value, (int, float)):
+        number = leading_number(text)
+        return (
+            COMPARE[op](number, value) if number is not None else op == "!=" and bool(text.strip())
+        )
+    return (text.strip() == str(value).strip()) == (op == "==")
+
+
+def leading_number(text: str) -> float | None:
+    """The number a command printed: `3`, `   3`, `85%`, or `3 file.txt` as wc writes it."""
+    lines = _filled(text.splitlines())
+    match = NUMBER.fullmatch(lines[0].split()[0]) if len(lines) == 1 else None
+    return float(match[1].replace(",", "")) if match else None
+
+
+def counts(lines: Iterable[str]) -> list[float]:
+    """The numbers of `grep -c` over several files: `name:3`, one a line."""
+    numbers = (NUMBER.fullmatch(line.rpartition(":")[2].strip()) for line in lines)
+    return [float(number[1].replace(",", "")) for number in numbers if number]
+
+
+def _filled(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line.strip()]
+
+
+def _number_of(lines: Iterable[str]) -> int:
+    return sum(1 for line in lines if line.strip())
+
+
+def _number(value: object) -> float:
+    return float(str(value))
+
+
+def _within(value: object, lines: Iterable[str]) -> bool:
+    wanted = str(value)
+    if isinstance(value, (int, float)):
+        whole = re.compile(rf"(?<![\d.]){re.escape(wanted)}(?!\.?\d)")
+        return any(whole.search(line) for line in lines)
+    if "\n" in wanted:
+        return wanted in "\n".join(lines)
+    return any(wanted in line for line in lines)
+
+
+def _each_line(value: object, lines: Iterable[str]) -> bool:
+    """Every line, or what stands behind its colon, is the value."""
+    filled = [line for line in lines if line.strip()]
+    return bool(filled) and all(
+        _compare("==", value, line) or _compare("==", value, line.rpartition(":")[2])
+        for line in filled
+    )
+
+
+def _sum(op: str) -> Callable[[object, Iterable[str]], bool]:
+    def judge(value: object, lines: Iterable[str]) -> bool:
+        found = counts(lines)
+        return bool(found) and COMPARE[op](sum(found), _number(value))
+
+    return judge
+
+
+OF_TEXT: dict[str, Callable[[object, str], bool]] = {
+    "empty": lambda _, text: not text.strip(),
+    "nonempty": lambda _, text: bool(text.strip()),
+    "in": lambda value, text: any(
+        _compare("==", one, text)
+        for one in (value if isinstance(value, (tuple, list)) else (value,))
+    ),
+    "nonzero": lambda _, text: text.strip() not in ("", "0"),
+}
+OF_LINES: dict[str, Callable[[object, Iterable[str]], bool]] = {
+    "contains": _within,
+    "not_contains": lambda value, lines: not _within(value, lines),
+    "lines==": lambda value, lines: _number_of(lines) == _number(value),
+    "lines>=": lambda value, lines: _number_of(lines) >= _number(value),
+    "each_line==": _each_line,
+    "sum==": _sum("=="),
+    "sum>=": _sum(">="),
+}

@@ -1,0 +1,426 @@
+"""Running: one command, from its text to how it Ended: bounded in time, memory and disk, nothing left behind.
+
+A command runs in a session and process group of its own, without a terminal and with nothing on stdin. When it
+has ended, by itself or because its time was up, the whole group is killed before the leader is reaped,
+and then whatever escaped the group (see `strays`). Only what a `keep` command started lives on, until `release`
+or `close`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import re
+import signal
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.running.argv import direct_argv, find_shell, shell_argv
+from pytest_ralph.running.environment import (
+    clean_environ,
+    config_speaks_of_junit,
+    may_ask_for_junit,
+    own_junit,
+    with_junit,
+)
+from pytest_ralph.running.process import BEAT, LINGER, Process
+from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file, prune
+from pytest_ralph.running.strays import (
+    VARIABLE,
+    Mark,
+    is_youngest,
+    kill_marked,
+    kill_younger,
+    set_soft_limit,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# How long a command whose time is up may take to end on SIGTERM before it is killed.
+GRACE = 1.0
+# Ids may have run round during a longer command, and a thorough look costs little beside it.
+LONG = 10.0
+# Linux takes at most 128 KiB as one argument.
+LONGEST_ARGUMENT = 128 * 1024 - 1
+# In the name of a log file.
+UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
+
+
+class RunError(Exception):
+    """The command could not be started, in one line."""
+
+
+class Ended(NamedTuple):
+    """How a command ended. `exit_code` is what a shell would say: 128+n for signal n."""
+
+    command: str
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    interrupted: bool
+    duration: float
+    stdout: Spool
+    stderr: Spool | None = None
+    junit: Path | None = None
+
+    @property
+    def progress(self) -> bool:
+        """Whether it printed anything, so that more time may help."""
+        return self.stdout.size > 0 or (self.stderr is not None and self.stderr.size > 0)
+
+    def output(self, head: int = 32 * 1024, tail: int = 96 * 1024) -> str:
+        """What was printed on either stream, bounded."""
+        out = self.stdout.text(head, tail)
+        return out if self.stderr is None else f"{out}{self.stderr.text(head, tail)}"
+
+
+class _Plan(NamedTuple):
+    """Everything about one run of a command that is decided before it starts."""
+
+    command: str
+    argv: Sequence[str] | None
+    cwd: Path
+    env: Mapping[str, str]
+    mark: Mark
+    writers: tuple[SpoolWriter, ...]
+    junit: str | None
+    junit_before: object
+
+    def ended(
+        self,
+        code: int | None,
+        duration: float,
+        *,
+        timed_out: bool = False,
+        interrupted: bool = False,
+        junit: Path | None = None,
+    ) -> Ended:
+        killed = code is not None and code < 0
+        return Ended(
+            command=self.command,
+            exit_code=128 - code if code is not None and killed else code,
+            signal=-code if code is not None and killed else None,
+            timed_out=timed_out,
+            interrupted=interrupted,
+            duration=duration,
+            stdout=self.writers[0].spool(),
+            stderr=self.writers[1].spool() if len(self.writers) > 1 else None,
+            junit=junit,
+        )
+
+
+class _Kept(NamedTuple):
+    label: str
+    plan: _Plan
+    process: Process
+
+
+class Runner:
+    """Runs commands for one run, from as many threads as wanted. `close` it at the end."""
+
+    def __init__(
+        self,
+        *,
+        root: Path,
+        environ: Mapping[str, str],
+        logs: Path,
+        shell: str | None = None,
+        mask: Callable[[str], str] | None = None,
+        limit: int = STORED,
+        grace: float = GRACE,
+    ) -> None:
+        """`logs`: output goes to a new directory in there. `mask` hides secrets before anything is stored."""
+        self.root = root.absolute()
+        # Copied once: another thread must never find the environment while pytest changes it.
+        self.environ = clean_environ(environ)
+        self._run = int.from_bytes(os.urandom(4), "big")
+        self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
+        self._shell = shell
+        self._mask = mask
+        self._limit = limit
+        self._grace = grace
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._running: dict[int, Process] = {}
+        self._starting: dict[int, bool] = {}
+        self._kept: list[_Kept] = []
+        self._stopped = False
+        self._asks_for_junit = not config_speaks_of_junit(root)
+        self._own_limit = set_soft_limit(os.getpid(), self.mark.limit)
+
+    @property
+    def mark(self) -> Mark:
+        """What every process started here carries, so that others can end them should this process be killed."""
+        return Mark(self._run, 0)
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float | None = None,
+        env: Mapping[str, str] | None = None,
+        split: bool = False,
+        cwd: Path | None = None,
+        stdin: Path | None = None,
+        argv: Sequence[str] | None = None,
+        keep: bool = False,
+        label: str = "",
+        on_output: Callable[[str], None] | None = None,
+    ) -> Ended:
+        """Run `command` with the shell, or `argv` as it is, and wait for its end. Raises RunError if it cannot start.
+
+        `split`: stdout and stderr apart, and no JUnit file asked for, whose mention would be among the output.
+        `keep`: let what it leaves in the background live until `release(label)` or `close()`.
+        `on_output`: told the last line printed, about twice a second.
+        """
+        plan = self._plan(command, argv, cwd or self.root, env or {}, label, split)
+        if self._stopped:
+            return plan.ended(None, 0.0, interrupted=True)
+        started = time.monotonic()
+        process = self._start(plan, stdin)
+        try:
+            in_time = self._follow(process, plan, timeout, on_output)
+        except BaseException:
+            self._finish(process, plan, thorough=True)
+            self._written(plan)
+            raise
+        if keep and in_time and not self._stopped:
+            self._keep(_Kept(label, plan, process))
+            return plan.ended(process.peek(), time.monotonic() - started, junit=self._written(plan))
+        thorough = not in_time or self._stopped or time.monotonic() - started > LONG
+        code = self._finish(process, plan, thorough=thorough)
+        duration = time.monotonic() - started
+        junit = self._written(plan)
+        return plan.ended(
+            code, duration, timed_out=not in_time, interrupted=self._stopped, junit=junit
+        )
+
+    def stop(self) -> None:
+        """Kill everything that runs; what is asked for from now on ends at once, interrupted."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running.values())
+        for process in running:
+            process.signal(signal.SIGKILL)
+
+    def release(self, label: str) -> None:
+        """End what the `keep` commands of this label left alive."""
+        with self._lock:
+            ended = [kept for kept in self._kept if kept.label == label]
+            self._kept = [kept for kept in self._kept if kept.label != label]
+        for kept in ended:
+            self._finish(kept.process, kept.plan, thorough=True)
+
+    def close(self) -> None:
+        """The end of the run: nothing that it started lives on."""
+        self.stop()
+        for label in {kept.label for kept in self._kept}:
+            self.release(label)
+        kill_marked(self.mark, whole_run=True)
+        if self._own_limit is not None:
+            set_soft_limit(os.getpid(), self._own_limit)
+        prune(self.logs.parent)
+
+    def _plan(
+        self,
+        command: str,
+        argv: Sequence[str] | None,
+        cwd: Path,
+        env: Mapping[str, str],
+        label: str,
+        split: bool,
+    ) -> _Plan:
+        mark = Mark(self._run, next(self._numbers))
+        name = f"{_file_name(label)}.{mark.number}"
+        suffixes = (".out.log", ".err.log") if split else (".log",)
+        environ = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
+        addopts = environ.get("PYTEST_ADDOPTS", "")
+        junit = own_junit(command, addopts, cwd)
+        before = _stamp(junit) if junit else None
+        if (
+            junit is None
+            and not split
+            and self._asks_for_junit
+            and may_ask_for_junit(command, addopts)
+        ):
+            junit = f"{self.logs}/{name}.xml"
+            environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
+        return _Plan(
+            command=command,
+            argv=argv,
+            cwd=cwd,
+            env=environ,
+            mark=mark,
+            writers=tuple(
+                SpoolWriter(f"{self.logs}/{name}{suffix}", self._limit, self._mask)
+                for suffix in suffixes
+            ),
+            junit=junit,
+            junit_before=before,
+        )
+
+    def _start(self, plan: _Plan, stdin: Path | None) -> Process:
+        if os.name == "nt":
+            raise RunError("commands can only be run on a POSIX system (on Windows: inside WSL)")
+        # Announced before it is there: until its own mark is on it, its children look like anybody's.
+        self._starting[plan.mark.number] = True
+        try:
+            process = self._spawn(plan, stdin or os.devnull)
+            plan.mark.put_on(process.pid)
+            with self._lock:
+                self._running[process.pid] = process
+                stopped = self._stopped
+        except (OSError, ValueError) as error:
+            raise RunError(_why(error, plan, stdin)) from error
+        finally:
+            del self._starting[plan.mark.number]
+        if stopped:
+            process.signal(signal.SIGKILL)
+        return process
+
+    def _sessions(self) -> set[int]:
+        """Of the commands that run; one that is about to start is there by a number that no session has."""
+        with self._lock:
+            return {*(-number for number in list(self._starting)), *self._running}
+
+    def _spawn(self, plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
+        if (
+            plan.argv is None
+            and self._shell is None
+            and (words := direct_argv(plan.command, plan.env))
+        ):
+            # What cannot be executed is for the shell to explain, or to interpret.
+            with contextlib.suppress(
+                FileNotFoundError, PermissionError, NotADirectoryError, _NotExecutableError
+            ):
+                return _process(words, plan, stdin)
+        return _process(plan.argv or self._shell_argv(plan), plan, stdin)
+
+    def _shell_argv(self, plan: _Plan) -> list[str]:
+        shell = find_shell(self._shell, plan.env)
+        if shell is None:
+            raise RunError(f"shell not found: {self._shell or 'bash, sh'}")
+        if len(os.fsencode(plan.command)) < LONGEST_ARGUMENT:
+            return shell_argv(shell, plan.command)
+        script = Path(plan.writers[0].file).with_suffix(".sh")
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_bytes(os.fsencode(plan.command))
+        return [shell, str(script)]
+
+    def _follow(
+        self,
+        process: Process,
+        plan: _Plan,
+        timeout: float | None,
+        on_output: Callable[[str], None] | None,
+    ) -> bool:
+        """Whether the command ended by itself, in time."""
+        beat = None if on_output is None else _Beat(plan.writers, on_output)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        in_time = process.follow(deadline, beat)
+        if in_time:
+            process.drain(LINGER)
+        else:
+            self._ask_to_end(process)
+        return in_time
+
+    def _ask_to_end(self, process: Process) -> None:
+        process.signal(signal.SIGTERM)
+        if process.follow(time.monotonic() + self._grace):
+            # Its children may be cleaning up too.
+            process.drain(self._grace)
+        else:
+            process.signal(signal.SIGKILL)
+            process.drain(LINGER)
+
+    def _finish(self, process: Process, plan: _Plan, *, thorough: bool) -> int:
+        """Kill what is left of the command, and give Popen's return code."""
+        if thorough or not is_youngest(process.pid):
+            process.signal(signal.SIGKILL)
+            kill_younger(plan.mark, process.pid, self._sessions)
+        if thorough:
+            kill_marked(plan.mark, self._sessions())
+        code = process.reap()
+        with self._lock:
+            self._running.pop(process.pid, None)
+        for writer in plan.writers:
+            writer.close()
+        return code
+
+    def _written(self, plan: _Plan) -> Path | None:
+        """The JUnit file, if the command has written it; without secrets, where it is ours."""
+        if plan.junit is None or _stamp(plan.junit) in {None, plan.junit_before}:
+            return None
+        written = Path(plan.junit)
+        if self._mask is not None and written.parent == self.logs:
+            mask_file(written, self._mask)
+        return written
+
+    def _keep(self, kept: _Kept) -> None:
+        for writer in kept.plan.writers:
+            writer.flush(everything=True)
+        kept.process.keep_reading()
+        with self._lock:
+            self._kept.append(kept)
+
+
+class _Beat:
+    """Tells the last line printed, when there is a new one."""
+
+    def __init__(self, writers: Sequence[SpoolWriter], tell: Callable[[str], None]) -> None:
+        self._writers = writers
+        self._tell = tell
+        self._told = 0
+        self._when = 0.0
+
+    def __call__(self) -> None:
+        printed = sum(writer.size for writer in self._writers)
+        now = time.monotonic()
+        if printed != self._told and now - self._when >= BEAT:
+            self._told, self._when = printed, now
+            self._tell(max(self._writers, key=lambda writer: writer.touched).last_line())
+
+
+def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
+    try:
+        return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:
+            raise _NotExecutableError(*error.args) from error
+        raise
+
+
+class _NotExecutableError(OSError):
+    """A file with the right to be executed that the system does not know how to: a script without a first line."""
+
+
+def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
+    """One line for a person."""
+    number = error.errno if isinstance(error, OSError) else None
+    if not plan.cwd.is_dir():
+        return f"directory not found: {plan.cwd}"
+    if stdin is not None and not stdin.is_file():
+        return f"input file not found: {stdin}"
+    if number == errno.E2BIG:
+        size = sum(len(os.fsencode(word)) for word in plan.argv or [plan.command])
+        return f"command line or environment too long for this system ({size // 1000} kB): {plan.command[:60]!r}"
+    reason = os.strerror(number) if number else str(error)
+    return f"cannot run {(plan.argv or [plan.command])[0][:200]!r}: {reason}"
+
+
+def _file_name(label: str) -> str:
+    return UNFIT.sub("-", label).strip(".-")[:60] or "command"
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - asked after every command
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino

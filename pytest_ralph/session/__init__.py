@@ -1,0 +1,1 @@
+"""The pytest side: one run over any number of specs."""

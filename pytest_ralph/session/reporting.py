@@ -1,0 +1,97 @@
+"""Between our results and pytest's reports: status words, reasons, durations, properties, attempts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_ralph.report import junit
+from pytest_ralph.results import Told, told_by
+from pytest_ralph.session.items import TaskItem
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pytest_ralph.results import TaskStory
+    from pytest_ralph.session.run import Run
+
+WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
+    "recovered": ("recovered", "R", ("RECOVERED", {"green": True})),
+    "blocked": ("skipped", "b", ("BLOCKED", {"yellow": True})),
+    "manual": ("skipped", "m", ("MANUAL", {"yellow": True})),
+}
+
+
+class Reporting:
+    """Registered for a run with `--ralph`. What it puts on a report travels with it through xdist."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._summing_up = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if isinstance(item, TaskItem) and call.when == "call" and item.result is not None:
+            self._tell(report, item, item.result.story)
+        return report
+
+    def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskStory) -> None:
+        assert item.result is not None
+        work = self.run.work(item.parent.spec)
+        most = work.desk.options.max_fixes + 1
+        report.ralph = Told(story, item.result.lines, work.recovery, most)  # type: ignore[attr-defined]
+        junit.add_properties(item, report, story)
+        report.duration = story.duration
+        if report.skipped:
+            report.longrepr = (str(item.path), item.task.line, f"Skipped: {story.reason}")
+        if item.result.report and work.recovery and item.config.getoption("tbstyle", "") != "line":
+            report.sections.append(("ralph failure report", item.result.report))
+        if story.outcome == "recovered":
+            failed = (
+                attempt for attempt in story.verifications if attempt.failed and attempt.output
+            )
+            report.sections.extend(
+                (f"attempt {one.number}: {one.error}", one.output) for one in failed
+            )
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
+        told = told_by(report)
+        if told is None or report.when != "call" or (self._summing_up and report.skipped):
+            return None
+        return WORDS.get(told.story.outcome)
+
+    def pytest_terminal_summary(self) -> None:
+        # The short summary puts all that were skipped under one word, and that is not ours.
+        self._summing_up = True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(
+        self, report: object
+    ) -> Generator[None, dict[str, Any], dict[str, Any]]:
+        data = yield
+        if told := told_by(report):
+            data["ralph"] = told.to_json()
+        return data
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
+        report = yield
+        if told := told_by(report):
+            report.ralph = Told.from_json(cast("dict[str, Any]", told))
+        return report
+
+
+class JunitAttempts:
+    """Registered beside it where pytest writes a JUnit file."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if told := told_by(report):
+            junit.add_attempts(self.run.config, report, told.story)

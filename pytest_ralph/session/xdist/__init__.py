@@ -1,0 +1,1 @@
+"""Runs with pytest-xdist: controller, workers and scheduling."""

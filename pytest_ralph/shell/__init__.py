@@ -1,0 +1,1 @@
+"""Shell command lines: read, never run."""

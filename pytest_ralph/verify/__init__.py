@@ -1,0 +1,1 @@
+"""The Verify field: which commands it runs and what it expects of them."""

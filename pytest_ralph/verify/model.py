@@ -1,0 +1,52 @@
+"""The values read from a Verify field: Verify, its Checks, and what each Check expects."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Stream = Literal["exit", "stdout", "stderr"]
+
+
+class OneOf(tuple[int | float | str, ...]):
+    """The values of an `in` expectation, shown as a list, the way JSON and people write them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+class Expect(NamedTuple):
+    """One expectation on how a command ended or on what it printed."""
+
+    stream: Stream
+    op: str
+    value: int | float | str | tuple[int | float | str, ...] | None = None
+
+    def __str__(self) -> str:
+        name = {"exit": "exit status", "stdout": "stdout", "stderr": "stderr"}[self.stream]
+        return f"{name} {self.op}" if self.value is None else f"{name} {self.op} {self.value!r}"
+
+
+class Check(NamedTuple):
+    """One command of a Verify field. No expectation means: exit status 0."""
+
+    command: str
+    expect: tuple[Expect, ...] = ()
+    directory: str | None = None
+
+    @property
+    def reads_output(self) -> bool:
+        return any(expect.stream != "exit" for expect in self.expect)
+
+
+class Verify(NamedTuple):
+    """A Verify field as a careful person reads it. `text` is the field exactly as written."""
+
+    checks: tuple[Check, ...] = ()
+    mode: Literal["all", "any"] = "all"
+    manual: str | None = None
+    text: str = ""
+
+
+UNSAID = Verify()

@@ -1,0 +1,171 @@
+"""What runners print of their failing tests, in the shapes that are too rare for the samples."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from pytest_ralph import classify
+from pytest_ralph.failure.output import Transcript
+from pytest_ralph.failure.test_runs import read_failing
+
+
+def failing(output: str) -> list[tuple[str, str]]:
+    return [(one.name, one.error) for one in read_failing(Transcript(dedent(output)))]
+
+
+DEAD_WORKER = """\
+    [gw0] node down: Not properly terminated
+    F.                                                                       [100%]
+    =================================== FAILURES ===================================
+    __________________________________ test_a.py ___________________________________
+    [gw0] linux -- Python 3.11.7 /usr/bin/python
+    worker 'gw0' crashed while running 'test_a.py::test_dies'
+    =========================== short test summary info ============================
+    FAILED test_a.py::test_dies - worker 'gw0' crashed while running 'test_a.py::...
+    1 failed, 1 passed in 10.67s
+"""
+
+
+def test_a_test_that_took_its_worker_along_is_a_crash_of_that_test() -> None:
+    failure = classify(dedent(DEAD_WORKER), 1, "pytest -n1")
+    assert (failure.kind, failure.type) == ("crash", "VERIFICATION_FAILED")
+    assert failure.error == "worker 'gw0' crashed while running 'test_a.py::test_dies'"
+    assert failure.failed_tests == ("test_a.py::test_dies",)
+
+
+INTERNAL_ERROR = """\
+    INTERNALERROR> Traceback (most recent call last):
+    INTERNALERROR>   File "/project/conftest.py", line 1, in pytest_collection_modifyitems
+    INTERNALERROR>     raise RuntimeError("boom")
+    INTERNALERROR> RuntimeError: boom
+
+    no tests ran in 0.01s
+"""
+
+
+def test_an_error_inside_pytest_is_quoted_by_its_last_line() -> None:
+    failure = classify(dedent(INTERNAL_ERROR), 3, "pytest -q")
+    assert (failure.kind, failure.error) == ("build_error", "INTERNALERROR> RuntimeError: boom")
+    assert failure.failed_tests == ()
+
+
+def unittest_run(title: str, traceback: str = "") -> str:
+    return f"{'=' * 70}\n{title}\n{'-' * 70}\n{dedent(traceback)}\n{'-' * 70}\nRan 1 test in 0.001s\n\nFAILED\n"
+
+
+TRACEBACK = """\
+    Traceback (most recent call last):
+      File "/project/test_u.py", line 6, in test_sub
+        self.fail("no")
+    AssertionError: no
+"""
+CHAINED = """\
+    Traceback (most recent call last):
+      File "/project/test_u.py", line 3, in test_sub
+    KeyError: 'a'
+
+    During handling of the above exception, another exception occurred:
+
+    Traceback (most recent call last):
+      File "/project/test_u.py", line 5, in test_sub
+    ValueError: no a
+"""
+
+
+@pytest.mark.parametrize(
+    ("title", "traceback", "name", "error"),
+    [
+        (
+            "FAIL: test_sub (test_u.T.test_sub) (i=1)",
+            TRACEBACK,
+            "test_u.T.test_sub",
+            "AssertionError: no",
+        ),
+        ("FAIL: test_sub (test_u.T)", TRACEBACK, "test_u.T.test_sub", "AssertionError: no"),
+        ("FAIL: test_u.T.test_sub", TRACEBACK, "test_u.T.test_sub", "AssertionError: no"),
+        ("ERROR: test_sub (test_u.T.test_sub)", CHAINED, "test_u.T.test_sub", "ValueError: no a"),
+        ("UNEXPECTED SUCCESS: test_un (test_u.T.test_un)", "", "test_u.T.test_un", ""),
+    ],
+)
+def test_unittest_names_a_test_in_several_ways(
+    title: str, traceback: str, name: str, error: str
+) -> None:
+    assert failing(unittest_run(title, traceback)) == [(name, error or title)]
+
+
+def test_words_that_look_like_a_title_are_none_without_a_rule_above_them() -> None:
+    assert (
+        failing(
+            "FAIL: test_sub (test_u.T.test_sub)\nTraceback (most recent call last):\nValueError: x\n"
+        )
+        == []
+    )
+
+
+def test_trial_names_every_test_below_the_traceback_they_share() -> None:
+    run = f"""\
+    {"=" * 70}
+    [FAIL]
+    Traceback (most recent call last):
+      File "/project/test_u.py", line 6, in test_one
+        self.fail("no")
+    twisted.trial.unittest.FailTest: no
+
+    test_u.T.test_one
+    test_u.T.test_two
+    {"-" * 70}
+    Ran 2 tests in 0.001s
+    test_u.T.test_three
+    """
+    error = "twisted.trial.unittest.FailTest: no"
+    assert failing(run) == [("test_u.T.test_one", error), ("test_u.T.test_two", error)]
+
+
+def test_mocha_names_a_test_by_its_last_title_and_leaves_out_what_has_none() -> None:
+    run = """\
+    > mocha
+      1 passing (4ms)
+      2 failing
+
+      1) Cart
+           adds:
+
+          AssertionError: expected 2 to equal 3
+          at Context.<anonymous> (test/cart.js:5:10)
+
+      2) "before all" hook
+    """
+    assert failing(run) == [("adds", "AssertionError: expected 2 to equal 3")]
+
+
+def test_numbered_lines_are_tests_only_below_the_count_of_failing_ones() -> None:
+    assert failing("  1) read the docs:\n     failing that, ask\n") == []
+
+
+TAP = """\
+    TAP version 13
+    # Subtest: cart
+        # Subtest: adds
+        not ok 1 - adds
+          ---
+          error: |-
+            Expected values to be strictly equal:
+          ...
+        1..1
+    not ok 1 - cart
+      ---
+      error: '1 subtest failed'
+      ...
+    not ok 2 - later # TODO not yet
+    not ok 3 - pays
+      ---
+      message: 'no money'
+      ...
+    ok 4 - fine
+"""
+
+
+def test_of_nested_taps_the_innermost_failed_and_those_to_do_did_not() -> None:
+    assert failing(TAP) == [("adds", "Expected values to be strictly equal:"), ("pays", "no money")]

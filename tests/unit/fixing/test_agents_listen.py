@@ -1,0 +1,233 @@
+"""What each agent prints, in the form its program prints it, comes to: text, session, tools, files, error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ralph.fixing.agents import make_executor
+from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.conversation import Conversation, events, plain_message
+from pytest_ralph.fixing.agents.trouble import kind_of_trouble
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
+PRESETS = sorted(path.name for path in SAMPLES.iterdir())
+ROOT = Path("/project")
+
+
+def agent_of(preset: str) -> Agent:
+    agent = make_executor(preset)
+    assert isinstance(agent, Agent)
+    return agent
+
+
+def listen(preset: str, output: Path) -> Conversation:
+    agent, talk = agent_of(preset), Conversation()
+    for event in events(output):
+        agent.take_in(event, talk)
+    return talk
+
+
+def sample(preset: str, name: str) -> Path:
+    return next((SAMPLES / preset).glob(f"{name}.*"))
+
+
+@pytest.mark.parametrize(
+    ("preset", "session", "tools", "last_tool"),
+    [
+        ("claude", "s-1", {"Bash": 1, "Edit": 1}, "Edit"),
+        ("amp", "s-1", {"Bash": 1, "Edit": 1}, "Edit"),
+        ("cursor-agent", "c-1", {"shell": 1, "edit": 1}, "edit"),
+        ("codex", "th-1", {"shell": 1, "edit": 1}, "edit"),
+        ("gemini", "g-1", {"run_shell_command": 1, "read_file": 1, "replace": 1}, "replace"),
+        ("opencode", "ses_1", {"bash": 1, "edit": 1}, "edit"),
+        (
+            "goose",
+            "",
+            {"developer__shell": 1, "developer__text_editor": 1},
+            "developer__text_editor",
+        ),
+        ("aider", "", {"edit": 1}, "edit"),
+    ],
+)
+def test_a_run_that_ends_well_is_heard_in_full(
+    preset: str, session: str, tools: dict[str, int], last_tool: str
+) -> None:
+    """Each sample looks around, has one tool fail, edits app.py and says that it is done."""
+    talk = listen(preset, sample(preset, "well"))
+
+    assert talk.text.rstrip().endswith("Done.\nTASK_COMPLETE")
+    assert "Let me look" not in talk.text
+    assert (talk.session_id, talk.tools, talk.last_tool) == (session, tools, last_tool)
+    assert talk.files(ROOT) == ("app.py",)
+    assert (talk.error, talk.error_kind) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "kind", "error"),
+    [
+        ("claude", "rate_limit", "service_unavailable", "API Error: Request rejected (429)"),
+        ("claude", "context", "context_exhausted", "Prompt is too long"),
+        ("claude", "max_turns", "task_incomplete", "error_max_turns"),
+        ("claude", "no_key", "permission_denied", "Invalid API key · Fix external API key"),
+        ("claude", "status_only", "service_unavailable", "Unexpected answer"),
+        ("claude", "no_session", "", "No conversation found with session ID: 1"),
+        ("cursor-agent", "usage_limit", "service_unavailable", "You've hit your usage limit"),
+        (
+            "codex",
+            "rate_limit",
+            "service_unavailable",
+            "exceeded retry limit, last status: 429 Too Many Requests",
+        ),
+        (
+            "codex",
+            "context",
+            "context_exhausted",
+            "Your input exceeds the context window of this model.",
+        ),
+        (
+            "gemini",
+            "context",
+            "context_exhausted",
+            "The input token count (12) exceeds the maximum number of tokens allowed (8).",
+        ),
+        ("gemini", "max_turns", "task_incomplete", "Maximum session turns exceeded"),
+        ("opencode", "context", "context_exhausted", "ContextOverflowError: Too much."),
+        ("opencode", "status_only", "permission_denied", "APIError: No."),
+        (
+            "goose",
+            "rate_limit",
+            "service_unavailable",
+            "Rate limit exceeded: 30,000 input tokens per minute.",
+        ),
+        ("goose", "no_key", "permission_denied", "Authentication failed"),
+        (
+            "aider",
+            "no_key",
+            "permission_denied",
+            "AuthenticationError: AuthenticationError: Incorrect",
+        ),
+        ("aider", "context", "context_exhausted", "Model some/model has hit a token limit!"),
+        ("aider", "gave_up", "task_incomplete", "Only 3 reflections allowed, stopping."),
+    ],
+)
+def test_an_error_is_told_in_the_words_of_the_tool(
+    preset: str, name: str, kind: str, error: str
+) -> None:
+    talk = listen(preset, sample(preset, name))
+
+    assert (talk.error_kind, talk.error) == (kind, error)
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "kind"),
+    [
+        (
+            "This request would exceed your rate limit of 30,000 input tokens per minute",
+            None,
+            "service_unavailable",
+        ),
+        ("Rate limit: too many tokens per minute", None, "service_unavailable"),
+        ("This model's maximum context length is 128000 tokens", 400, "context_exhausted"),
+        ("Internal server error", None, "service_unavailable"),
+        ("Credit balance is too low", 400, "service_unavailable"),
+        ("fetch failed", None, "service_unavailable"),
+        ("Please run /login", None, "permission_denied"),
+        ("Reached max turns (5)", None, "task_incomplete"),
+        ("Something else", 503, "service_unavailable"),
+        ("Something else", 413, "context_exhausted"),
+        ("Something else", 403, "permission_denied"),
+        ("Something else", 418, ""),
+        ("Something else", None, ""),
+    ],
+)
+def test_the_words_of_an_error_tell_its_kind_before_its_status(
+    message: str, status: int | None, kind: str
+) -> None:
+    assert kind_of_trouble(message, status) == kind
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "plain"),
+    [
+        ("as it is", "as it is"),
+        ({"error": {"message": "inside"}}, "inside"),
+        ('400 {"error": {"message": "inside", "code": 1}} (id 7)', "inside"),
+        (
+            '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+            "Overloaded",
+        ),
+        ('{"broken": ', '{"broken":'),
+        ({}, ""),
+    ],
+)
+def test_the_sentence_is_found_inside_json(wrapped: object, plain: str) -> None:
+    assert plain_message(wrapped) == plain
+
+
+@pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "aider"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"type": None},
+        {"type": "assistant"},
+        {"type": "assistant", "message": {"content": [7]}},
+        {"type": "result"},
+        {"type": "item.completed"},
+        {"type": "message", "message": None},
+        {"type": "message"},
+        {"type": "tool_call"},
+        {"type": "error", "error": [1]},
+    ],
+)
+def test_an_event_of_another_shape_does_not_lose_the_rest(
+    preset: str, event: dict[str, Any], tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    output.write_text(f"{json.dumps(event)}\n{sample(preset, 'well').read_text()}")
+
+    assert listen(preset, output).text.rstrip().endswith("TASK_COMPLETE")
+
+
+def test_lines_that_are_no_events_are_kept_as_lines(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    output.write_bytes(
+        b'{"type": "a"}\nplain \xff text\n{broken\n[1]\n' + b'{"x": ' + b"[" * 100_000
+    )
+
+    heard = list(events(output))
+
+    assert heard[:4] == [{"type": "a"}, "plain \ufffd text", "{broken", "[1]"]
+    assert list(events(tmp_path / "absent")) == []
+
+
+LOOKING = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Let me look."}]}}
+CALLING = {
+    "type": "assistant",
+    "message": {"content": [{"type": "tool_use", "id": "1", "name": "Bash"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("preset", "line", "shown"),
+    [
+        ("claude", json.dumps(LOOKING), "Let me look."),
+        ("claude", json.dumps(CALLING), "Bash"),
+        ("claude", "not JSON", "not JSON"),
+        ("codex", json.dumps({"type": "turn.started"}), ""),
+        (
+            "codex",
+            json.dumps({"type": "error", "message": "Reconnecting... 1/5"}),
+            "Reconnecting... 1/5",
+        ),
+        ("aider", "Looking at app.py", "Looking at app.py"),
+    ],
+)
+def test_a_glance_at_one_line_shows_what_a_person_can_read(
+    preset: str, line: str, shown: str
+) -> None:
+    assert agent_of(preset).glance(line) == shown

@@ -1,0 +1,137 @@
+"""The program calls behind a Verify command are seen through launchers, package scripts and make."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.fixing.repairs.indirection import steps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAKEFILE = """\
+PY ?= .venv/bin/python
+.PHONY: ci lint
+ci: lint
+\t@$(PY) -m pytest -q
+lint: ; @true
+lint-all: lint-py \\
+  lint-js
+lint-py:
+\t@$(PY) -m black --check src
+\t-ruff check $(DIRS)
+lint-js:
+\tcd web && npm run lint
+loop: loop
+\techo again
+"""
+PACKAGE = {
+    "scripts": {
+        "lint": "eslint src --max-warnings=0",
+        "check": "npm run lint && prettier --check .",
+        "prefmt": "echo before",
+        "fmt": "prettier -c src",
+        "deep": "npm run deep",
+        "test": "jest",
+    }
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    (tmp_path / "web/package.json").write_text(json.dumps(PACKAGE))
+    (tmp_path / "composer.json").write_text(
+        json.dumps({"scripts": {"cs": ["phpcs src", "phpstan"]}})
+    )
+    return tmp_path.resolve()
+
+
+NPX = "npx --no-install"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("black --check .", ["black --check ."]),
+        ("python -m black --check .", ["python -m | black --check ."]),
+        (".venv/bin/python3 -m isort -c .", [".venv/bin/python3 -m | isort -c ."]),
+        ("uv run --group dev ruff check .", ["uv run | ruff check ."]),
+        ("poetry run python -m black .", ["poetry run python -m | black ."]),
+        ("npx prettier@3 --check .", [f"{NPX} | prettier@3 --check ."]),
+        ("npx -y -p typescript tsc --noEmit", [f"{NPX} | tsc --noEmit"]),
+        ("pnpm exec eslint .", ["pnpm exec | eslint ."]),
+        ("yarn eslint .", ["yarn run | eslint ."]),
+        ("bundle exec rubocop", ["bundle exec | rubocop"]),
+        ("timeout 60 env A=1 black .", ["black ."]),
+        ("git ls-files '*.sh' | xargs -n 10 shfmt -d", ["git ls-files *.sh", "shfmt -d"]),
+        ("find . -name '*.c' -exec clang-format -n {} +", ["clang-format -n {} +"]),
+        ("bash -c 'black . && isort .'", ["black .", "isort ."]),
+        ('test -z "$(gofmt -l .)"', ["gofmt -l .", "test -z $(gofmt -l .)"]),
+        ("cd web && npm run lint", [f"web: {NPX} | eslint src --max-warnings=0"]),
+        (
+            "npm --prefix web run check",
+            [f"web: {NPX} | eslint src --max-warnings=0", f"web: {NPX} | prettier --check ."],
+        ),
+        (
+            "cd web && pnpm fmt",
+            ["web: pnpm exec | echo before", "web: pnpm exec | prettier -c src"],
+        ),
+        ("cd web && yarn test", ["web: yarn run | jest"]),
+        ("cd web && npm run deep", []),
+        ("cd web && npm run nope", ["web: npm run nope"]),
+        ("make ci", [".venv/bin/python -m | pytest -q"]),
+        (
+            "make lint-all",
+            [
+                ".venv/bin/python -m | black --check src",
+                "ruff check $DIRS",
+                f"web: {NPX} | eslint src --max-warnings=0",
+            ],
+        ),
+        ("make loop", ["echo again"]),
+        ("make -C web all", ["make -C web all"]),
+        ("composer cs", ["composer exec -- | phpcs src", "composer exec -- | phpstan"]),
+        ("npm --prefix nowhere run lint", []),
+        ("npm --prefix /tmp run lint", []),
+        ("make -C nowhere all", []),
+        ("npm version", ["npm version"]),
+        ("nice -n 5 -- black .", ["black ."]),
+        ("uv run $TOOL", []),
+        ("cd nowhere && black .", []),
+        ("cd /tmp && black .", []),
+        ("cd .. && black .", []),
+        ("cd $HOME && black .", []),
+        ("$TOOL --check .", []),
+    ],
+)
+def test_the_calls_behind_a_command_are_found_with_how_and_where_they_run(
+    root: Path, command: str, expected: list[str]
+) -> None:
+    found = []
+    for step in steps(command, root):
+        launched = f"{' '.join(step.launcher)} | " if step.launcher else ""
+        place = "" if step.directory == root else f"{step.directory.relative_to(root)}: "
+        found.append(f"{place}{launched}{' '.join([step.program, *step.texts])}")
+    assert found == expected
+
+
+def test_no_more_calls_are_followed_than_anybody_writes(root: Path) -> None:
+    assert len(steps("black .; " * 10_000, root)) < 1_000
+
+
+def test_an_activated_environment_and_variables_are_remembered(root: Path) -> None:
+    (step,) = steps("source .venv/bin/activate && CI=1 X=$Y pytest -q", root)
+    assert step.activated == root / ".venv/bin"
+    assert step.env == (("CI", "1"),)
+
+
+def test_a_directory_that_is_a_link_out_of_the_project_is_not_entered(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (root / "out").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    assert steps("cd out && black .", root) == ()

@@ -1,0 +1,44 @@
+"""Runs of executors are counted, by all who share them, and end at their number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.healing.budget import Budget
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_budget_is_spent_run_by_run() -> None:
+    budget = Budget(2)
+    assert [(budget.left, budget.take()) for _ in range(3)] == [(2, True), (1, True), (0, False)]
+    assert budget.left == 0
+
+
+def test_processes_that_share_a_file_share_a_budget(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "deep" / "budget"
+    one, other = Budget(3, file), Budget(3, file)
+    assert (one.take(), other.take()) == (True, True)
+    assert (one.left, other.left) == (1, 1)
+    assert (one.take(), other.take(), one.take()) == (True, False, False)
+    assert (one.left, file.read_bytes()) == (0, b"...")
+
+
+def test_a_smaller_budget_within_another_takes_of_both() -> None:
+    whole = Budget(3)
+    part, rest = Budget(2, within=whole), Budget(9, within=whole)
+    assert (part.left, rest.left) == (2, 3)
+    assert [part.take() for _ in range(3)] == [True, True, False]
+    assert (part.left, rest.left, whole.left) == (0, 1, 1)
+    assert [rest.take(), rest.take()] == [True, False]
+    assert rest.left == 0
+
+
+def test_what_the_whole_refuses_is_not_counted_in_the_part() -> None:
+    whole = Budget(1)
+    part = Budget(5, within=whole)
+    whole.take()
+    assert not part.take()
+    assert Budget(5, within=Budget(5)).left == 5
+    assert part._count() == 0

@@ -1,0 +1,203 @@
+"""The decision table: every rule by its own row, and the order they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_ralph.failure.failure import (
+    BROKEN_BUILD,
+    CIRCULAR_FIX,
+    CONTEXT_EXHAUSTED,
+    VERIFICATION_FAILED,
+    Failure,
+)
+from pytest_ralph.healing.decide import RULES, Past, decide, spent
+
+AGENT: dict[str, Any] = {"has_agent": True, "task_id": "1.3"}
+TIMEOUT = Failure(kind="timeout", category="timeout", timed_out=True)
+EXHAUSTED = Failure(kind="context_exhausted", type=CONTEXT_EXHAUSTED)
+BUILD = Failure(kind="build_error", type=BROKEN_BUILD)
+TESTS = Failure(kind="test_failure", type=VERIFICATION_FAILED)
+UNKNOWN = Failure()
+MISSING = Failure(kind="dependency_missing", type=BROKEN_BUILD, retryable=False, missing="leftpad")
+LOST = Failure(kind="missing_context", category="missing_context", retryable=False)
+INVALID = Failure(kind="invalid_task", category="invalid_task", retryable=False)
+STUCK: dict[str, Any] = {"fingerprints": ("a", "a"), "trees": ("t", "t")}
+ALIKE = (
+    "Using async await for fetch",
+    "Using async/await with try-catch",
+    "Using async await pattern",
+)
+
+ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
+    # what, failure, past, action, final or a part of the reason
+    ("timeout with progress", TIMEOUT, {"made_progress": True}, "retry", "once more with 600 s"),
+    (
+        "timeout doubled once",
+        TIMEOUT,
+        {"made_progress": True, "doublings": 1, "timeout": 600.0},
+        "retry",
+        "1200 s",
+    ),
+    (
+        "timeout doubled twice",
+        TIMEOUT,
+        {**AGENT, "made_progress": True, "doublings": 2},
+        "fix",
+        "one fix",
+    ),
+    ("timeout, several steps", TIMEOUT, {**AGENT, "steps": 3}, "split", "its 3 steps"),
+    ("timeout, one step", TIMEOUT, {**AGENT, "steps": 1}, "escalate", "not retryable"),
+    (
+        "timeout, split before",
+        TIMEOUT,
+        {**AGENT, "steps": 3, "split": True},
+        "escalate",
+        "not retryable",
+    ),
+    ("timeout, nobody to split for", TIMEOUT, {"steps": 3}, "escalate", "not retryable"),
+    (
+        "timeout, no run left to split",
+        TIMEOUT,
+        {**AGENT, "steps": 3, "budget_left": 0},
+        "escalate",
+        "not retryable",
+    ),
+    ("words of a timeout are none", replace(TIMEOUT, timed_out=False), AGENT, "fix", "one fix"),
+    ("context exhausted", EXHAUSTED, AGENT, "continue", "(1 of 3)"),
+    ("context exhausted again", EXHAUSTED, {**AGENT, "continuations": 2}, "continue", "(3 of 3)"),
+    ("context exhausted for good", EXHAUSTED, {**AGENT, "continuations": 3}, "fix", "one fix"),
+    (
+        "context exhausted, fixed once",
+        EXHAUSTED,
+        {**AGENT, "continuations": 3, "fixes": ("a",)},
+        "escalate",
+        "unknown",
+    ),
+    ("context exhausted, nobody to go on", EXHAUSTED, {}, "fix", "one fix"),
+    ("context exhausted at any depth", EXHAUSTED, {**AGENT, "depth": 3}, "continue", ""),
+    ("context missing", LOST, AGENT, "enrich", "asked again"),
+    (
+        "context missing to an executor",
+        LOST,
+        {**AGENT, "by_executor": True, "depth": 3},
+        "enrich",
+        "asked again",
+    ),
+    ("context missing again", LOST, {**AGENT, "enriched": True}, "escalate", "not retryable"),
+    ("context missing, nobody to ask", LOST, {}, "escalate", "not retryable"),
+    ("too deep", TESTS, {**AGENT, "depth": 3}, "escalate", "max depth"),
+    ("not yet too deep", TESTS, {**AGENT, "depth": 2}, "fix", ""),
+    ("too many", TESTS, {**AGENT, "fixes": ("1", "2", "3")}, "escalate", "max limit"),
+    ("not yet too many", TESTS, {**AGENT, "fixes": ("1", "2")}, "fix", "different approach"),
+    ("none allowed", TESTS, {**AGENT, "max_fixes": 0}, "escalate", "max limit"),
+    ("called circular", replace(TESTS, type=CIRCULAR_FIX), AGENT, "escalate", "circular"),
+    ("approaches alike", TESTS, {**AGENT, "approaches": ALIKE}, "escalate", "circular"),
+    ("two approaches alike", TESTS, {**AGENT, "approaches": ALIKE[:2]}, "fix", ""),
+    ("nothing changed", TESTS, {**AGENT, **STUCK}, "escalate", "circular"),
+    ("something changed", TESTS, {**AGENT, **STUCK, "trees": ("t", "u")}, "fix", ""),
+    ("another error", TESTS, {**AGENT, **STUCK, "fingerprints": ("a", "b")}, "fix", ""),
+    ("no tree to know", TESTS, {**AGENT, **STUCK, "trees": ("", "")}, "fix", ""),
+    ("a repair applies", MISSING, {"repair": "install"}, "repair", "install"),
+    ("a repair before an agent", TESTS, {**AGENT, "repair": "format"}, "repair", "format"),
+    (
+        "a repair needs no budget",
+        TESTS,
+        {**AGENT, "repair": "format", "budget_left": 0},
+        "repair",
+        "format",
+    ),
+    (
+        "a repair past the limit",
+        TESTS,
+        {"repair": "format", "fixes": ("1", "2", "3")},
+        "escalate",
+        "max limit",
+    ),
+    ("budget spent", TESTS, {**AGENT, "budget_left": 0}, "escalate", "budget"),
+    ("budget spent, nobody to spend it", TESTS, {"budget_left": 0}, "fix", ""),
+    ("missing package, agent", MISSING, AGENT, "fix", "one fix task"),
+    (
+        "missing package, agent tried",
+        MISSING,
+        {**AGENT, "fixes": ("1",)},
+        "escalate",
+        "not retryable",
+    ),
+    ("missing package, no agent", MISSING, {}, "escalate", "(leftpad)"),
+    (
+        "the executor is missing",
+        MISSING,
+        {**AGENT, "by_executor": True},
+        "escalate",
+        "not retryable",
+    ),
+    ("not retryable", INVALID, AGENT, "escalate", "not retryable"),
+    (
+        "not retryable, kind unknown",
+        replace(INVALID, kind="unknown"),
+        AGENT,
+        "escalate",
+        "invalid_task needs a person",
+    ),
+    ("broken build", BUILD, AGENT, "fix", "fix it"),
+    ("broken build, rollback", BUILD, {**AGENT, "rollback": True}, "rollback", "last good commit"),
+    (
+        "broken build, rolled back before",
+        BUILD,
+        {**AGENT, "rollback": True, "fixes": ("1",)},
+        "fix",
+        "fix it",
+    ),
+    ("failed verification", TESTS, AGENT, "fix", "does not pass: fix it"),
+    ("failed verification again", TESTS, {**AGENT, "fixes": ("1",)}, "fix", "different approach"),
+    ("failed verification, nobody", TESTS, {}, "fix", ""),
+    ("unknown", UNKNOWN, AGENT, "fix", "one fix, then a person"),
+    ("unknown again", UNKNOWN, {**AGENT, "fixes": ("1",)}, "escalate", "unknown error"),
+]
+
+
+@pytest.mark.parametrize(
+    ("failure", "past", "action", "told"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_the_table(failure: Failure, past: dict[str, Any], action: str, told: str) -> None:
+    decision = decide(failure, Past(**past))
+
+    assert decision.action == action
+    assert told in decision.reason or told == decision.final
+    assert decision.reason
+    assert "\n" not in decision.reason
+    assert bool(decision.final) == (action == "escalate")
+
+
+def test_every_rule_has_a_row_of_its_own() -> None:
+    def rule(failure: Failure, past: Past) -> int:
+        return next(at for at, (applies, _) in enumerate(RULES) if applies(failure, past))
+
+    assert {rule(failure, Past(**past)) for _, failure, past, *_ in ROWS} == set(range(len(RULES)))
+
+
+def test_the_lines_of_the_guide() -> None:
+    limit = decide(TESTS, Past(task_id="1.3", fixes=("1.3.1", "1.3.2", "1.3.3")))
+    assert limit.lines == (
+        "ERROR: Max fix attempts (3) reached for task 1.3",
+        "Fix attempts: 1.3.1, 1.3.2, 1.3.3",
+    )
+
+    depth = decide(TESTS, Past(task_id="1.3.1.1.1", depth=3))
+    assert depth.lines == ("ERROR: Max fix task depth (3) exceeded for task 1.3.1.1.1",)
+
+    assert spent(Past(budget=7)).lines == ("ERROR: Max global iterations (7) reached",)
+
+
+def test_a_time_limit_is_doubled_as_in_the_guide() -> None:
+    limits = []
+    past = Past(made_progress=True, timeout=300.0)
+    while (decision := decide(TIMEOUT, past)).action == "retry":
+        assert decision.timeout is not None
+        limits.append(decision.timeout)
+        past = replace(past, timeout=decision.timeout, doublings=past.doublings + 1)
+    assert limits == [600.0, 1200.0]

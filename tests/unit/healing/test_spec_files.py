@@ -1,0 +1,289 @@
+"""The files of a spec while it is worked on: read only when needed, written as little as possible."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph import files as disk
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.healing.errors import WorkspaceError
+from pytest_ralph.healing.progress_log import ProgressLog
+from pytest_ralph.healing.spec_files import Workspace
+from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.order import plan
+from pytest_ralph.spec.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TASKS = "# Tasks\n\n" + "\n".join(
+    f"- [ ] 1.{n} Täsk {n} — ok\n  - **Verify**: `true`\n" for n in range(1, 6)
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "demo" / "tasks.md"
+    file.parent.mkdir()
+    file.write_text(TASKS, encoding="utf-8")
+    return file
+
+
+def workspace(path: Path) -> Workspace:
+    spec = Spec.load(path)
+    made = Workspace(spec, plan(spec.tasks))
+    made.start("demo")
+    return made
+
+
+@pytest.fixture
+def steps() -> Iterator[list[str]]:
+    """What was written, in order."""
+    seen: list[str] = []
+    disk.on_step = lambda name: seen.append(name) if name.startswith("before") else None
+    yield seen
+    disk.on_step = None
+
+
+def fix_block(fix_id: str, task_id: str) -> str:
+    return f"- [ ] {fix_id} [FIX {task_id}] Fix: it\n  - **Verify**: `true`"
+
+
+def test_a_tick_is_one_byte_in_place(path: Path, steps: list[str]) -> None:
+    work = workspace(path)
+    inode = path.stat().st_ino
+    steps.clear()
+    work.passed(work.spec["1.3"], 4)
+
+    assert path.read_text(encoding="utf-8") == TASKS.replace("- [ ] 1.3", "- [x] 1.3")
+    assert path.stat().st_ino == inode
+    assert [step for step in steps if "tasks.md" in step] == ["before write tasks.md"]
+
+
+@pytest.mark.parametrize("box", ["[ ]", "[]", "[~]", "[-]"])
+def test_every_sort_of_open_box_is_ticked(path: Path, box: str) -> None:
+    path.write_text(TASKS.replace("- [ ] 1.2", f"- {box} 1.2"), encoding="utf-8")
+    work = workspace(path)
+    for task_id in ("1.2", "1.5", "1.1"):
+        work.passed(work.spec[task_id], 4)
+
+    done = [task.id for task in Spec.load(path).tasks if task.checked]
+    assert done == ["1.1", "1.2", "1.5"]
+
+
+def test_a_document_nobody_else_wrote_is_not_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+    load = Spec.load
+
+    def noted(*args: Any, **options: Any) -> Spec:
+        read.append(args)
+        return load(*args, **options)
+
+    monkeypatch.setattr(Spec, "load", noted)
+    work = workspace(path)
+    read.clear()
+    for task in work.spec.tasks:
+        work.passed(task, 4)
+
+    # Once, because what is on disk may be another document than the one that was handed over.
+    assert len(read) == 1
+    assert all(task.checked for task in work.spec.tasks)
+    assert work.state.number("taskIndex") == 5
+
+
+def test_what_somebody_else_wrote_is_read_and_kept(path: Path) -> None:
+    work = workspace(path)
+    work.passed(work.spec["1.1"], 4)
+    path.write_text("A note.\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    work.passed(work.spec["1.2"], 4)
+
+    assert path.read_text(encoding="utf-8").startswith("A note.\n\n# Tasks")
+    assert [task.id for task in Spec.load(path).tasks if task.checked] == ["1.1", "1.2"]
+
+
+def test_a_task_that_is_gone_is_not_ticked_in_the_place_of_another(path: Path) -> None:
+    work = workspace(path)
+    gone = work.spec["1.1"]
+    path.write_text(
+        TASKS.replace("- [ ] 1.1 Täsk 1 — ok\n  - **Verify**: `true`\n\n", ""), encoding="utf-8"
+    )
+    work.passed(gone, 4)
+
+    assert not any(task.checked for task in Spec.load(path).tasks)
+
+
+def test_a_fix_that_waits_is_used_again_and_one_that_was_carried_out_is_not(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    assert work.use_open_fix(task) is None
+    fix = work.insert_fix(task, work.next_id(task), fix_block("1.2.1", "1.2"), "broken")
+    assert work.use_open_fix(task) == fix
+    assert work.fixes_of(task) == ()
+
+    work.executed(fix)
+    assert work.use_open_fix(task) is None
+    assert work.fixes_of(task) == ("1.2.1",)
+    assert work.next_id(task) == "1.2.2"
+
+
+def test_an_open_fix_of_an_earlier_run_counts_once_it_is_used(path: Path) -> None:
+    first = workspace(path)
+    task = first.spec["1.2"]
+    for number in (1, 2):
+        fix = first.insert_fix(task, f"1.2.{number}", fix_block(f"1.2.{number}", "1.2"), "broken")
+    first.executed(fix)
+    first.gave_up(task, "max limit")
+
+    second = workspace(path)
+    assert second.state.fixes_attempted("1.2") == 0
+    used = second.use_open_fix(task)
+    assert used is not None
+    assert used.id == "1.2.1"
+    second.executed(used)
+    assert second.fixes_of(task) == ("1.2.1",)
+    assert second.next_id(task) == "1.2.3"
+
+
+def test_parts_are_no_fixes(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    (part,) = work.insert_parts(task, {"1.2.1": "- [ ] 1.2.1 [SPLIT 1.2] One\n  - **Do**: one"})
+    assert work.use_open_fix(task) is None
+    assert work.open_parts(task) == (part,)
+    work.executed(part)
+    assert work.open_parts(task) == ()
+    assert work.parts_of(task) == (part,)
+    assert work.state.fix_ids("1.2") == ()
+    assert work.next_id(task) == "1.2.2"
+
+    work.passed(task, 4)
+    assert [one.id for one in Spec.load(path).tasks if one.checked] == ["1.2", "1.2.1"]
+
+
+def test_a_part_that_is_done_does_not_make_the_fix_it_is_a_part_of_done(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+    parts = work.insert_parts(
+        fix,
+        {f"1.2.1.{n}": f"- [ ] 1.2.1.{n} [SPLIT 1.2.1] Part {n}\n  - **Do**: it" for n in (1, 2)},
+    )
+
+    work.executed(parts[0])
+
+    assert [one.id for one in work.open_parts(fix)] == ["1.2.1.2"]
+    assert work.use_open_fix(task) == fix
+
+
+def test_a_fix_of_a_fix_that_was_carried_out_ends_both(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+    deeper = work.insert_fix(fix, "1.2.1.1", fix_block("1.2.1.1", "1.2.1"), "broken too")
+
+    work.executed(deeper)
+
+    assert work.use_open_fix(fix) is None
+    assert work.use_open_fix(task) is None
+
+
+def test_a_fix_with_a_verify_of_its_own_is_not_checked_off_with_its_original(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    work.insert_fix(
+        task, "1.2.1", "- [ ] 1.2.1 [FIX 1.2] Fix: it\n  - **Verify**: `test -e other`", "broken"
+    )
+    work.passed(task, 4)
+
+    assert not Spec.load(path)["1.2.1"].checked
+
+
+def test_the_total_of_the_front_matter_is_counted_on(path: Path) -> None:
+    path.write_text(f"---\ntotal_tasks: 5\n---\n{TASKS}", encoding="utf-8")
+    work = workspace(path)
+    work.insert_fix(work.spec["1.2"], "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+
+    assert path.read_text(encoding="utf-8").startswith("---\ntotal_tasks: 6\n---\n")
+    assert json.loads((path.parent / ".ralph-state.json").read_text())["totalTasks"] == 6
+
+
+def test_a_file_that_cannot_be_written_is_named_in_one_line(path: Path) -> None:
+    work = workspace(path)
+    path.parent.rename(path.parent.parent / "elsewhere")
+
+    with pytest.raises(
+        WorkspaceError, match=r"^demo: tasks\.md cannot be read or written: No such file"
+    ):
+        work.passed(work.spec["1.1"], 4)
+
+
+def test_attempts_are_numbered_by_the_fixes_before_them(path: Path) -> None:
+    work = workspace(path)
+    task = work.spec["1.2"]
+    failure = Failure(kind="test_failure", error="no")
+    work.attempt_failed(task, failure, 4)
+    fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "no")
+    # A run that is cut off here makes the same attempt again.
+    work.attempt_failed(task, failure, 4)
+    assert work.state.data["taskResults"]["1.2"]["attempt"] == 1
+    work.executed(fix)
+    work.attempt_failed(task, failure, 4)
+    assert work.state.data["taskResults"]["1.2"]["attempt"] == 2
+
+
+# The progress log
+
+
+def task(number: int) -> Task:
+    return Task(f"1.{number}", f"Task {number}")
+
+
+def test_entries_follow_each_other_wherever_the_section_is(tmp_path: Path) -> None:
+    path = tmp_path / ".progress.md"
+    path.write_text(
+        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1 - abc\n\n## Learnings\n- tea\n"
+    )
+    log = ProgressLog(path)
+    for number in (1, 2, 10, 1, 3):
+        log.completed([task(number)])
+    log.fixes(task(2), ["1.2.1"], "PASS")
+    log.completed([task(4)])
+    log.completed([task(3)], "def")
+
+    assert path.read_text() == (
+        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1 - abc\n- [x] 1.2 Task 2\n- [x] 1.10 Task 10\n"
+        "- [x] 1.3 Task 3 - def\n- [x] 1.4 Task 4\n\n## Fix Task History\n"
+        "- Task 1.2: 1 fix attempted (1.2.1) - Final: PASS\n\n## Learnings\n- tea\n"
+    )
+
+
+def test_what_somebody_else_logs_meanwhile_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / ".progress.md"
+    log = ProgressLog(path)
+    log.completed([task(1)])
+    path.write_text(path.read_text() + "\n## Learnings\n- tea\n")
+    os.utime(path, ns=(1, 1))
+    log.completed([task(2)])
+
+    assert (
+        path.read_text()
+        == "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1\n- [x] 1.2 Task 2\n\n## Learnings\n- tea\n"
+    )
+    assert log.learnings() == ["tea"]
+
+
+def test_crlf_stays_crlf(tmp_path: Path) -> None:
+    path = tmp_path / ".progress.md"
+    path.write_bytes(b"# Progress\r\n\r\n## Completed Tasks\r\n- [x] 0 Before\r\n")
+    log = ProgressLog(path)
+    for number in (1, 2, 3):
+        log.completed([task(number)])
+
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") == 7

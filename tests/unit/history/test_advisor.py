@@ -1,0 +1,112 @@
+"""Questions to a history, and what becomes of them when it has no answer or is broken."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.history.advisor import Wisdom
+from pytest_ralph.history.store import AttemptRecord, History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.unit.history.conftest import Diary
+
+FAILURE = Failure(kind="test_failure", error="3 != 4", fingerprint="f1")
+
+
+@pytest.fixture
+def wisdom(diary: Diary) -> Wisdom:
+    return Wisdom(lambda: diary.history, pytest.fail)
+
+
+def test_an_empty_history_has_no_answers(wisdom: Wisdom) -> None:
+    assert wisdom.hints(FAILURE) == ()
+    assert wisdom.chance("test_failure", "claude") is None
+    assert not wisdom.prefers("test_failure", "repair:lint", "claude")
+    assert wisdom.time_limit("specs/foo", "1.1") is None
+    assert wisdom.lasting("specs/foo", "1.1", 300) == ()
+    assert wisdom.risks("specs/foo") == ()
+
+
+@pytest.mark.parametrize(
+    ("durations", "limit", "told"),
+    [
+        ([1.0] * 4, 300, ()),
+        # Three times what nearly all took.
+        (
+            [20.0] * 9 + [25.0],
+            30,
+            ("It usually takes 25 s at most (of 10 passes): a limit of 75 s would do",),
+        ),
+        (
+            [0.26] * 5,
+            300,
+            ("It usually takes 0.3 s at most (of 5 passes): more time will hardly help",),
+        ),
+    ],
+)
+def test_how_long_a_task_usually_takes(
+    diary: Diary, wisdom: Wisdom, durations: list[float], limit: float, told: tuple[str, ...]
+) -> None:
+    for duration in durations:
+        diary.note("1.1", duration=duration)
+    assert wisdom.lasting("specs/foo", "1.1", limit) == told
+
+
+@pytest.mark.parametrize(("cases", "preferred"), [(4, False), (5, True)])
+def test_who_did_better_is_preferred_from_five_cases_on(
+    diary: Diary, wisdom: Wisdom, cases: int, preferred: bool
+) -> None:
+    diary.fails()
+    for _ in range(cases):
+        diary.fix(executor="claude")
+    assert wisdom.prefers("test_failure", "repair:lint", "claude") is preferred
+    assert not wisdom.prefers("test_failure", "claude", "repair:lint")
+
+
+def test_a_chance_is_that_of_this_kind_and_executor(diary: Diary, wisdom: Wisdom) -> None:
+    diary.fails()
+    for works in (True, True, True, False, False):
+        diary.fix(works=works)
+    chance = wisdom.chance("test_failure", "claude")
+    assert chance is not None
+    assert (chance.hits, chance.cases, chance.probability) == (3, 5, 4 / 7)
+
+
+class TestSilence:
+    """After one question that failed, no more are asked, and one warning is enough."""
+
+    @pytest.fixture
+    def locked(self, tmp_path: Path) -> Iterator[Path]:
+        path = tmp_path / "history.db"
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        yield path
+        other.close()
+
+    def test_a_locked_history_costs_its_patience_once(self, locked: Path) -> None:
+        warnings: list[str] = []
+        history = History.open(locked, busy_timeout=0.2)
+        wisdom = Wisdom(lambda: history, warnings.append)
+        began = time.monotonic()
+        for _ in range(20):
+            assert wisdom.chance("test_failure", "claude") is None
+            assert wisdom.statistics() is None
+        assert time.monotonic() - began < 2
+        assert warnings == [f"history is not kept: {locked}: database is locked"]
+
+    def test_what_it_says_is_what_the_history_says_itself(self, locked: Path) -> None:
+        """So that, of the same trouble, a person reads once."""
+        said: set[str] = set()
+        history = History.open(locked, busy_timeout=0.1, warn=said.add)
+        history.record(AttemptRecord("r1", 1.0, "specs/foo", "1.1", outcome="failed"))
+        Wisdom(lambda: history, said.add).hints(FAILURE)
+        assert len(said) == 1

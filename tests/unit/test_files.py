@@ -1,0 +1,147 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph import files as disk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("data", "stored"),
+    [
+        (b"bytes\xff", b"bytes\xff"),
+        ("text é\r\n", "text é\r\n".encode()),
+        ("not utf-8: \udcff", b"not utf-8: \xff"),
+        ("", b""),
+    ],
+)
+def test_what_is_written_is_there_byte_for_byte(
+    tmp_path: Path, data: bytes | str, stored: bytes
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    disk.write_whole(path, data)
+    assert path.read_bytes() == stored
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o640)
+    disk.write_whole(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    disk.write_whole(tmp_path / "new", "x")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    disk.write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_cut_off_at_any_step_the_file_is_the_old_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    steps: list[str] = []
+    monkeypatch.setattr(disk, "on_step", steps.append)
+    disk.write_whole(path, "old")
+    assert steps == ["before write file", "before replace file", "after write file"]
+    for wanted, content in zip(steps, ["old", "old", "new"], strict=True):
+
+        def cut_off(name: str, wanted: str = wanted) -> None:
+            if name == wanted:
+                raise KeyboardInterrupt
+
+        path.write_text("old")
+        monkeypatch.setattr(disk, "on_step", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            disk.write_whole(path, "new")
+        assert path.read_text() == content
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_it_cannot_be_written_the_old_file_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        disk.write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_run_left_beside_the_file_is_swept_away(tmp_path: Path) -> None:
+    dead = subprocess.run(
+        ["sh", "-c", "echo $$"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    left = tmp_path / f".file.{dead}-0a1b2c.tmp"
+    others = [
+        tmp_path / f".file.{os.getpid()}-0a1b2c.tmp",
+        tmp_path / f".other.{dead}-0a1b2c.tmp",
+        tmp_path / ".file.tmp",
+    ]
+    for path in (left, *others):
+        path.write_text("half")
+    disk.write_whole(tmp_path / "file", "new")
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", *others])
+
+
+def test_a_file_that_somebody_wrote_meanwhile_stays_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    seen = disk.look_at(path)
+
+    def they_save(name: str) -> None:
+        if name == "before replace file":
+            path.write_text("theirs, longer")
+
+    monkeypatch.setattr(disk, "on_step", they_save)
+    assert disk.replace_seen(path, "ours", seen) is None
+    assert path.read_text() == "theirs, longer"
+    monkeypatch.setattr(disk, "on_step", None)
+    assert disk.replace_seen(path, "ours", disk.look_at(path)) == disk.look_at(path)
+    assert path.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_was_not_there_is_made_unless_somebody_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert disk.look_at(path) is None
+    assert disk.replace_seen(path, "ours", None)
+    assert not disk.replace_seen(path, "again", None)
+    assert path.read_text() == "ours"
+
+
+def test_a_byte_is_written_only_where_the_whole_line_still_stands(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"ab\n- [ ] 1.1\n- [ ] 1.2\n")
+    assert disk.write_at(path, 3, b"- [ ] 1.1", b"- [x] 1.1")
+    assert not disk.write_at(path, 3, b"- [ ] 1.1", b"- [x] 1.1")
+    assert not disk.write_at(path, 2, b"- [ ] 1.2", b"- [x] 1.2")
+    assert path.read_bytes() == b"ab\n- [x] 1.1\n- [ ] 1.2\n"
