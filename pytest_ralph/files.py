@@ -1,7 +1,7 @@
 """Files written whole or not at all.
 
 `step` names every point at which a run may be cut off. It does nothing by itself; the fault tests
-put a function in `on_step` and so enumerate and hit every point without guessing where they are.
+put a function in `on_fault_point` and so enumerate and hit every point without guessing where they are.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-on_step: Callable[[str], None] | None = None
+on_fault_point: Callable[[str], None] | None = None
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
 
-def step(name: str) -> None:
-    if on_step is not None:
-        on_step(name)
+def fault_point(name: str) -> None:
+    if on_fault_point is not None:
+        on_fault_point(name)
 
 
 def _new_file_beside(path: Path) -> tuple[int, Path]:
@@ -59,7 +59,7 @@ def _is_running(pid: int) -> bool:
 Seen = tuple[int, ...] | None
 
 
-def look_at(path: Path) -> Seen:
+def file_signature(path: Path) -> Seen:
     """What tells one version of a file from another; None where there is none."""
     try:
         return _signature(path.stat())
@@ -71,7 +71,7 @@ def _signature(found: os.stat_result) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
+def write_atomically(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     """Replace `path` by `data` so that a reader, a crash or a full disk sees the old file or the new one.
 
     Not `durable`: a machine that loses its power may forget it again, which the next run must be able to bear.
@@ -79,12 +79,14 @@ def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     _write(path, data, durable=durable, still=lambda: True)
 
 
-def replace_seen(path: Path, data: bytes | str, seen: Seen, *, durable: bool = True) -> Seen:
-    """As `write_whole`, unless somebody else wrote the file since it was `seen`: then it stays theirs, and None.
+def replace_if_unchanged(
+    path: Path, data: bytes | str, seen: Seen, *, durable: bool = True
+) -> Seen:
+    """As `write_atomically`, unless somebody else wrote the file since it was `seen`: then it stays theirs, and None.
 
     Else what can be seen now.
     """
-    return _write(path, data, durable=durable, still=lambda: look_at(path) == seen)
+    return _write(path, data, durable=durable, still=lambda: file_signature(path) == seen)
 
 
 def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], bool]) -> Seen:
@@ -93,7 +95,7 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
     # Through a link to the file itself, so that the link stays a link.
     path = Path(os.path.realpath(path))
     sweep(path)
-    step(f"before write {path.name}")
+    fault_point(f"before write {path.name}")
     descriptor, temporary = _new_file_beside(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -105,7 +107,7 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
             written = _signature(os.fstat(file.fileno()))
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(path.stat().st_mode & 0o7777)
-        step(f"before replace {path.name}")
+        fault_point(f"before replace {path.name}")
         if not still():
             temporary.unlink()
             return None
@@ -117,7 +119,7 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
             # A disk that is full does not say which file it had no room for.
             error.filename = str(path)
         raise
-    step(f"after write {path.name}")
+    fault_point(f"after write {path.name}")
     return written
 
 
@@ -129,7 +131,7 @@ def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:
     assert len(old) == len(new)
     at = next(at for at in range(len(old)) if old[at] != new[at])
     assert old[at + 1 :] == new[at + 1 :]
-    step(f"before write {path.name}")
+    fault_point(f"before write {path.name}")
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         if os.pread(descriptor, len(old), offset) != old:
@@ -137,5 +139,5 @@ def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:
         os.pwrite(descriptor, new[at : at + 1], offset + at)
     finally:
         os.close(descriptor)
-    step(f"after write {path.name}")
+    fault_point(f"after write {path.name}")
     return True

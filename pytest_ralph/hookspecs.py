@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Outcome
-    from pytest_ralph.healing.decide import Decision, Past
+    from pytest_ralph.healing.decide import Decision, TaskHistory
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
@@ -26,7 +26,9 @@ def pytest_ralph_classify(evidence: Evidence, task: Task) -> Failure | None:
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_ralph_decide(failure: Failure, task: Task, history: Past) -> Decision | str | None:
+def pytest_ralph_decide(
+    failure: Failure, task: Task, history: TaskHistory
+) -> Decision | str | None:
     """Say what is to be done about a failure, given what was tried before in this run.
 
     A Decision with its reason, or just its action: `retry`, `repair`, `fix`, `rollback`, `continue`, `enrich`,
@@ -40,7 +42,7 @@ def pytest_ralph_fix_task(task: Task, failure: Failure, number: str) -> str | No
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_ralph_prompt(task: Task, failure: Failure | None, history: Past) -> str | None:
+def pytest_ralph_prompt(task: Task, failure: Failure | None, history: TaskHistory) -> str | None:
     """Write what the executor is told."""
 
 

@@ -37,7 +37,7 @@ def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
     return [part.to_json() for part in parts]
 
 
-class AttemptStory(NamedTuple):
+class Attempt(NamedTuple):
     """One thing tried: a verification, a fix, a repair. `what` is verify, retry, fix, repair or execute."""
 
     number: int = 1
@@ -83,7 +83,7 @@ class AttemptStory(NamedTuple):
         return self.what in VERIFYING
 
     @classmethod
-    def of_failure(cls, failure: Failure, **facts: Any) -> AttemptStory:
+    def of_failure(cls, failure: Failure, **facts: Any) -> Attempt:
         """A failed attempt with the evidence of its Failure; `facts` adds number, what, started, log, …"""
         shared = {*cls._fields} & {field.name for field in fields(failure)}
         told = {name: getattr(failure, name) for name in shared}
@@ -92,7 +92,7 @@ class AttemptStory(NamedTuple):
             **{**told, "outcome": "failed", "advice": advice, "output": failure.raw_output, **facts}
         )
 
-    def masked(self, mask: Callable[[str], str]) -> AttemptStory:
+    def masked(self, mask: Callable[[str], str]) -> Attempt:
         """Without secrets: in what was printed, and in what was run."""
         told = ((name, value) for name in THEIRS if (value := getattr(self, name)))
         changed = {
@@ -104,20 +104,20 @@ class AttemptStory(NamedTuple):
         return self._asdict()
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> AttemptStory:
+    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
         return cls(**_known(cls, data))
 
 
 # Flags and numbers hold nobody's text.
 _TEXTS = (
     name
-    for name, default in AttemptStory._field_defaults.items()
+    for name, default in Attempt._field_defaults.items()
     if not isinstance(default, float | int)
 )
 THEIRS = tuple(name for name in _TEXTS if name not in OURS)
 
 
-class FixStory(NamedTuple):
+class FixResult(NamedTuple):
     """A fix task and the fixes made for it. It ends open, completed, failed or as a verification_mismatch."""
 
     id: str
@@ -125,9 +125,9 @@ class FixStory(NamedTuple):
     title: str = ""
     executor: str = ""
     outcome: str = ""
-    children: tuple[FixStory, ...] = ()
+    children: tuple[FixResult, ...] = ()
 
-    def walk(self, depth: int = 0) -> Iterator[tuple[int, FixStory]]:
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, FixResult]]:
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
@@ -136,12 +136,12 @@ class FixStory(NamedTuple):
         return {**self._asdict(), "children": _plain(self.children)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> FixStory:
+    def from_json(cls, data: Mapping[str, Any]) -> FixResult:
         children = tuple(cls.from_json(child) for child in data.get("children", ()))
         return cls(**{**_known(cls, data), "children": children})
 
 
-def fix_tree(fixes: Iterable[FixStory], root: str) -> tuple[FixStory, ...]:
+def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
     """A flat list of fixes, in the order they were made, as the tree below the task `root`."""
     flat = list(fixes)
     children = (
@@ -152,7 +152,7 @@ def fix_tree(fixes: Iterable[FixStory], root: str) -> tuple[FixStory, ...]:
     return tuple(children)
 
 
-class TaskStory(NamedTuple):
+class TaskResult(NamedTuple):
     """One task: how it ended, everything tried on the way, and the fixes it took."""
 
     id: str
@@ -167,8 +167,8 @@ class TaskStory(NamedTuple):
     reason: str = ""
     started: float = 0.0
     duration: float = 0.0
-    attempts: tuple[AttemptStory, ...] = ()
-    fixes: tuple[FixStory, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    fixes: tuple[FixResult, ...] = ()
     commit: str = ""
     # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
     final: str = ""
@@ -191,27 +191,27 @@ class TaskStory(NamedTuple):
         return self.outcome in BAD
 
     @property
-    def verifications(self) -> tuple[AttemptStory, ...]:
+    def verifications(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.verifies)
 
     @property
-    def last_failure(self) -> AttemptStory | None:
+    def last_failure(self) -> Attempt | None:
         """The failure to quote: of the last verification that failed, else of the last attempt that did."""
         failed = [attempt for attempt in self.attempts if attempt.failed]
         return next((a for a in reversed(failed) if a.verifies), failed[-1] if failed else None)
 
     @property
-    def earlier_failures(self) -> tuple[AttemptStory, ...]:
+    def earlier_failures(self) -> tuple[Attempt, ...]:
         """The failed verifications before the one that decided."""
         failed = tuple(attempt for attempt in self.verifications if attempt.failed)
         return failed[:-1] if self.bad else failed
 
     @property
-    def all_fixes(self) -> tuple[tuple[int, FixStory], ...]:
+    def all_fixes(self) -> tuple[tuple[int, FixResult], ...]:
         """Every fix of the lineage with its depth, parents first."""
         return tuple(pair for fix in self.fixes for pair in fix.walk())
 
-    def masked(self, mask: Callable[[str], str]) -> TaskStory:
+    def masked(self, mask: Callable[[str], str]) -> TaskResult:
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
         if attempts == self.attempts and not self.reason:
             return self
@@ -221,16 +221,16 @@ class TaskStory(NamedTuple):
         return {**self._asdict(), "attempts": _plain(self.attempts), "fixes": _plain(self.fixes)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TaskStory:
-        attempts = tuple(AttemptStory.from_json(attempt) for attempt in data.get("attempts", ()))
-        fixes = tuple(FixStory.from_json(fix) for fix in data.get("fixes", ()))
+    def from_json(cls, data: Mapping[str, Any]) -> TaskResult:
+        attempts = tuple(Attempt.from_json(attempt) for attempt in data.get("attempts", ()))
+        fixes = tuple(FixResult.from_json(fix) for fix in data.get("fixes", ()))
         return cls(**{**_known(cls, data), "attempts": attempts, "fixes": fixes})
 
 
-class Told(NamedTuple):
+class TaskReport(NamedTuple):
     """What a pytest report carries about a task, as `report.ralph`."""
 
-    story: TaskStory
+    story: TaskResult
     lines: tuple[str, ...] = ()
     recovery: bool = False
     max_attempts: int = 1
@@ -239,11 +239,11 @@ class Told(NamedTuple):
         return {**self._asdict(), "story": self.story.to_json()}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Told:
-        return cls(**{**_known(cls, data), "story": TaskStory.from_json(data["story"])})
+    def from_json(cls, data: Mapping[str, Any]) -> TaskReport:
+        return cls(**{**_known(cls, data), "story": TaskResult.from_json(data["story"])})
 
 
-def told_by(report: object) -> Told | None:
+def task_report(report: object) -> TaskReport | None:
     """None for a report of anything but a task that ran."""
     return getattr(report, "ralph", None)
 
@@ -277,7 +277,7 @@ class PastKind(NamedTuple):
     recovered: int = 0
 
 
-class HistoryStory(NamedTuple):
+class RunHistory(NamedTuple):
     """What earlier runs add: oldest run first, this run last."""
 
     runs: tuple[PastRun, ...] = ()
@@ -290,22 +290,22 @@ class HistoryStory(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> HistoryStory:
+    def from_json(cls, data: Mapping[str, Any]) -> RunHistory:
         runs = tuple(PastRun(**_known(PastRun, run)) for run in data.get("runs", ()))
         kinds = tuple(PastKind(**_known(PastKind, kind)) for kind in data.get("kinds", ()))
         return cls(runs, kinds)
 
 
-class RunStory(NamedTuple):
+class RunSummary(NamedTuple):
     """One run of pytest over any number of specs."""
 
-    tasks: tuple[TaskStory, ...] = ()
+    tasks: tuple[TaskResult, ...] = ()
     started: float = 0.0
     duration: float = 0.0
     command_line: str = ""
     root: str = ""
     version: str = ""
-    history: HistoryStory = HistoryStory()
+    history: RunHistory = RunHistory()
     notes: tuple[str, ...] = ()
 
     @property
@@ -338,7 +338,7 @@ class RunStory(NamedTuple):
         return {**self._asdict(), "tasks": _plain(self.tasks), "history": self.history.to_json()}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RunStory:
-        tasks = tuple(TaskStory.from_json(task) for task in data.get("tasks", ()))
-        history = HistoryStory.from_json(data.get("history", {}))
+    def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
+        tasks = tuple(TaskResult.from_json(task) for task in data.get("tasks", ()))
+        history = RunHistory.from_json(data.get("history", {}))
         return cls(**{**_known(cls, data), "tasks": tasks, "history": history})

@@ -18,7 +18,7 @@ from pytest_ralph.failure.kinds import KindRow, Kinds
 from pytest_ralph.options import OF_THE_RUN
 from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS, Option
 from pytest_ralph.report import junit
-from pytest_ralph.results import AttemptStory, TaskStory
+from pytest_ralph.results import Attempt, TaskResult
 from pytest_ralph.session.reporting import WORDS
 from pytest_ralph.spec.frontmatter import SETTING_KEYS
 from pytest_ralph.verify import hazards
@@ -159,8 +159,8 @@ def kinds() -> Iterator[str]:
 def properties() -> Iterator[str]:
     yield "## JUnit properties"
     yield ""
-    failed = AttemptStory(outcome="failed", kind="unknown", type="UNKNOWN")
-    names = [name for name, _ in junit.properties(TaskStory("1.1", attempts=(failed,)))]
+    failed = Attempt(outcome="failed", kind="unknown", type="UNKNOWN")
+    names = [name for name, _ in junit.properties(TaskResult("1.1", attempts=(failed,)))]
     yield ", ".join(f"`{name}`" for name in names)
     yield ""
     yield "## Hazards that `--ralph-lint` and `-v` warn about"

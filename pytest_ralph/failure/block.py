@@ -2,7 +2,7 @@
 
 Task 1.3: Add failure parser FAILED
 - Error: File not found: src/parser.ts
-- Attempted fix: Checked alternate paths
+- Attempted fix: CheckResult alternate paths
 - Status: Blocked, needs manual intervention
 """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.block import Block, parse_block
 from pytest_ralph.failure.limits import context_limit, rate_limit
-from pytest_ralph.failure.output import Transcript
+from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.report import looks_like_report, parse_report
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Claims:
 
 
 def read_claims(output: str) -> Claims:
-    transcript = Transcript(output)
+    transcript = CommandOutput(output)
     lines = [line for line in transcript.lines if line.strip()]
     block = parse_block(transcript.text)
     manual = _first(lines, lambda line: _says(MANUAL, line))

@@ -11,7 +11,7 @@ from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
 from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.missing import absences
 from pytest_ralph.failure.noise import quiet_lines
-from pytest_ralph.failure.output import Transcript
+from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import settle
 from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.test_runs import Failing, read_failing, read_marked
@@ -41,7 +41,7 @@ MOST_ECHOES = 200
 class Scene:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.transcript = Transcript(evidence.output)
+        self.transcript = CommandOutput(evidence.output)
         self.project = Project(evidence.root, evidence.planned)
         self.steps = read_steps(evidence.command)
 

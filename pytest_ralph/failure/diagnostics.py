@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 PLACED = re.compile(
@@ -60,7 +60,7 @@ class Diagnostic:
     level: str = ""
 
 
-def read_diagnostics(transcript: Transcript, quiet: frozenset[int]) -> Iterator[Diagnostic]:
+def read_diagnostics(transcript: CommandOutput, quiet: frozenset[int]) -> Iterator[Diagnostic]:
     for number, line in enumerate(transcript.lines):
         if number not in quiet and (
             found := _read_line(number, line) or _read_marked(transcript, number)
@@ -68,7 +68,7 @@ def read_diagnostics(transcript: Transcript, quiet: frozenset[int]) -> Iterator[
             yield _with_message_below(found, transcript) if RULED.search(line) else found
 
 
-def _read_marked(transcript: Transcript, number: int) -> Diagnostic | None:
+def _read_marked(transcript: CommandOutput, number: int) -> Diagnostic | None:
     """A message that stands above a drawing of its place."""
     below = transcript.lines[number + 1] if number + 1 < len(transcript.lines) else ""
     if MARKED.match(transcript.lines[number]) and DRAWN.match(below):
@@ -76,7 +76,7 @@ def _read_marked(transcript: Transcript, number: int) -> Diagnostic | None:
     return None
 
 
-def _with_message_below(diagnostic: Diagnostic, transcript: Transcript) -> Diagnostic:
+def _with_message_below(diagnostic: Diagnostic, transcript: CommandOutput) -> Diagnostic:
     below = (
         line.strip(" ×✖!i⚠") for line in transcript.lines[diagnostic.line + 1 : diagnostic.line + 4]
     )

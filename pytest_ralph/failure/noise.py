@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 NOISE = re.compile(
     r"""
@@ -49,7 +49,7 @@ LOGGED = re.compile(
 TRACEBACK = "Traceback (most recent call last):"
 
 
-def quiet_lines(transcript: Transcript) -> frozenset[int]:
+def quiet_lines(transcript: CommandOutput) -> frozenset[int]:
     """Numbers of the lines that are noise: code shown by a tool, traces, hints, and what was ignored or passed."""
     ignored = max(
         (n for n, line in enumerate(transcript.lines) if line.endswith("(ignored)")), default=-1
@@ -61,14 +61,14 @@ def quiet_lines(transcript: Transcript) -> frozenset[int]:
     )
 
 
-def _logged_before_death(transcript: Transcript) -> Iterator[int]:
+def _logged_before_death(transcript: CommandOutput) -> Iterator[int]:
     """What was logged above the last traceback did not end the program; the traceback did."""
     lines = transcript.lines
     death = max((number for number, line in enumerate(lines) if line == TRACEBACK), default=0)
     yield from (number for number in range(death) if LOGGED.match(lines[number]))
 
 
-def _noise(transcript: Transcript) -> Iterator[int]:
+def _noise(transcript: CommandOutput) -> Iterator[int]:
     depth: int | None = None
     lines = transcript.lines
     for number, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Transcript: a command's output as clean lines, bounded whatever its size, with an index of its words."""
+"""CommandOutput: a command's output as clean lines, bounded whatever its size, with an index of its words."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ALARMS = (
 )
 
 
-class Transcript:
+class CommandOutput:
     """The lines of an output. `index[word]` gives the numbers of the lines that contain a (lower-case) word."""
 
     def __init__(self, output: str) -> None:

@@ -10,7 +10,7 @@ from pytest_ralph.failure.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 START = re.compile(
     r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$"
@@ -20,7 +20,7 @@ TCL_TRACE = "    while executing"
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 
 
-def exceptions(transcript: Transcript) -> Iterator[Finding]:
+def exceptions(transcript: CommandOutput) -> Iterator[Finding]:
     yield from _ended_by_tcl(transcript)
     if not transcript.has("traceback"):
         return
@@ -38,7 +38,7 @@ def exceptions(transcript: Transcript) -> Iterator[Finding]:
                 )
 
 
-def _ended_by_tcl(transcript: Transcript) -> Iterator[Finding]:
+def _ended_by_tcl(transcript: CommandOutput) -> Iterator[Finding]:
     """Tcl says first what went wrong, and below it where."""
     lines = transcript.lines
     for number in transcript.index.get("executing", ()):

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import step
-from pytest_ralph.running.checks import Circumstances, Verified, run_checks
+from pytest_ralph.files import fault_point
+from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.spec.order import is_e2e_startup
 from pytest_ralph.text.inert import one_line
@@ -16,11 +16,11 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.healing.attempt_log import Journal
-    from pytest_ralph.healing.failed_attempt import Setback
-    from pytest_ralph.healing.services import Desk
-    from pytest_ralph.healing.spec_files import Workspace
-    from pytest_ralph.running.checks import Checked
+    from pytest_ralph.healing.attempt_log import AttemptLog
+    from pytest_ralph.healing.failed_attempt import FailedAttempt
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.running.checks import CheckResult
     from pytest_ralph.spec.task import Task
 
 SECONDS = regex(r"(\d+(?:\.\d+)?)\s*(ms|s|sec\w*|m|min\w*|h|hours?)?", re.IGNORECASE)
@@ -52,11 +52,22 @@ class Attempts:
     """Every attempt at one task's Verify in one run. `timeout` grows when more time may help."""
 
     def __init__(
-        self, desk: Desk, workspace: Workspace, task: Task, journal: Journal, *, recovery: bool
+        self,
+        services: Services,
+        spec_files: SpecFiles,
+        task: Task,
+        attempt_log: AttemptLog,
+        *,
+        recovery: bool,
     ) -> None:
         self.recovery = recovery
-        self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
-        self.timeout = task_timeout(task, desk.options.timeout)
+        self.services, self.spec_files, self.task, self.attempt_log = (
+            services,
+            spec_files,
+            task,
+            attempt_log,
+        )
+        self.timeout = task_timeout(task, services.options.timeout)
         self._doublings = 0
 
     def give(self, timeout: float | None) -> None:
@@ -65,62 +76,62 @@ class Attempts:
             self.timeout = timeout
             self._doublings += 1
 
-    def verify(self) -> Setback | None:
+    def verify(self) -> FailedAttempt | None:
         """One attempt; None if it passes."""
         verified = self._run()
         if any(checked.ended.interrupted for checked in verified.checked):
-            # Told of by nobody: the task did not fail, the run was ended.
+            # TaskReport of by nobody: the task did not fail, the run was ended.
             raise KeyboardInterrupt
         failure = None if verified.passed else self._failure(verified)
-        tree = self.desk.tree() if failure and self.recovery else ""
-        self.journal.verified(verified, failure, timeout=self.timeout, tree=tree)
+        tree = self.services.tree() if failure and self.recovery else ""
+        self.attempt_log.verified(verified, failure, timeout=self.timeout, tree=tree)
         if failure is not None:
             self._tell(failure)
-        step("after an attempt")
+        fault_point("after an attempt")
         return None if failure is None else self._setback(failure, verified)
 
     def _tell(self, failure: Failure) -> None:
         if self.recovery:
-            if self.journal.claimed_by:
-                self.workspace.did_not_help(self.journal.claimed_by, failure)
-            self.workspace.attempt_failed(self.task, failure, self.desk.options.max_fixes + 1)
-        self.desk.hooks.failed(self.task, failure, self.journal.attempts)
+            if self.attempt_log.claimed_by:
+                self.spec_files.did_not_help(self.attempt_log.claimed_by, failure)
+            self.spec_files.attempt_failed(self.task, failure, self.services.options.max_fixes + 1)
+        self.services.hooks.failed(self.task, failure, self.attempt_log.attempts)
 
-    def _setback(self, failure: Failure, verified: Verified) -> Setback:
-        from pytest_ralph.healing.failed_attempt import Setback
+    def _setback(self, failure: Failure, verified: VerifyResult) -> FailedAttempt:
+        from pytest_ralph.healing.failed_attempt import FailedAttempt
 
         progress = failure.timed_out and self._made_progress(verified)
-        return Setback(
+        return FailedAttempt(
             failure=failure, timeout=self.timeout, doublings=self._doublings, progress=progress
         )
 
-    def _made_progress(self, verified: Verified) -> bool:
+    def _made_progress(self, verified: VerifyResult) -> bool:
         printed = verified.failing is not None and verified.failing.ended.progress
-        return printed or self.desk.written_since(verified.started)
+        return printed or self.services.written_since(verified.started)
 
-    def _run(self) -> Verified:
-        number = self.journal.attempts + 1
-        most = max(number, self.desk.options.max_fixes + 1)
+    def _run(self) -> VerifyResult:
+        number = self.attempt_log.attempts + 1
+        most = max(number, self.services.options.max_fixes + 1)
         attempt = f", attempt {number} of {most}" if number > 1 else ""
-        startup, spec = is_e2e_startup(self.task), self.workspace.spec.name
+        startup, spec = is_e2e_startup(self.task), self.spec_files.spec.name
         try:
-            with self.desk.live(
+            with self.services.live(
                 f"{self.task.id} verify{attempt}", self.timeout, self.task.title
             ) as on_output:
-                around = Circumstances(
-                    root=self.desk.root,
+                around = RunContext(
+                    root=self.services.root,
                     timeout=self.timeout,
-                    env=self.desk.task_env(self.workspace, self.task, number),
+                    env=self.services.task_env(self.spec_files, self.task, number),
                     keep=startup,
                     # Names the logs; what a startup leaves running is known by its spec, so that the cleanup finds it.
                     label=f"{spec}-e2e" if startup else f"{spec}-{self.task.name}",
                     on_output=on_output,
                 )
-                return run_checks(self.task.verify, self.desk.runner, around)
+                return run_checks(self.task.verify, self.services.runner, around)
         except RunError as error:
-            return Verified(passed=False, error=str(error))
+            return VerifyResult(passed=False, error=str(error))
 
-    def _failure(self, verified: Verified) -> Failure:
+    def _failure(self, verified: VerifyResult) -> Failure:
         from pytest_ralph.failure.failure import NO_ERROR, Failure
 
         if verified.failing is None:
@@ -131,7 +142,7 @@ class Attempts:
                 status="could not be started",
             )
         evidence = self.evidence(verified.failing)
-        failure = self.desk.hooks.classify(evidence, self.task)
+        failure = self.services.hooks.classify(evidence, self.task)
         failure = replace(
             failure,
             command=failure.command or evidence.command,
@@ -147,17 +158,17 @@ class Attempts:
                 failure, error=f"{one_line(evidence.command, 120)}: expected {wanted}"
             )
         return self._with_experience(
-            self.desk.about(self.task, as_reported(failure, evidence.output))
+            self.services.about(self.task, as_reported(failure, evidence.output))
         )
 
     def _with_experience(self, failure: Failure) -> Failure:
         """How long it usually takes is worth knowing when it took too long."""
         if not failure.timed_out:
             return failure
-        known = self.desk.wisdom.lasting(self.workspace.spec.name, self.task.id, self.timeout)
+        known = self.services.advisor.lasting(self.spec_files.spec.name, self.task.id, self.timeout)
         return replace(failure, suggested_actions=(*known, *failure.suggested_actions))
 
-    def evidence(self, checked: Checked) -> Evidence:
+    def evidence(self, checked: CheckResult) -> Evidence:
         from pytest_ralph.failure.evidence import Evidence
 
         ended = checked.ended
@@ -165,8 +176,8 @@ class Attempts:
             output=ended.output(),
             exit_code=ended.exit_code,
             command=ended.command,
-            junit=self.desk.junit_files(ended),
-            root=self.desk.root,
+            junit=self.services.junit_files(ended),
+            root=self.services.root,
             planned=self.task.files,
             timed_out=ended.timed_out,
             signal=ended.signal,

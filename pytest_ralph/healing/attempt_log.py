@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.history.record import AttemptRecord
-from pytest_ralph.results import AttemptStory, FixStory, TaskStory, fix_tree
+from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
 from pytest_ralph.text.bounded import bounded
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.prompts import Tried
     from pytest_ralph.fixing.repair import Repair, RepairResult
     from pytest_ralph.healing.decide import Decision
-    from pytest_ralph.running.checks import Verified
+    from pytest_ralph.running.checks import VerifyResult
     from pytest_ralph.spec.task import Task
 
 # Lines of an output that a report keeps.
@@ -27,10 +27,10 @@ PASSED = ("passed", "recovered")
 SKIPPED = ("skipped", "manual", "blocked")
 
 
-class TaskResult(NamedTuple):
+class TaskEnd(NamedTuple):
     """How a task ended: its story, and what a person is told besides."""
 
-    story: TaskStory
+    story: TaskResult
     lines: tuple[str, ...] = ()
     report: str = ""
 
@@ -55,7 +55,7 @@ class _Done(NamedTuple):
         return self.approach or "it did not say"
 
 
-class Journal:
+class AttemptLog:
     """One task in one run."""
 
     def __init__(
@@ -83,8 +83,8 @@ class Journal:
         self.claimed_by = ""
         self._done: _Done | None = None
         self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
-        self._attempts: list[AttemptStory] = []
-        self._fixes: dict[str, FixStory] = {}
+        self._attempts: list[Attempt] = []
+        self._fixes: dict[str, FixResult] = {}
         self._started, self._clock = time.time(), time.monotonic()
         # Until siblings had completed: no time of this task's own.
         self.waited = 0.0
@@ -118,7 +118,7 @@ class Journal:
         self.lines += lines
 
     def verified(
-        self, verified: Verified, failure: Failure | None, *, timeout: float, tree: str = ""
+        self, verified: VerifyResult, failure: Failure | None, *, timeout: float, tree: str = ""
     ) -> None:
         """An attempt at the task's Verify ended."""
         facts: dict[str, Any] = {
@@ -136,7 +136,7 @@ class Journal:
             stored = (str(spool.path) for spool in spools if not spool.unstored)
             facts |= {"log": next(stored, ""), "printed": sum(spool.size for spool in spools)}
         if failure is None:
-            self._attempts.append(AttemptStory(**facts))
+            self._attempts.append(Attempt(**facts))
         else:
             unmet = shown.unmet if shown else ()
             facts |= {
@@ -173,7 +173,7 @@ class Journal:
         return self.failures[-1]
 
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
-        self._fixes.setdefault(fix.id, FixStory(fix.id, for_id, fix.title, executor, "open"))
+        self._fixes.setdefault(fix.id, FixResult(fix.id, for_id, fix.title, executor, "open"))
 
     def repaired(
         self,
@@ -189,7 +189,7 @@ class Journal:
         if result.undo:
             self.say(f"{fix.id}: undo: {result.undo}")
         executor, ended = f"repair:{repair.name}", "passed" if result.made else "failed"
-        told = AttemptStory(
+        told = Attempt(
             number=len(self._attempts) + 1,
             what="repair",
             command=repair.command,
@@ -238,7 +238,7 @@ class Journal:
         failure = outcome.failure
         said = bounded(outcome.output, HEAD, TAIL)
         self._attempts.append(
-            _failed(failure, **facts) if failure else AttemptStory(**facts, output=said)
+            _failed(failure, **facts) if failure else Attempt(**facts, output=said)
         )
         self.runs += 1
         if approach:
@@ -299,7 +299,7 @@ class Journal:
             )
         )
 
-    def died(self, worker: str) -> TaskResult:
+    def died(self, worker: str) -> TaskEnd:
         """The process that was at it was killed, and what it had come to is not known."""
         from pytest_ralph.failure.failure import BROKEN_BUILD, Failure
 
@@ -312,16 +312,16 @@ class Journal:
         self._remember("verify", 0.0, failure, "failed")
         return self.ended("failed", error)
 
-    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
+    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskEnd:
         """The process that was at it was killed when the task was checked off and its result not yet told."""
-        self._attempts.append(AttemptStory(started=self._started))
+        self._attempts.append(Attempt(started=self._started))
         reason = f"worker {worker!r} crashed after it had passed"
         return self.ended("recovered" if fixes else "passed", reason)
 
-    def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
-        """The result, and with it the end of this journal."""
+    def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskEnd:
+        """The result, and with it the end of this attempt_log."""
         task = self.task
-        story = TaskStory(
+        story = TaskResult(
             id=task.id,
             spec=self._spec,
             spec_path=self._spec_path,
@@ -339,13 +339,13 @@ class Journal:
             final=final,
         )
         report = self.last.report() if self.last and outcome not in PASSED else ""
-        return TaskResult(
+        return TaskEnd(
             story.masked(self._mask), tuple(map(self._mask, self.lines)), self._mask(report)
         )
 
 
-def _failed(failure: Failure, **facts: Any) -> AttemptStory:
+def _failed(failure: Failure, **facts: Any) -> Attempt:
     """A failed attempt for the reports, its output bounded: a run may hold thousands of them."""
-    return AttemptStory.of_failure(
+    return Attempt.of_failure(
         failure, output=bounded(failure.raw_output, HEAD, TAIL, around=failure.error), **facts
     )

@@ -49,7 +49,7 @@ MAX_CONTINUATIONS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Past:
+class TaskHistory:
     """What happened to this task in this run, as far as a decision or a prompt needs it."""
 
     task_id: str = ""
@@ -103,10 +103,10 @@ class Decision:
     edit: bool = False
 
 
-Rule = tuple["Callable[[Failure, Past], bool]", "Callable[[Failure, Past], Decision]"]
+Rule = tuple["Callable[[Failure, TaskHistory], bool]", "Callable[[Failure, TaskHistory], Decision]"]
 
 
-def decide(failure: Failure, past: Past) -> Decision:
+def decide(failure: Failure, past: TaskHistory) -> Decision:
     """The first rule of the table that applies."""
     return next(answer(failure, past) for applies, answer in RULES if applies(failure, past))
 
@@ -115,11 +115,11 @@ def _timed_out(failure: Failure) -> bool:
     return failure.kind == "timeout" and failure.timed_out
 
 
-def _can_double(failure: Failure, past: Past) -> bool:
+def _can_double(failure: Failure, past: TaskHistory) -> bool:
     return _timed_out(failure) and past.made_progress and past.doublings < MAX_DOUBLINGS
 
 
-def _longer(_: Failure, past: Past) -> Decision:
+def _longer(_: Failure, past: TaskHistory) -> Decision:
     return Decision(
         "retry",
         f"it was still working after {past.timeout:g} s: once more with {past.timeout * 2:g} s",
@@ -127,39 +127,39 @@ def _longer(_: Failure, past: Past) -> Decision:
     )
 
 
-def _able(past: Past) -> bool:
+def _able(past: TaskHistory) -> bool:
     return past.has_agent and past.budget_left > 0
 
 
-def _can_continue(failure: Failure, past: Past) -> bool:
+def _can_continue(failure: Failure, past: TaskHistory) -> bool:
     return (
         failure.type == CONTEXT_EXHAUSTED and _able(past) and past.continuations < MAX_CONTINUATIONS
     )
 
 
-def _go_on(_: Failure, past: Past) -> Decision:
+def _go_on(_: Failure, past: TaskHistory) -> Decision:
     return Decision(
         "continue",
         f"out of context: progress kept, continued in a new run ({past.continuations + 1} of {MAX_CONTINUATIONS})",
     )
 
 
-def _too_deep(_: Failure, past: Past) -> bool:
+def _too_deep(_: Failure, past: TaskHistory) -> bool:
     return past.depth >= past.max_depth
 
 
-def _depth_exceeded(_: Failure, past: Past) -> Decision:
+def _depth_exceeded(_: Failure, past: TaskHistory) -> Decision:
     line = f"ERROR: Max fix task depth ({past.max_depth}) exceeded for task {past.task_id}"
     return Decision(
         "escalate", f"a fix of {past.task_id} would be too deep", "max depth", lines=(line,)
     )
 
 
-def _too_many(_: Failure, past: Past) -> bool:
+def _too_many(_: Failure, past: TaskHistory) -> bool:
     return len(past.fixes) >= past.max_fixes
 
 
-def _limit_reached(_: Failure, past: Past) -> Decision:
+def _limit_reached(_: Failure, past: TaskHistory) -> Decision:
     lines = (
         f"ERROR: Max fix attempts ({past.max_fixes}) reached for task {past.task_id}",
         f"Fix attempts: {', '.join(past.fixes)}",
@@ -167,12 +167,12 @@ def _limit_reached(_: Failure, past: Past) -> Decision:
     return Decision("escalate", f"{len(past.fixes)} fixes did not help", "max limit", lines=lines)
 
 
-def _in_circles(failure: Failure, past: Past) -> bool:
+def _in_circles(failure: Failure, past: TaskHistory) -> bool:
     repeated = bool(past.approaches) and is_circular(past.approaches[-1], past.approaches[:-1])
     return failure.type == "CIRCULAR_FIX" or repeated or is_stuck(past.fingerprints, past.trees)
 
 
-def _circular(_: Failure, past: Past) -> Decision:
+def _circular(_: Failure, past: TaskHistory) -> Decision:
     if is_stuck(past.fingerprints, past.trees):
         return Decision(
             "escalate", "the same error again and nothing in the working tree changed", "circular"
@@ -180,30 +180,30 @@ def _circular(_: Failure, past: Past) -> Decision:
     return Decision("escalate", "the same approach was tried before without success", "circular")
 
 
-def _split_helps(failure: Failure, past: Past) -> bool:
+def _split_helps(failure: Failure, past: TaskHistory) -> bool:
     return _no_time(failure, past) and past.steps > 1 and _able(past) and not past.split
 
 
-def _no_time(failure: Failure, past: Past) -> bool:
+def _no_time(failure: Failure, past: TaskHistory) -> bool:
     return _timed_out(failure) and not past.made_progress
 
 
-def _installable(failure: Failure, past: Past) -> bool:
+def _installable(failure: Failure, past: TaskHistory) -> bool:
     """One fix task for what an agent may be able to install; not for an executor that is missing itself."""
     wanted = failure.kind in ("dependency_missing", "command_not_found")
     return wanted and past.has_agent and not past.by_executor and not past.fixes
 
 
-def _missing_context(failure: Failure, past: Past) -> bool:
+def _missing_context(failure: Failure, past: TaskHistory) -> bool:
     return failure.category == "missing_context" and _able(past) and not past.enriched
 
 
-def _ask_again(failure: Failure, past: Past) -> bool:
+def _ask_again(failure: Failure, past: TaskHistory) -> bool:
     """The same executor, told more: no fix of a fix, so no limit stands in the way."""
     return past.by_executor and _missing_context(failure, past)
 
 
-def _not_retryable(failure: Failure, _: Past) -> Decision:
+def _not_retryable(failure: Failure, _: TaskHistory) -> Decision:
     what = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
     missing = f" ({failure.missing})" if failure.missing else ""
     return Decision(
@@ -211,7 +211,7 @@ def _not_retryable(failure: Failure, _: Past) -> Decision:
     )
 
 
-def spent(past: Past) -> Decision:
+def spent(past: TaskHistory) -> Decision:
     """There is no executor run left."""
     line = f"ERROR: Max global iterations ({past.budget}) reached"
     return Decision(
@@ -219,28 +219,30 @@ def spent(past: Past) -> Decision:
     )
 
 
-def _always(_: Failure, __: Past) -> bool:
+def _always(_: Failure, __: TaskHistory) -> bool:
     return True
 
 
-def _answer(action: Action, reason: str, final: Final = "") -> Callable[[Failure, Past], Decision]:
+def _answer(
+    action: Action, reason: str, final: Final = ""
+) -> Callable[[Failure, TaskHistory], Decision]:
     """A decision whose reason is a template over the failure `f` and the past `p`."""
     return lambda failure, past: Decision(action, reason.format(f=failure, p=past), final)
 
 
-def _is(kind: str) -> Callable[[Failure, Past], bool]:
+def _is(kind: str) -> Callable[[Failure, TaskHistory], bool]:
     return lambda failure, _: failure.type == kind
 
 
-def _broken_and_rollback(failure: Failure, past: Past) -> bool:
+def _broken_and_rollback(failure: Failure, past: TaskHistory) -> bool:
     return failure.type == BROKEN_BUILD and past.rollback and not past.fixes
 
 
-def _first_failure(failure: Failure, past: Past) -> bool:
+def _first_failure(failure: Failure, past: TaskHistory) -> bool:
     return failure.type == VERIFICATION_FAILED and not past.fixes
 
 
-def _unknown_once(failure: Failure, past: Past) -> bool:
+def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
     return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
 
 

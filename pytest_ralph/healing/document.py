@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import Seen, look_at, replace_seen, write_at
-from pytest_ralph.healing.errors import WorkspaceError
+from pytest_ralph.files import Seen, file_signature, replace_if_unchanged, write_at
+from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec
@@ -41,7 +41,7 @@ class Document:
         self._index = 0
 
     def read(self) -> Spec:
-        seen = look_at(self.spec.path)
+        seen = file_signature(self.spec.path)
         if seen is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.spec.path))
         if seen != self._seen:
@@ -103,7 +103,7 @@ class Document:
         """Put tasks in after the last fix of `target`, all at once, and count them where the front matter counts."""
         while True:
             spec = self._with(self.read(), target, blocks)
-            if seen := replace_seen(spec.path, spec.source, self._seen):
+            if seen := replace_if_unchanged(spec.path, spec.source, self._seen):
                 self._take(spec, seen)
                 return
             # Somebody saved it at the same moment: what they wrote is what we write into.
@@ -122,7 +122,7 @@ class Document:
             before, spec = len(spec.tasks), again
             if len(spec.tasks) <= before:
                 where = f"{spec.directory.name}/{spec.path.name}:{target.line}"
-                raise WorkspaceError(
+                raise SpecFilesError(
                     f"{where}: nothing can be put in after {target.id}: is a code fence not closed?"
                 )
         return spec
@@ -151,7 +151,7 @@ class Document:
             *self.spec.tasks[at + 1 :],
         )
         self.spec = replace(self.spec, source=source, tasks=tasks)
-        self._seen = look_at(self.spec.path)
+        self._seen = file_signature(self.spec.path)
         return True
 
     def _with_tick(self, number: int, box: slice) -> str:
@@ -165,7 +165,7 @@ class Document:
             return write_at(
                 self.spec.path, self._lines.byte(number), line.encode(), ticked.encode()
             )
-        if seen := replace_seen(self.spec.path, source, self._seen):
+        if seen := replace_if_unchanged(self.spec.path, source, self._seen):
             self._lines, self._seen = _Lines(source), seen
         return seen is not None
 

@@ -15,5 +15,5 @@ class HookError(RecoveryError):
     """Which hook, what is wrong with it, and where."""
 
 
-class WorkspaceError(RecoveryError):
+class SpecFilesError(RecoveryError):
     """Which file of the spec cannot be read or written, and why. It is as it was."""

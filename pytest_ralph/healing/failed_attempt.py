@@ -1,4 +1,4 @@
-"""A Setback: one failed attempt, as what is done about it depends on it."""
+"""A FailedAttempt: one failed attempt, as what is done about it depends on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setback:
+class FailedAttempt:
     """A failed attempt: the failure, and what was given for it. Of an executor, or of a task's own Verify."""
 
     failure: Failure

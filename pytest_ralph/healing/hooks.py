@@ -14,7 +14,7 @@ from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
-    from pytest_ralph.healing.decide import Past
+    from pytest_ralph.healing.decide import TaskHistory
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
@@ -36,7 +36,7 @@ class Hooks:
             raise _unusable("classify", answer, "a Failure")
         return answer
 
-    def decide(self, failure: Failure, task: Task, history: Past) -> Decision:
+    def decide(self, failure: Failure, task: Task, history: TaskHistory) -> Decision:
         answer = self._call("decide", failure=failure, task=task, history=history)
         if isinstance(answer, str) and answer in ACTIONS:
             return Decision(answer, "as a plugin decided")  # type: ignore[arg-type]
@@ -47,7 +47,7 @@ class Hooks:
     def fix_task(self, task: Task, failure: Failure, number: str) -> str | None:
         return self._text("fix_task", task=task, failure=failure, number=number)
 
-    def prompt(self, task: Task, failure: Failure | None, history: Past) -> str | None:
+    def prompt(self, task: Task, failure: Failure | None, history: TaskHistory) -> str | None:
         return self._text("prompt", task=task, failure=failure, history=history)
 
     def execute(self, task: Task, prompt: str, timeout: float) -> Outcome | None:

@@ -17,17 +17,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import step
+from pytest_ralph.files import fault_point
 from pytest_ralph.healing.attempt import Attempts
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.healing.attempt_log import Journal, TaskResult
+    from pytest_ralph.healing.attempt_log import AttemptLog, TaskEnd
     from pytest_ralph.healing.decide import Decision
-    from pytest_ralph.healing.failed_attempt import Setback
+    from pytest_ralph.healing.failed_attempt import FailedAttempt
     from pytest_ralph.healing.remedy import Remedies
-    from pytest_ralph.healing.services import Desk
-    from pytest_ralph.healing.spec_files import Workspace
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
 
 # More than the package itself ever asks for: a plugin that asks for more asks without end.
@@ -38,10 +38,21 @@ class Loop:
     """One task of one spec in one run."""
 
     def __init__(
-        self, desk: Desk, workspace: Workspace, task: Task, journal: Journal, *, recovery: bool
+        self,
+        services: Services,
+        spec_files: SpecFiles,
+        task: Task,
+        attempt_log: AttemptLog,
+        *,
+        recovery: bool,
     ) -> None:
-        self.desk, self.workspace, self.task, self.journal = desk, workspace, task, journal
-        self.attempts = Attempts(desk, workspace, task, journal, recovery=recovery)
+        self.services, self.spec_files, self.task, self.attempt_log = (
+            services,
+            spec_files,
+            task,
+            attempt_log,
+        )
+        self.attempts = Attempts(services, spec_files, task, attempt_log, recovery=recovery)
         self._retries = 0
 
     @cached_property
@@ -49,28 +60,30 @@ class Loop:
         """Made, and its room imported, with the first failure: a task that passes does without."""
         from pytest_ralph.healing.remedy import Remedies
 
-        return Remedies(self.desk, self.workspace, self.task, self.journal)
+        return Remedies(self.services, self.spec_files, self.task, self.attempt_log)
 
-    def recover(self, setback: Setback) -> TaskResult:
+    def recover(self, failed_attempt: FailedAttempt) -> TaskEnd:
         """What comes after a first failed attempt, to the end."""
         while True:
-            decision = self.decide(setback)
+            decision = self.decide(failed_attempt)
             given_up = (
-                decision if decision.action == "escalate" else self._act(setback.failure, decision)
+                decision
+                if decision.action == "escalate"
+                else self._act(failed_attempt.failure, decision)
             )
             if given_up is not None:
-                return self.escalate(setback.failure, given_up)
-            step("before verifying again")
+                return self.escalate(failed_attempt.failure, given_up)
+            fault_point("before verifying again")
             again = self.attempts.verify()
             if again is None:
                 return self.recovered()
-            setback = again
+            failed_attempt = again
 
-    def decide(self, setback: Setback) -> Decision:
-        decision = self.remedies.decide(self.task, setback)
+    def decide(self, failed_attempt: FailedAttempt) -> Decision:
+        decision = self.remedies.decide(self.task, failed_attempt)
         asked = (
-            self.desk.ask(self.task, setback.failure, decision)
-            if self.desk.ask is not None
+            self.services.ask(self.task, failed_attempt.failure, decision)
+            if self.services.ask is not None
             else None
         )
         if asked is None and decision.action == "retry":
@@ -81,7 +94,7 @@ class Loop:
                     action="escalate",
                     reason=f"tried again {MAX_RETRIES} times, to no avail",
                 )
-        return self.remedies.decided(self.task, setback.failure, asked or decision)
+        return self.remedies.decided(self.task, failed_attempt.failure, asked or decision)
 
     def _act(self, failure: Failure, decision: Decision) -> Decision | None:
         """None where it is worth verifying again; else the decision to give up."""
@@ -92,22 +105,22 @@ class Loop:
             return self.remedies.carry_on(failure, decision)
         return self.remedies.fix(self.task, failure, decision)
 
-    def recovered(self) -> TaskResult:
-        fixes = self.workspace.passed(self.task, self.desk.options.max_fixes + 1)
-        self.desk.hooks.recovered(self.task, fixes)
-        return self.journal.ended(
+    def recovered(self) -> TaskEnd:
+        fixes = self.spec_files.passed(self.task, self.services.options.max_fixes + 1)
+        self.services.hooks.recovered(self.task, fixes)
+        return self.attempt_log.ended(
             "recovered", f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
         )
 
-    def escalate(self, failure: Failure, decision: Decision) -> TaskResult:
+    def escalate(self, failure: Failure, decision: Decision) -> TaskEnd:
         if decision.final == "skipped":
-            return self.journal.ended("skipped", decision.reason)
+            return self.attempt_log.ended("skipped", decision.reason)
         if decision.final == "circular":
-            failure = self.journal.found_circular()
-        self.journal.say(*decision.lines)
+            failure = self.attempt_log.found_circular()
+        self.attempt_log.say(*decision.lines)
         final = "" if decision.final == "no executor" else decision.final
-        self.workspace.gave_up(self.task, final)
-        self.desk.hooks.escalated(self.task, failure, decision.reason)
-        return self.journal.ended(
+        self.spec_files.gave_up(self.task, final)
+        self.services.hooks.escalated(self.task, failure, decision.reason)
+        return self.attempt_log.ended(
             "regression" if self.task.checked else "failed", decision.reason, final
         )

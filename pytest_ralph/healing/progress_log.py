@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import Seen, look_at, replace_seen
+from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
 from pytest_ralph.spec import progress
 from pytest_ralph.spec.completion import read_progress
 
@@ -60,7 +60,7 @@ class ProgressLog:
         return text
 
     def _read(self) -> str:
-        seen = look_at(self.path)
+        seen = file_signature(self.path)
         if seen is None or seen != self._seen:
             self._text, self._seen, self._end = read_progress(self.path), seen, 0
         return self._text
@@ -68,6 +68,6 @@ class ProgressLog:
     def _change(self, change: Callable[[str], str], *, durable: bool) -> None:
         """Once more where somebody saved the file at the same moment, with what they wrote."""
         while (text := change(before := self._read())) != before:
-            if seen := replace_seen(self.path, text, self._seen, durable=durable):
+            if seen := replace_if_unchanged(self.path, text, self._seen, durable=durable):
                 self._text, self._seen = text, seen
                 return

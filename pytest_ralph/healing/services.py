@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.budget import Budget
     from pytest_ralph.healing.decide import Decision
     from pytest_ralph.healing.hooks import Hooks
-    from pytest_ralph.healing.spec_files import Workspace
-    from pytest_ralph.history.advisor import Wisdom
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import AttemptRecord
-    from pytest_ralph.running.runner import Ended, Runner
+    from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.spec.task import Task
 
 
@@ -67,7 +67,7 @@ class Means(Protocol):
     @property
     def git(self) -> Git | None: ...
     @property
-    def wisdom(self) -> Wisdom: ...
+    def advisor(self) -> Advisor: ...
 
 
 class Ask(Protocol):
@@ -89,7 +89,7 @@ def _quietly(what: str, limit: float, about: str = "") -> AbstractContextManager
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class Services:
     """Everything around a spec. `hook` is pluggy's, so that this room needs no pytest."""
 
     root: Path
@@ -126,8 +126,8 @@ class Desk:
         return self.means.git
 
     @property
-    def wisdom(self) -> Wisdom:
-        return self.means.wisdom
+    def advisor(self) -> Advisor:
+        return self.means.advisor
 
     @property
     def has_agent(self) -> bool:
@@ -149,10 +149,10 @@ class Desk:
         """Where repairs put what they change, to be undone."""
         return self.directory / "backups" / self.run_id
 
-    def task_env(self, workspace: Workspace, task: Task, attempt: int) -> dict[str, str]:
+    def task_env(self, spec_files: SpecFiles, task: Task, attempt: int) -> dict[str, str]:
         return {
-            "RALPH_SPEC": workspace.spec.name,
-            "RALPH_SPEC_PATH": str(workspace.spec.directory),
+            "RALPH_SPEC": spec_files.spec.name,
+            "RALPH_SPEC_PATH": str(spec_files.spec.directory),
             "RALPH_TASK_ID": task.id,
             "RALPH_ATTEMPT": str(attempt),
         }
@@ -167,7 +167,7 @@ class Desk:
             blocked_on=self.mask(failure.blocked_on) if failure.blocked_on else failure.blocked_on,
         )
 
-    def junit_files(self, ended: Ended) -> tuple[Path, ...]:
+    def junit_files(self, ended: CommandResult) -> tuple[Path, ...]:
         """What the nested pytest wrote for us, and what the project's own globs find from this very run."""
         own = (ended.junit,) if ended.junit else ()
         found = [path for glob in self.junit_globs for path in self.root.glob(glob)]
@@ -195,33 +195,33 @@ class Desk:
             if Path(path).name not in SPEC_FILES
         )
 
-    def keep_progress(self, workspace: Workspace, task: Task) -> list[str]:
+    def keep_progress(self, spec_files: SpecFiles, task: Task) -> list[str]:
         """Commit what an executor that ran out of context has done, where commits are made; what was done."""
         if self.git is None or self.options.commit != "auto":
             return []
-        with self.git_lock, workspace.lock:
+        with self.git_lock, spec_files.lock:
             try:
                 commit = self.git.commit(
-                    f"wip({workspace.spec.name}): progress on task {task.id}", workspace.own_files
+                    f"wip({spec_files.spec.name}): progress on task {task.id}", spec_files.own_files
                 )
             except GitError as error:
                 return [f"progress on {task.id} is not committed: {error}"]
         return [f"progress on {task.id} is kept in commit {commit[:12]}"] if commit else []
 
-    def roll_back(self, workspace: Workspace, task: Task) -> list[str]:
+    def roll_back(self, spec_files: SpecFiles, task: Task) -> list[str]:
         """Back to the last good commit; what was done, or why nothing was."""
         if self.git is None:
             return ["no rollback: not in a git repository"]
-        with self.git_lock, workspace.lock:
+        with self.git_lock, spec_files.lock:
             try:
-                name = workspace.spec.name
+                name = spec_files.spec.name
                 good, ref = self.git.last_good(name) or "", self.git.next_ref(name, task.id)
-                return [str(self.git.rollback(good, workspace.own_files, ref, self.announce))]
+                return [str(self.git.rollback(good, spec_files.own_files, ref, self.announce))]
             except GitError as error:
                 return [f"no rollback: {error}"]
 
 
-def _written_during(path: Path, ended: Ended) -> bool:
+def _written_during(path: Path, ended: CommandResult) -> bool:
     with contextlib.suppress(OSError):
         # Two seconds of grace: some file systems keep whole seconds.
         return path.stat().st_mtime >= time.time() - ended.duration - 2

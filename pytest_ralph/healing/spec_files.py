@@ -13,9 +13,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import step, sweep
+from pytest_ralph.files import fault_point, sweep
 from pytest_ralph.healing.document import Document
-from pytest_ralph.healing.errors import WorkspaceError
+from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.document import SpecError
@@ -38,7 +38,7 @@ _FILE = re.compile(
 )
 
 
-class Workspace:
+class SpecFiles:
     """A spec, and the only hands that ever write into it."""
 
     def __init__(self, spec: Spec, plan: Plan, *, verify: Mapping[str, str] | None = None) -> None:
@@ -149,7 +149,7 @@ class Workspace:
 
     def _insert(self, target: Task, *blocks: str) -> None:
         self._document.insert(target, *blocks)
-        step("between document and state")
+        fault_point("between document and state")
 
     def executed(self, fix: Task) -> None:
         """A fix was carried out: it is not used again, whether it helped or not. Nor is the fix it was a fix of."""
@@ -251,9 +251,9 @@ class Workspace:
             try:
                 yield
             except (SpecError, StateError) as error:
-                raise WorkspaceError(f"{error} (it was readable when the run began)") from error
+                raise SpecFilesError(f"{error} (it was readable when the run began)") from error
             except OSError as error:
-                raise WorkspaceError(_why(error, self.spec.directory)) from error
+                raise SpecFilesError(_why(error, self.spec.directory)) from error
 
 
 def _why(error: OSError, directory: Path) -> str:

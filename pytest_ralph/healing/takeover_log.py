@@ -1,4 +1,4 @@
-"""The Ledger: what became of each task of a spec in this run, for a worker that takes the spec over in the middle."""
+"""The TakeoverLog: what became of each task of a spec in this run, for a worker that takes the spec over in the middle."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.healing.attempt_log import TaskResult
-from pytest_ralph.results import TaskStory
+from pytest_ralph.healing.attempt_log import TaskEnd
+from pytest_ralph.results import TaskResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +19,10 @@ class Line(NamedTuple):
 
     worker: str
     task: str
-    result: TaskResult | None
+    result: TaskEnd | None
 
 
-class Ledger:
+class TakeoverLog:
     """Lines are only ever added, each by one write: they are there when the worker is killed the moment after."""
 
     def __init__(self, path: Path, worker: str = "") -> None:
@@ -39,7 +39,7 @@ class Ledger:
     def begun(self, name: str) -> None:
         self._append([self._worker, name])
 
-    def ended(self, name: str, result: TaskResult) -> None:
+    def ended(self, name: str, result: TaskEnd) -> None:
         self._append([self._worker, name, {"story": result.story.to_json(), **_besides(result)}])
 
     def _append(self, line: list[Any]) -> None:
@@ -65,9 +65,9 @@ class Ledger:
             yield Line(worker, task, _result(told[0]) if told else None)
 
 
-def _besides(result: TaskResult) -> dict[str, Any]:
+def _besides(result: TaskEnd) -> dict[str, Any]:
     return {"lines": list(result.lines), "report": result.report}
 
 
-def _result(told: dict[str, Any]) -> TaskResult:
-    return TaskResult(TaskStory.from_json(told["story"]), tuple(told["lines"]), told["report"])
+def _result(told: dict[str, Any]) -> TaskEnd:
+    return TaskEnd(TaskResult.from_json(told["story"]), tuple(told["lines"]), told["report"])

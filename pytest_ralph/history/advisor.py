@@ -21,7 +21,7 @@ T = TypeVar("T")
 MOST_OF_A_TASK = 500
 
 
-class Wisdom:
+class Advisor:
     """Questions to a history, each with an answer for when there is none. After one that failed, none is asked."""
 
     def __init__(self, history: Callable[[], History], warn: Callable[[str], None]) -> None:

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_ralph.files import step
+from pytest_ralph.files import fault_point
 from pytest_ralph.history import schema
 from pytest_ralph.history.directory import make_private
 from pytest_ralph.history.record import COLUMNS, AttemptRecord, HistoryError
@@ -224,11 +224,11 @@ class History:
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    step("before history write")
+    fault_point("before history write")
     with schema.transaction(connection):
         connection.executemany(INSERT, rows)
-        step("before history commit")
-    step("after history write")
+        fault_point("before history commit")
+    fault_point("after history write")
 
 
 def _delete_oldest(connection: sqlite3.Connection, keep: int) -> int:

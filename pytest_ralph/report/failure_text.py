@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_ralph.results import AttemptStory, TaskStory
+    from pytest_ralph.results import Attempt, TaskResult
 
 SHOWN_LINES = 40
 AROUND = 8
@@ -56,7 +56,7 @@ class FailureText:
     @classmethod
     def of(
         cls,
-        story: TaskStory,
+        story: TaskResult,
         said: Sequence[str] = (),
         root: Path | None = None,
         *,
@@ -73,7 +73,7 @@ class FailureText:
         return "\n".join(line.text for line in self.lines)
 
 
-def _lines(story: TaskStory, said: Sequence[str], root: str) -> Iterator[Line]:
+def _lines(story: TaskResult, said: Sequence[str], root: str) -> Iterator[Line]:
     attempt = story.last_failure
     regression = story.outcome == "regression"
     what = f"{attempt.kind}: {attempt.error}" if attempt else story.reason
@@ -93,7 +93,7 @@ def _lines(story: TaskStory, said: Sequence[str], root: str) -> Iterator[Line]:
     )
 
 
-def _command(attempt: AttemptStory) -> Iterator[Line]:
+def _command(attempt: Attempt) -> Iterator[Line]:
     lines = terminal(attempt.command).splitlines()
     for number, line in enumerate(lines[:COMMAND_LINES]):
         yield Line(f"  {'$' if number == 0 else '>'} {line}", ("bold",))
@@ -101,7 +101,7 @@ def _command(attempt: AttemptStory) -> Iterator[Line]:
         yield Line(f"  > … {len(lines) - COMMAND_LINES} more lines …")
 
 
-def _how_it_ended(attempt: AttemptStory) -> Iterator[str]:
+def _how_it_ended(attempt: Attempt) -> Iterator[str]:
     after = " ".join(duration(attempt.duration))
     if attempt.timed_out:
         yield f"timed out after {after}"
@@ -121,7 +121,7 @@ def _signal(status: int) -> str:
         return ""
 
 
-def _what_it_was(attempt: AttemptStory) -> Iterator[str]:
+def _what_it_was(attempt: Attempt) -> Iterator[str]:
     if attempt.missing:
         yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
     for name, many in (("failing tests", attempt.failed_tests), ("files", attempt.files)):
@@ -131,7 +131,7 @@ def _what_it_was(attempt: AttemptStory) -> Iterator[str]:
             yield f"{name}: {', '.join(shown)}{more}"
 
 
-def _output(attempt: AttemptStory, root: str) -> Iterator[Line]:
+def _output(attempt: Attempt, root: str) -> Iterator[Line]:
     if text := relevant(terminal(attempt.output), attempt.error):
         yield Line()
         yield from (Line(f"  | {line[:LONGEST_LINE]}") for line in text)
@@ -144,7 +144,7 @@ def _size(printed: int) -> str:
     return f" ({printed / 1e6:,.1f} MB)" if printed >= 1e5 else ""
 
 
-def _advice(attempt: AttemptStory) -> Iterator[Line]:
+def _advice(attempt: Attempt) -> Iterator[Line]:
     """What a person can do; the guidance among it is for whoever fixes it, and theirs to read."""
     advised = [advice for advice in attempt.advice if advice != attempt.guidance]
     if advised:
@@ -156,7 +156,7 @@ def _advice(attempt: AttemptStory) -> Iterator[Line]:
         yield from map(Line, wrapped)
 
 
-def _end(story: TaskStory, said: Sequence[str]) -> Iterator[Line]:
+def _end(story: TaskResult, said: Sequence[str]) -> Iterator[Line]:
     """Why nothing more was tried, and what was said on the way."""
     attempt = story.last_failure
     given_up = story.reason if attempt and not story.reason.endswith(attempt.error) else ""

@@ -13,7 +13,7 @@ from pytest_ralph.text.inert import one_line, terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ralph.results import RunStory, TaskStory
+    from pytest_ralph.results import RunSummary, TaskResult
 
 # GitHub shows ten annotations of a level and step, and takes a summary of at most a mebibyte.
 ANNOTATIONS_SHOWN = 10
@@ -22,7 +22,9 @@ DETAILS_SHOWN = 30
 ERROR_LIMIT = 200
 
 
-def tell(story: RunStory, environ: Mapping[str, str], write_line: Callable[[str], object]) -> None:
+def tell(
+    story: RunSummary, environ: Mapping[str, str], write_line: Callable[[str], object]
+) -> None:
     """Tell what this environment can take; outside of GitHub Actions that is nothing."""
     if environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands(story, environ.get("GITHUB_WORKSPACE", "")):
@@ -35,7 +37,7 @@ def tell(story: RunStory, environ: Mapping[str, str], write_line: Callable[[str]
             write_line(f"::warning::{_escaped(f'the summary could not be written: {error}')}")
 
 
-def workflow_commands(story: RunStory, workspace: str = "") -> list[str]:
+def workflow_commands(story: RunSummary, workspace: str = "") -> list[str]:
     """Annotations: an error for each task that failed, a notice for each that was recovered."""
     failed = [_annotation("error", task, story.root, workspace) for task in story.tasks if task.bad]
     recovered = [
@@ -46,7 +48,7 @@ def workflow_commands(story: RunStory, workspace: str = "") -> list[str]:
     return failed[:ANNOTATIONS_SHOWN] + recovered[:ANNOTATIONS_SHOWN]
 
 
-def _annotation(level: str, task: TaskStory, root: str, workspace: str) -> str:
+def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
     where = {
         "file": _seen_from(workspace, root, task.spec_path),
         "line": str(task.line),
@@ -56,7 +58,7 @@ def _annotation(level: str, task: TaskStory, root: str, workspace: str) -> str:
     return f"::{level} {properties}::{_escaped(_message(task))}"
 
 
-def _message(task: TaskStory) -> str:
+def _message(task: TaskResult) -> str:
     failure = task.last_failure
     told = one_line(failure.error if failure else task.reason, ERROR_LIMIT)
     if task.outcome == "recovered":
@@ -67,7 +69,7 @@ def _message(task: TaskStory) -> str:
     return f"{told}{advice}"
 
 
-def _fixes(task: TaskStory) -> str:
+def _fixes(task: TaskResult) -> str:
     fixes = len(task.all_fixes)
     return count(fixes, "fix", "fixes") if fixes else ""
 
@@ -87,7 +89,7 @@ def _escaped_property(text: str) -> str:
     return _escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def summary(story: RunStory) -> str:
+def summary(story: RunSummary) -> str:
     """Markdown for the job's page: the result, every task that did not plainly pass, what to do about it."""
     rows = [task for task in story.tasks if task.outcome != "passed"]
     parts = [f"## {headline(story)}", lede(story)]
@@ -98,7 +100,7 @@ def summary(story: RunStory) -> str:
     return "\n\n".join(parts) + "\n\n"
 
 
-def _table(tasks: list[TaskStory]) -> Iterator[str]:
+def _table(tasks: list[TaskResult]) -> Iterator[str]:
     yield "| Task | Outcome | What happened | Attempts | Fixes |"
     yield "| --- | --- | --- | ---: | ---: |"
     for task in tasks[:ROWS_SHOWN]:
@@ -110,7 +112,7 @@ def _table(tasks: list[TaskStory]) -> Iterator[str]:
         yield f"\n… and {len(tasks) - ROWS_SHOWN:,} more"
 
 
-def _details(task: TaskStory) -> str:
+def _details(task: TaskResult) -> str:
     failure = task.last_failure
     if failure is None:
         return ""

@@ -11,7 +11,7 @@ from pytest_ralph.text.width import columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pytest_ralph.results import TaskStory
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.order import PlanProblem
 
 TITLE = "RALPH HALTED"
@@ -79,7 +79,7 @@ class Halt:
 
 
 def halt_of(
-    tasks: Iterable[TaskStory],
+    tasks: Iterable[TaskResult],
     *,
     max_attempts: int,
     preserved: Iterable[tuple[str, str]] = (),
@@ -104,7 +104,7 @@ def halt_of(
     )
 
 
-def _is_old(task: TaskStory) -> bool:
+def _is_old(task: TaskResult) -> bool:
     """Complete before this run, and not looked at again."""
     return task.outcome == "skipped" and task.reason.startswith("already complete")
 
@@ -170,7 +170,7 @@ def _non_retryable(
     return [heading, "=" * len(heading), "", *safe]
 
 
-def _reason(bad: Sequence[TaskStory]) -> str:
+def _reason(bad: Sequence[TaskResult]) -> str:
     if not bad:
         return "stopped before all tasks were done"
     names = ", ".join(task.id for task in bad[:3]) + (
@@ -183,14 +183,14 @@ def _reason(bad: Sequence[TaskStory]) -> str:
     return f"Task {names} failed {tried}".rstrip()
 
 
-def _failed(task: TaskStory, max_attempts: int) -> Failed:
+def _failed(task: TaskResult, max_attempts: int) -> Failed:
     failure = task.last_failure
     attempts = max(len(task.verifications), 1)
     kind, details = (failure.kind, failure.error) if failure else ("unknown", task.reason)
     return Failed(task.id, task.title, attempts, max(attempts, max_attempts), kind, details)
 
 
-def _step(task: TaskStory) -> str:
+def _step(task: TaskResult) -> str:
     waiting = [fix for _, fix in task.all_fixes if fix.outcome == "open"]
     if waiting:
         return f"Do task {waiting[-1].id} ({waiting[-1].title}) in {task.spec_path or 'tasks.md'}"

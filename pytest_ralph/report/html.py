@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pytest_ralph.files import write_whole
+from pytest_ralph.files import write_atomically
 from pytest_ralph.report import charts
 from pytest_ralph.report.phrases import duration, headline, lede
 from pytest_ralph.results import OUTCOMES
@@ -23,19 +23,19 @@ from pytest_ralph.text.inert import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.results import AttemptStory, PastRun, RunStory, TaskStory
+    from pytest_ralph.results import Attempt, PastRun, RunSummary, TaskResult
 
 TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 
 
-def write_report(path: Path, story: RunStory) -> None:
+def write_report(path: Path, story: RunSummary) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # A lone surrogate, left by undecodable output, has no UTF-8 form.
-    write_whole(path, render(story).encode("utf-8", "replace"))
+    write_atomically(path, render(story).encode("utf-8", "replace"))
 
 
-def render(story: RunStory) -> str:
+def render(story: RunSummary) -> str:
     css, script = _read("report.css"), _script()
     # Every value is escaped by autoescape; these three are ours or made safe for where they stand.
     trusted = {"css": Markup(css), "script": Markup(script), "data": Markup(embedded(story))}  # noqa: S704
@@ -49,7 +49,7 @@ def render(story: RunStory) -> str:
         outcomes=OUTCOMES,
         began=datetime.fromtimestamp(story.started, timezone.utc).astimezone(),
         fix_count=sum(len(task.all_fixes) for task in story.tasks),
-        past=Past.of(story.history.runs),
+        past=TaskHistory.of(story.history.runs),
         kinds=charts.kind_rows(story.history.kinds),
         **trusted,
     )
@@ -87,7 +87,7 @@ def policy(css: str, script: str) -> str:
     )
 
 
-def embedded(story: RunStory) -> str:
+def embedded(story: RunSummary) -> str:
     """The tasks as JSON that no content can break out of, whatever a command printed."""
     tasks = [
         _without_defaults(_shown(task, story.root).to_json()) for task in in_file_order(story.tasks)
@@ -96,17 +96,17 @@ def embedded(story: RunStory) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def in_file_order(tasks: Sequence[TaskStory]) -> list[TaskStory]:
+def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
     """Workers and `[P]` groups end in any order; a reader expects that of the spec."""
     place = {path: at for at, path in enumerate(dict.fromkeys(task.spec_path for task in tasks))}
     return sorted(tasks, key=lambda task: (place[task.spec_path], task.line))
 
 
-def _shown(task: TaskStory, root: str) -> TaskStory:
+def _shown(task: TaskResult, root: str) -> TaskResult:
     return task._replace(attempts=tuple(_shown_attempt(attempt, root) for attempt in task.attempts))
 
 
-def _shown_attempt(attempt: AttemptStory, root: str) -> AttemptStory:
+def _shown_attempt(attempt: Attempt, root: str) -> Attempt:
     # What passed is rarely read, and there are thousands of it.
     head, tail = (40, 160) if attempt.failed else (2, 8)
     output = terminal(bounded(attempt.output, head, tail, widest=500))
@@ -121,7 +121,7 @@ def _without_defaults(value: Any) -> Any:
     return [_without_defaults(item) for item in value] if isinstance(value, list) else value
 
 
-def stats(story: RunStory) -> list[tuple[str, str, str]]:
+def stats(story: RunSummary) -> list[tuple[str, str, str]]:
     attempts = sum(len(task.verifications) for task in story.tasks)
     fixes = sum(len(task.all_fixes) for task in story.tasks)
     recovered = story.counts.get("recovered", 0)
@@ -135,7 +135,7 @@ def stats(story: RunStory) -> list[tuple[str, str, str]]:
 
 
 @dataclass(frozen=True)
-class Past:
+class TaskHistory:
     """The runs of the history, ready to draw."""
 
     shown: int
@@ -149,7 +149,7 @@ class Past:
     rates: list[tuple[float, float]]
 
     @classmethod
-    def of(cls, runs: Sequence[PastRun]) -> Past | None:
+    def of(cls, runs: Sequence[PastRun]) -> TaskHistory | None:
         """None for a single run: there is nothing to compare it with."""
         runs = runs[-charts.RUNS_SHOWN :]
         if len(runs) < 2:

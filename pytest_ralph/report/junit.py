@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.results import AttemptStory, TaskStory
+    from pytest_ralph.results import Attempt, TaskResult
 
 MESSAGE_LIMIT = 500
 # Surefire's schema is a sequence; captured output closes it.
 CLOSING_TAGS = ("system-out", "system-err")
 
 
-def properties(task: TaskStory) -> list[tuple[str, str]]:
+def properties(task: TaskResult) -> list[tuple[str, str]]:
     """What goes into the item's `user_properties`; those of a failure only where there was one."""
     told = {
         "ralph.spec": one_line(task.spec, MESSAGE_LIMIT),
@@ -39,7 +39,7 @@ def properties(task: TaskStory) -> list[tuple[str, str]]:
     return [*told.items()]
 
 
-def add_properties(item: pytest.Item, report: pytest.TestReport, story: TaskStory) -> None:
+def add_properties(item: pytest.Item, report: pytest.TestReport, story: TaskResult) -> None:
     """On the item too: pytest writes the properties of its last report, the teardown's. A rerun replaces them."""
     kept = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
     item.user_properties[:] = [*kept, *properties(story)]
@@ -66,7 +66,7 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
             writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
 
 
-def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskStory) -> None:
+def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskResult) -> None:
     """Put the earlier failed attempts beside the result.
 
     To be called for the call report, after pytest's own writer has seen it (a `trylast` hook) and before the
@@ -85,7 +85,7 @@ def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskSto
         nodes[end:end] = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
 
 
-def _name_the_failure(nodes: list[Element], task: TaskStory) -> None:
+def _name_the_failure(nodes: list[Element], task: TaskResult) -> None:
     failure = task.last_failure
     for node in nodes:
         if node.tag == "failure" and failure is not None:
@@ -93,7 +93,7 @@ def _name_the_failure(nodes: list[Element], task: TaskStory) -> None:
             node.set("message", _inert_line(failure.error))
 
 
-def attempt_element(tag: str, attempt: AttemptStory) -> Element:
+def attempt_element(tag: str, attempt: Attempt) -> Element:
     message, kind = _inert_line(attempt.error), _inert_line(attempt.kind or "unknown")
     element = Element(tag, {"message": message, "type": kind})
     SubElement(element, "stackTrace").text = xml("\n".join(_evidence(attempt)))
@@ -106,7 +106,7 @@ def _inert_line(text: str) -> str:
     return xml(one_line(text, MESSAGE_LIMIT))
 
 
-def _evidence(attempt: AttemptStory) -> Iterator[str]:
+def _evidence(attempt: Attempt) -> Iterator[str]:
     yield attempt.error or "failed"
     facts = {
         "attempt": f"{attempt.number} ({attempt.what})",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ralph.results import RunStory
+    from pytest_ralph.results import RunSummary
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -13,7 +13,7 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def headline(story: RunStory) -> str:
+def headline(story: RunSummary) -> str:
     counts = story.counts
     need = sum(task.bad for task in story.tasks)
     done = counts.get("passed", 0) + counts.get("recovered", 0)
@@ -32,7 +32,7 @@ def headline(story: RunStory) -> str:
     return "The task passes" if done == 1 else f"All {done:,} tasks pass"
 
 
-def lede(story: RunStory) -> str:
+def lede(story: RunSummary) -> str:
     counts = story.counts
     done = counts.get("passed", 0) + counts.get("recovered", 0)
     text = f"{done:,} of {count(len(story.tasks), 'task passes', 'tasks pass')}"

@@ -6,7 +6,7 @@ from html import escape
 
 import pytest
 
-from pytest_ralph.results import told_by
+from pytest_ralph.results import task_report
 
 # After Result and Test, before Duration and Links.
 PLACE = 2
@@ -37,7 +37,7 @@ class HtmlColumns:
 
 
 def _values(report: pytest.TestReport) -> tuple[str, str, str, str]:
-    told = told_by(report)
+    told = task_report(report)
     if told is None:
         return "", "", "", ""
     task = told.story

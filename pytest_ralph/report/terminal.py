@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.results import AttemptStory, FixStory, TaskStory
+    from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 LONGEST = 400
 SHORTEST_TITLE = 16
@@ -46,7 +46,7 @@ def can_draw() -> bool:
     return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "").startswith("utf")
 
 
-def history_line(story: TaskStory) -> str:
+def history_line(story: TaskResult) -> str:
     """The line `.progress.md` keeps about a task that needed fixes."""
     ids = [fix.id for depth, fix in story.all_fixes if depth == 0]
     count = "1 fix attempted" if len(ids) == 1 else f"{len(ids)} fixes attempted"
@@ -59,10 +59,10 @@ class Branch(NamedTuple):
 
     stroke: str
     on: str
-    fix: FixStory
+    fix: FixResult
 
 
-def branches(fixes: Sequence[FixStory], indent: str = "") -> Iterator[Branch]:
+def branches(fixes: Sequence[FixResult], indent: str = "") -> Iterator[Branch]:
     """The lineage of fixes as a tree, parents first."""
     for fix in fixes:
         last = fix is fixes[-1]
@@ -84,7 +84,7 @@ class Summary:
 
     def write(
         self,
-        stories: Sequence[TaskStory],
+        stories: Sequence[TaskResult],
         lines: Mapping[str, Sequence[str]],
         complete: Sequence[str],
     ) -> None:
@@ -115,12 +115,12 @@ class Summary:
         for note in notes:
             self._line(f"ralph: {terminal(note)}")
 
-    def _brief(self, story: TaskStory) -> None:
+    def _brief(self, story: TaskResult) -> None:
         told = history_line(story) if story.fixes else f"- Task {story.id}: {story.reason}"
         if story.outcome == "recovered" or story.final:
             self._line(f"{story.spec}: {one_line(told, LONGEST)}", COLOURS.get(story.outcome, ""))
 
-    def _task(self, story: TaskStory, lines: Sequence[str]) -> None:
+    def _task(self, story: TaskResult, lines: Sequence[str]) -> None:
         word, colour = story.outcome.upper(), COLOURS.get(story.outcome, "yellow")
         self._parts(
             (word, colour), (self._cut(f"{story.spec} {story.heading}", " ", len(word)), "bold")
@@ -155,7 +155,7 @@ class Summary:
             (f" ({how})" if how else "", "light"),
         )
 
-    def _besides(self, story: TaskStory, lines: Sequence[str]) -> Iterator[str]:
+    def _besides(self, story: TaskResult, lines: Sequence[str]) -> Iterator[str]:
         """What was said of the task itself. That it was to be fixed goes without saying where the fixes are shown."""
         decided = {
             f"{story.id}: {attempt.decision}" for attempt in story.attempts if attempt.decision
@@ -165,7 +165,7 @@ class Summary:
         if not story.fixes and story.reason:
             yield story.reason
 
-    def _attempt(self, attempt: AttemptStory, *, with_output: bool) -> None:
+    def _attempt(self, attempt: Attempt, *, with_output: bool) -> None:
         after = " ".join(duration(attempt.duration))
         who = called(attempt.executor) if attempt.executor else one_line(attempt.command, LONGEST)
         self._line(f"  {attempt.number}. {attempt.what} {attempt.outcome} in {after}: {who}")
@@ -202,7 +202,7 @@ class Summary:
         self.reporter.write_line("")
 
 
-def _by_fix(story: TaskStory, lines: Iterable[str]) -> dict[str, list[str]]:
+def _by_fix(story: TaskResult, lines: Iterable[str]) -> dict[str, list[str]]:
     """What was said, by the fix it was said of; under the empty id what was said of the task or of nothing else."""
     said: dict[str, list[str]] = {"": [], **{fix.id: [] for _, fix in story.all_fixes}}
     for line in lines:

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.running.expectations import Unmet
-    from pytest_ralph.running.runner import Ended, Runner
+    from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.verify.model import Check, Verify
 
 
-class Checked(NamedTuple):
+class CheckResult(NamedTuple):
     """One command that ran, and which expectations it did not meet."""
 
     check: Check
-    ended: Ended
+    ended: CommandResult
     unmet: tuple[Unmet, ...] = ()
 
     @property
@@ -28,10 +28,10 @@ class Checked(NamedTuple):
         return not self.unmet
 
 
-class Verified(NamedTuple):
+class VerifyResult(NamedTuple):
     """How one attempt at a Verify field went."""
 
-    checked: tuple[Checked, ...] = ()
+    checked: tuple[CheckResult, ...] = ()
     passed: bool = True
     started: float = 0.0
     duration: float = 0.0
@@ -41,7 +41,7 @@ class Verified(NamedTuple):
     commands: int = 1
 
     @property
-    def failing(self) -> Checked | None:
+    def failing(self) -> CheckResult | None:
         return next((one for one in reversed(self.checked) if not one.passed), None)
 
     @property
@@ -57,7 +57,7 @@ class Verified(NamedTuple):
         )
 
 
-class Circumstances(NamedTuple):
+class RunContext(NamedTuple):
     """Where and for how long the commands of one attempt run."""
 
     root: Path
@@ -68,17 +68,17 @@ class Circumstances(NamedTuple):
     on_output: Callable[[str], None] | None = None
 
 
-def run_checks(verify: Verify, runner: Runner, around: Circumstances) -> Verified:
+def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResult:
     """Run the commands in order; stop at the first failure, or with mode `any` at the first success."""
     started, clock = time.time(), time.monotonic()
-    checked: list[Checked] = []
+    checked: list[CheckResult] = []
     wanted = verify.mode == "any"
     for check in verify.checks:
         checked.append(run_check(check, runner, around))
         if checked[-1].passed == wanted or checked[-1].ended.interrupted:
             break
     passed = bool(checked) and checked[-1].passed
-    return Verified(
+    return VerifyResult(
         tuple(checked),
         passed,
         started,
@@ -90,7 +90,7 @@ def run_checks(verify: Verify, runner: Runner, around: Circumstances) -> Verifie
     )
 
 
-def run_check(check: Check, runner: Runner, around: Circumstances) -> Checked:
+def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
     ended = runner.run(
         check.command,
         timeout=around.timeout,
@@ -101,4 +101,4 @@ def run_check(check: Check, runner: Runner, around: Circumstances) -> Checked:
         label=around.label,
         on_output=around.on_output,
     )
-    return Checked(check, ended, unmet(check.expect, ended))
+    return CheckResult(check, ended, unmet(check.expect, ended))

@@ -11,7 +11,7 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_ralph.running.runner import Ended
+    from pytest_ralph.running.runner import CommandResult
     from pytest_ralph.verify.model import Expect
 
 # More than any text that is asked for as a whole; what is asked of lines is asked of all of them.
@@ -39,7 +39,7 @@ class Unmet(NamedTuple):
         return f"{self.expected}, got {self.got}"
 
 
-def unmet(expects: Sequence[Expect], ended: Ended) -> tuple[Unmet, ...]:
+def unmet(expects: Sequence[Expect], ended: CommandResult) -> tuple[Unmet, ...]:
     """What was expected and what came instead; empty when all is well."""
     if ended.timed_out or ended.interrupted:
         got = "none in time" if ended.timed_out else "an interrupt"
@@ -49,7 +49,7 @@ def unmet(expects: Sequence[Expect], ended: Ended) -> tuple[Unmet, ...]:
     return tuple(found for expect in expects if (found := _unmet(expect, ended)))
 
 
-def _unmet(expect: Expect, ended: Ended) -> Unmet | None:
+def _unmet(expect: Expect, ended: CommandResult) -> Unmet | None:
     if expect.stream == "exit":
         status = str(ended.exit_code)
         return None if holds(expect, status) else Unmet(in_words(expect), status)

@@ -1,4 +1,4 @@
-"""Running: one command, from its text to how it Ended: bounded in time, memory and disk, nothing left behind.
+"""Running: one command, from its text to how it CommandResult: bounded in time, memory and disk, nothing left behind.
 
 A command runs in a session and process group of its own, without a terminal and with nothing on stdin. When it
 has ended, by itself or because its time was up, the whole group is killed before the leader is reaped,
@@ -56,7 +56,7 @@ class RunError(Exception):
     """The command could not be started, in one line."""
 
 
-class Ended(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended. `exit_code` is what a shell would say: 128+n for signal n."""
 
     command: str
@@ -100,9 +100,9 @@ class _Plan(NamedTuple):
         timed_out: bool = False,
         interrupted: bool = False,
         junit: Path | None = None,
-    ) -> Ended:
+    ) -> CommandResult:
         killed = code is not None and code < 0
-        return Ended(
+        return CommandResult(
             command=self.command,
             exit_code=128 - code if code is not None and killed else code,
             signal=-code if code is not None and killed else None,
@@ -172,7 +172,7 @@ class Runner:
         keep: bool = False,
         label: str = "",
         on_output: Callable[[str], None] | None = None,
-    ) -> Ended:
+    ) -> CommandResult:
         """Run `command` with the shell, or `argv` as it is, and wait for its end. Raises RunError if it cannot start.
 
         `split`: stdout and stderr apart, and no JUnit file asked for, whose mention would be among the output.

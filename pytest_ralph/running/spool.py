@@ -120,7 +120,7 @@ def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
 class SpoolWriter:
     """Takes output chunk by chunk, masks it, stores it. The file is made with the first line written to it.
 
-    Past `limit` bytes only the end is kept, so that neither disk nor memory fills and the command need not be killed.
+    TaskHistory `limit` bytes only the end is kept, so that neither disk nor memory fills and the command need not be killed.
     """
 
     def __init__(

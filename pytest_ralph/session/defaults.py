@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.healing.decide import Decision, Past
+    from pytest_ralph.healing.decide import Decision, TaskHistory
     from pytest_ralph.session.run import Run
 
 
@@ -30,7 +30,7 @@ class Defaults:
         return classify_evidence(evidence, self.run.kinds)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_ralph_decide(self, failure: Failure, history: Past) -> Decision:
+    def pytest_ralph_decide(self, failure: Failure, history: TaskHistory) -> Decision:
         from pytest_ralph.healing.decide import decide
 
         return decide(failure, history)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.healing.attempt_log import TaskResult
+    from pytest_ralph.healing.attempt_log import TaskEnd
     from pytest_ralph.healing.work import SpecWork
     from pytest_ralph.session.parallel import Group
     from pytest_ralph.spec.task import Task
@@ -35,16 +35,16 @@ class Groups:
     def select(self, spec_path: Path, task: Task) -> None:
         self._selected[spec_path, task.name] = task
 
-    def perform(self, work: SpecWork, task: Task) -> TaskResult:
-        path = work.workspace.spec.path
+    def perform(self, work: SpecWork, task: Task) -> TaskEnd:
+        path = work.spec_files.spec.path
         group = self._open.pop((path, task.name), None) or self._start(work, task, path)
         return group.result(task) if group else work.perform(task)
 
     def _start(self, work: SpecWork, task: Task, path: Path) -> Group | None:
-        if work.desk.options.jobs < 2 or (path, task.name) not in self._selected:
+        if work.services.options.jobs < 2 or (path, task.name) not in self._selected:
             return None
         siblings = [
-            one for one in work.workspace.plan.group_of(task) if (path, one.name) in self._selected
+            one for one in work.spec_files.plan.group_of(task) if (path, one.name) in self._selected
         ]
         if len(siblings) < 2:
             return None

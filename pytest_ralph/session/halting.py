@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.report.halt import Done, Halt
-    from pytest_ralph.results import TaskStory
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -33,7 +33,7 @@ class HaltTeller:
     """Tells that work on a spec ended with tasks that failed."""
 
     def __init__(
-        self, run: Run, path: str, stories: Sequence[TaskStory], max_attempts: int
+        self, run: Run, path: str, stories: Sequence[TaskResult], max_attempts: int
     ) -> None:
         self.run, self.path, self.stories = run, path, stories
         self.max_attempts = max_attempts

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ralph.healing.attempt_log import TaskResult
+    from pytest_ralph.healing.attempt_log import TaskEnd
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.order import PlanProblem
@@ -34,7 +34,7 @@ class RalphWarning(pytest.PytestWarning):
 class TaskFailed(Exception):  # noqa: N818 - a task that failed, not an error of the program
     """Carries what a person is shown about a task that did not pass."""
 
-    def __init__(self, result: TaskResult) -> None:
+    def __init__(self, result: TaskEnd) -> None:
         super().__init__(result.story.reason or "failed")
         self.result = result
 
@@ -102,7 +102,7 @@ class SpecFile(pytest.File):
 class TaskItem(pytest.Item):
     """One task; its Verify command is the test."""
 
-    result: TaskResult | None = None
+    result: TaskEnd | None = None
     parent: SpecFile
 
     def __init__(self, *, task: Task, marks: Marks, **kwargs: Any) -> None:

@@ -133,7 +133,7 @@ class Telling:
             yield from self._time_limits(spec, path, tasks)
 
     def _risks(self, spec: Spec, path: str, chosen: Collection[str]) -> Iterator[str]:
-        for risk in self.run.wisdom.risks(spec.name):
+        for risk in self.run.advisor.risks(spec.name):
             if risk.task in chosen and (task := spec.get(risk.task)):
                 yield f"{path}:{task.line}: likely to fail: {risk.task}, {risk.chance}, mostly {risk.kind}"
 
@@ -142,7 +142,7 @@ class Telling:
         default = self.run.settings_of(spec).timeout
         better = []
         for task in tasks:
-            limit = self.run.wisdom.time_limit(spec.name, task.id)
+            limit = self.run.advisor.time_limit(spec.name, task.id)
             if limit and not limit.seconds <= task_timeout(task, default) <= 2 * limit.seconds:
                 better.append(f"{task.id} {limit.seconds:g} s")
         if better:

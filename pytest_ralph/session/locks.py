@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import write_whole
+from pytest_ralph.files import write_atomically
 from pytest_ralph.history.directory import make_private
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class SpecLocks:
             raise SpecHeld(f"{shown} is being worked on by another run{_holder(holder)}") from None
         self._held[path] = lock, holder
         told = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
-        write_whole(holder, json.dumps(told))
+        write_atomically(holder, json.dumps(told))
 
     def release(self) -> None:
         for lock, holder in self._held.values():

@@ -14,7 +14,7 @@ from pytest_ralph.report import batch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.healing.attempt_log import TaskResult
+    from pytest_ralph.healing.attempt_log import TaskEnd
     from pytest_ralph.healing.work import Begun, SpecWork
     from pytest_ralph.session.groups import Around
     from pytest_ralph.spec.task import Task
@@ -31,10 +31,10 @@ class Group:
         self._tolerance = around.tolerance()
         self._failing: set[str] = set()
         self._pool = ThreadPoolExecutor(
-            min(work.desk.options.jobs, len(tasks)), thread_name_prefix="ralph"
+            min(work.services.options.jobs, len(tasks)), thread_name_prefix="ralph"
         )
         self._begun: dict[str, Future[Begun | None]] = {}
-        self._recovered: dict[str, Future[TaskResult]] = {}
+        self._recovered: dict[str, Future[TaskEnd]] = {}
         self._start(tasks)
 
     def _start(self, tasks: Sequence[Task]) -> None:
@@ -50,7 +50,7 @@ class Group:
             self._failing.add(task.name)
         return begun
 
-    def result(self, task: Task) -> TaskResult:
+    def result(self, task: Task) -> TaskEnd:
         try:
             return self._finish(self._first_attempt(task), task.name)
         finally:
@@ -77,7 +77,7 @@ class Group:
         future = self._begun[name]
         return None if future.cancelled() or future.exception() else future.result()
 
-    def _finish(self, begun: Begun, name: str) -> TaskResult:
+    def _finish(self, begun: Begun, name: str) -> TaskEnd:
         if begun.failure is None or not self.work.recovery:
             return self.work.finish(begun)
         if name not in self._recovered:
@@ -142,7 +142,7 @@ class Group:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _why(result: TaskResult) -> str:
+def _why(result: TaskEnd) -> str:
     if result.passed:
         return ""
     return (

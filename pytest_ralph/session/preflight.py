@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.order import PlanProblem
 
 
-class Holding:
+class Preflight:
     """The locks of one run, and what is checked once they are held."""
 
     def __init__(self, run: Run) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_ralph.report import junit
-from pytest_ralph.results import Told, told_by
+from pytest_ralph.results import TaskReport, task_report
 from pytest_ralph.session.items import TaskItem
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pytest_ralph.results import TaskStory
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
 
 WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
@@ -39,11 +39,11 @@ class Reporting:
             self._tell(report, item, item.result.story)
         return report
 
-    def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskStory) -> None:
+    def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskResult) -> None:
         assert item.result is not None
         work = self.run.work(item.parent.spec)
-        most = work.desk.options.max_fixes + 1
-        report.ralph = Told(story, item.result.lines, work.recovery, most)  # type: ignore[attr-defined]
+        most = work.services.options.max_fixes + 1
+        report.ralph = TaskReport(story, item.result.lines, work.recovery, most)  # type: ignore[attr-defined]
         junit.add_properties(item, report, story)
         report.duration = story.duration
         if report.skipped:
@@ -59,7 +59,7 @@ class Reporting:
             )
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        told = told_by(report)
+        told = task_report(report)
         if told is None or report.when != "call" or (self._summing_up and report.skipped):
             return None
         return WORDS.get(told.story.outcome)
@@ -73,15 +73,15 @@ class Reporting:
         self, report: object
     ) -> Generator[None, dict[str, Any], dict[str, Any]]:
         data = yield
-        if told := told_by(report):
+        if told := task_report(report):
             data["ralph"] = told.to_json()
         return data
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
         report = yield
-        if told := told_by(report):
-            report.ralph = Told.from_json(cast("dict[str, Any]", told))
+        if told := task_report(report):
+            report.ralph = TaskReport.from_json(cast("dict[str, Any]", told))
         return report
 
 
@@ -93,5 +93,5 @@ class JunitAttempts:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if told := told_by(report):
+        if told := task_report(report):
             junit.add_attempts(self.run.config, report, told.story)

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
-from pytest_ralph.healing.services import Desk
-from pytest_ralph.healing.spec_files import Workspace
+from pytest_ralph.healing.services import Services
+from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.work import SpecWork
 from pytest_ralph.options import (
     SettingError,
@@ -30,7 +30,7 @@ from pytest_ralph.options import (
 from pytest_ralph.plugin import INI_ONLY, add_hookspecs
 from pytest_ralph.session.groups import Around, Groups
 from pytest_ralph.session.locks import TurnLock
-from pytest_ralph.session.preflight import Holding
+from pytest_ralph.session.preflight import Preflight
 from pytest_ralph.session.run_directory import Shared
 from pytest_ralph.session.screen import Screen
 from pytest_ralph.session.symlinks import own_paths, refuse_to_write
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.prompts import Prompts
-    from pytest_ralph.healing.attempt_log import TaskResult
-    from pytest_ralph.history.advisor import Wisdom
+    from pytest_ralph.healing.attempt_log import TaskEnd
+    from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import AttemptRecord
     from pytest_ralph.history.store import History
     from pytest_ralph.running.runner import Runner
@@ -134,7 +134,7 @@ class Run:
         self.settings = self._settings()
         self.budget = Budget(self.settings.budget, self.shared.budget if self.handed else None)
         self.groups = Groups(Around(self._tolerance, self.show))
-        self.holding = Holding(self)
+        self.holding = Preflight(self)
         self._check()
 
     # Settings
@@ -245,10 +245,10 @@ class Run:
         return History.open(self.directory / "history.db", warn=self.note, mask=self.masker.mask)
 
     @cached_property
-    def wisdom(self) -> Wisdom:
-        from pytest_ralph.history.advisor import Wisdom
+    def advisor(self) -> Advisor:
+        from pytest_ralph.history.advisor import Advisor
 
-        return Wisdom(lambda: self.history, self.note)
+        return Advisor(lambda: self.history, self.note)
 
     def executor(self, name: str) -> Executor | None:
         """Who carries out tasks; a spec may ask for one of its own."""
@@ -333,25 +333,27 @@ class Run:
             and (settings.execute or self.holding.is_written(spec))
         ):
             self.shared.take_turn()
-        ledger = self.shared.ledger(spec.path) if self.handed else None
-        first = ledger is None or ledger.is_new
-        workspace = self._workspace(spec, fresh=settings.fresh and first)
-        settings = self.settings_of(spec, workspace.state)
+        takeover_log = self.shared.takeover_log(spec.path) if self.handed else None
+        first = takeover_log is None or takeover_log.is_new
+        spec_files = self._workspace(spec, fresh=settings.fresh and first)
+        settings = self.settings_of(spec, spec_files.state)
         recovery = (
-            settings.recovery if settings.recovery is not None else workspace.state.recovery_mode
+            settings.recovery if settings.recovery is not None else spec_files.state.recovery_mode
         )
-        work = SpecWork(self._desk(settings, spec), workspace, recovery=recovery, ledger=ledger)
+        work = SpecWork(
+            self._desk(settings, spec), spec_files, recovery=recovery, takeover_log=takeover_log
+        )
         if recovery and first:
             for line in work.start(self.relative(spec.directory)):
                 self.note(f"{spec.name}: {line}")
         return work
 
-    def _workspace(self, spec: Spec, *, fresh: bool) -> Workspace:
+    def _workspace(self, spec: Spec, *, fresh: bool) -> SpecFiles:
         if fresh and (moved := set_aside(spec.directory / STATE_NAME)):
             self.note(
                 f"{spec.name}: state moved aside to {moved.name}; tasks.md, commits and history are as they were"
             )
-        return Workspace(spec, self.plan(spec), verify=self._verify_mapping)
+        return SpecFiles(spec, self.plan(spec), verify=self._verify_mapping)
 
     def _beside(self, spec: Spec) -> Iterator[Path]:
         """Where other workers may be at work: on the other specs, and on what their tasks name."""
@@ -364,8 +366,8 @@ class Run:
             yield from (other.path, other.directory / PROGRESS_NAME)
             yield from (self.root / name for task in other.tasks for name in task.files)
 
-    def _desk(self, settings: Settings, spec: Spec) -> Desk:
-        return Desk(
+    def _desk(self, settings: Settings, spec: Spec) -> Services:
+        return Services(
             root=self.root,
             directory=self.directory,
             runner=self.runner(settings.shell),
@@ -410,7 +412,7 @@ class Run:
         if self.config.option.verbose > 0 and not self.screen.write(["", *lines, ""]):
             self.shown += lines
 
-    def perform(self, item: TaskItem) -> TaskResult:
+    def perform(self, item: TaskItem) -> TaskEnd:
         self.screen.item = item
         try:
             return self.groups.perform(self.work(item.parent.spec), item.task)

@@ -14,7 +14,7 @@ from pytest_ralph.session.locks import TurnLock, spec_key
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ralph.healing.takeover_log import Ledger
+    from pytest_ralph.healing.takeover_log import TakeoverLog
 
 
 class Shared:
@@ -40,10 +40,10 @@ class Shared:
     def budget(self) -> Path:
         return self.directory / "budget"
 
-    def ledger(self, spec: Path) -> Ledger:
-        from pytest_ralph.healing.takeover_log import Ledger
+    def takeover_log(self, spec: Path) -> TakeoverLog:
+        from pytest_ralph.healing.takeover_log import TakeoverLog
 
-        return Ledger(
+        return TakeoverLog(
             self.directory / (spec_key(spec) + (f"-{self.worker}" if self.alone else "")),
             self.worker,
         )

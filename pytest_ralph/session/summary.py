@@ -14,7 +14,15 @@ import pytest
 from pytest_ralph import __version__
 from pytest_ralph.history.directory import KEEP_RUNS, prune_logs
 from pytest_ralph.report.terminal import Summary
-from pytest_ralph.results import HistoryStory, PastKind, PastRun, RunStory, TaskStory, Told, told_by
+from pytest_ralph.results import (
+    PastKind,
+    PastRun,
+    RunHistory,
+    RunSummary,
+    TaskReport,
+    TaskResult,
+    task_report,
+)
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
@@ -43,7 +51,7 @@ class Ending:
         self.run.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if told := told_by(report):
+        if told := task_report(report):
             self.whole.told[report.nodeid] = told
 
     @pytest.hookimpl(trylast=True)
@@ -94,13 +102,13 @@ class Whole:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.told: dict[str, Told] = {}
+        self.told: dict[str, TaskReport] = {}
 
     @property
-    def stories(self) -> list[TaskStory]:
+    def stories(self) -> list[TaskResult]:
         return [told.story for told in self.told.values()]
 
-    def _recovered_specs(self) -> Iterator[tuple[str, list[TaskStory]]]:
+    def _recovered_specs(self) -> Iterator[tuple[str, list[TaskResult]]]:
         """The specs worked on in recovery mode, by path, with what became of their tasks."""
         mine = [told.story for told in self.told.values() if told.recovery]
         for path, stories in groupby(
@@ -129,10 +137,10 @@ class Whole:
                 yield HaltTeller(self.run, path, stories, most)
 
     @cached_property
-    def story(self) -> RunStory:
+    def story(self) -> RunSummary:
         from pytest_ralph.session.halting import command_line
 
-        return RunStory(
+        return RunSummary(
             tasks=tuple(self.stories),
             started=self.run.started,
             duration=time.time() - self.run.started,
@@ -143,16 +151,16 @@ class Whole:
             notes=tuple(self.run.notes),
         )
 
-    def _history(self) -> HistoryStory:
-        found = self.run.wisdom.statistics()
+    def _history(self) -> RunHistory:
+        found = self.run.advisor.statistics()
         if found is None:
-            return HistoryStory()
+            return RunHistory()
         runs = (
             PastRun(one.started, one.duration, one.passed, one.recovered, one.failed)
             for one in found.runs
         )
         kinds = (PastKind(one.kind, one.failures, one.recovered) for one in found.kinds)
-        return HistoryStory(tuple(runs), tuple(kinds))
+        return RunHistory(tuple(runs), tuple(kinds))
 
 
 def _kept_logs(given: str) -> int:

@@ -1,4 +1,4 @@
-"""spec room: the tables behind the Hazards: calls by program and leading words, options by their spelling.
+"""The tables behind the Hazards: calls by program and leading words, options by their spelling.
 
 An option in a call may stand anywhere behind its words.
 """
@@ -52,7 +52,7 @@ WATCHERS = _words(
 WATCH_OPTIONS = _words(
     "--follow --serve --watch --watch-all --watch=true --watchAll --watchAll=true"
 )
-# Those for which `-w` means watch; for others it is a workspace, words or writing.
+# Those for which `-w` means watch; for others it is a spec_files, words or writing.
 SHORT_WATCHERS = _words("babel jest mocha rollup tsc vitest webpack")
 # Options with which even those end.
 ENDING = _words(

@@ -1,4 +1,4 @@
-"""spec room: the Spec, one markdown file read into tasks. Reads only; the edits ever made are in edit.py."""
+"""The Spec, one markdown file read into tasks. Reads only; the edits ever made are in edit.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the Fields of a task (`**Do**: …`, `**Verify**: …`), found line by line in what the task occupies."""
+"""The Fields of a task (`**Do**: …`, `**Verify**: …`), found line by line in what the task occupies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the FrontMatter of a spec, the YAML between two `---` lines at its top, with its `ralph:` settings."""
+"""The FrontMatter of a spec, the YAML between two `---` lines at its top, with its `ralph:` settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the Findings of a spec: what is wrong with it, each with its line, found without running anything."""
+"""The Findings of a spec: what is wrong with it, each with its line, found without running anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the Outline of a markdown text, that is, which lines are checkboxes, headings, code or comments.
+"""The Outline of a markdown text, that is, which lines are checkboxes, headings, code or comments.
 
 The structure comes from a CommonMark parser. What people write and CommonMark cuts short (a heredoc that
 leaves the indentation of its fence, a code span that runs over blank lines, `-[x]`) is covered up in the

@@ -1,4 +1,4 @@
-"""spec room: a Spec into which a task was put, read again only around it.
+"""A Spec into which a task was put, read again only around it.
 
 To read all of a document for every fix is what makes a thousand fixes take a thousand times a thousand. Whatever is
 not as plain as most documents are is left to the reader of whole documents.

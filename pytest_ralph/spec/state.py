@@ -8,7 +8,7 @@ from copy import deepcopy
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.files import Seen, look_at, replace_seen
+from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
 from pytest_ralph.spec.edit import owners
 from pytest_ralph.spec.state_text import StateText
 from pytest_ralph.text.regex import regex
@@ -61,7 +61,7 @@ class State:
     def load(cls, path: Path) -> State:
         """What the file says; where there is none, a state with every default that `exists` not."""
         try:
-            seen = look_at(path)
+            seen = file_signature(path)
             text = path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
             return cls(path)
@@ -96,7 +96,7 @@ class State:
     def save(self, *, durable: bool = True) -> None:
         """Write the file if anything changed; an untouched one keeps its bytes."""
         while self.data != self._saved:
-            if seen := replace_seen(
+            if seen := replace_if_unchanged(
                 self.path, self._text.written(self.data), self._seen, durable=durable
             ):
                 self._saved, self._seen = self._text.copy(), seen
@@ -105,7 +105,7 @@ class State:
 
     def _take_over(self) -> None:
         """Somebody else wrote the file: what they changed stays, except where we changed the same."""
-        seen = look_at(self.path)
+        seen = file_signature(self.path)
         theirs = State.load(self.path)
         if theirs.exists:
             self.data = _merged(self._saved or {}, self.data, theirs.data)

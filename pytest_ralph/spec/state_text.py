@@ -1,4 +1,4 @@
-"""spec room: a state as the text of its file. Of a large one, only entries that changed are made into text again."""
+"""A state as the text of its file. Of a large one, only entries that changed are made into text again."""
 
 from __future__ import annotations
 

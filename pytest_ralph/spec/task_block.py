@@ -1,4 +1,4 @@
-"""spec room: the TaskBlock, that is, which lines of a spec make up which task, and what they say."""
+"""The TaskBlock, that is, which lines of a spec make up which task, and what they say."""
 
 from __future__ import annotations
 

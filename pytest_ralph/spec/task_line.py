@@ -1,4 +1,4 @@
-"""spec room: the TaskLine, that is, the one line that names a task: box, id, markers, title."""
+"""The TaskLine, that is, the one line that names a task: box, id, markers, title."""
 
 from __future__ import annotations
 

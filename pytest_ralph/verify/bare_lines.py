@@ -1,4 +1,4 @@
-"""spec room: the BareLine, a command in a Verify field that nobody put between backticks."""
+"""The BareLine, a command in a Verify field that nobody put between backticks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: a Clause, the sayings of one part of a sentence: what stands beside what in it."""
+"""A Clause, the sayings of one part of a sentence: what stands beside what in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the CommandLine, that is, whether a piece of text is something a shell can run, and what it prints."""
+"""The CommandLine, that is, whether a piece of text is something a shell can run, and what it prints."""
 
 from __future__ import annotations
 

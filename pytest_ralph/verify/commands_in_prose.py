@@ -1,4 +1,4 @@
-"""spec room: the Mention of a command in prose: which code spans of a passage are run, and the words around each."""
+"""The Mention of a command in prose: which code spans of a passage are run, and the words around each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the Expectation, what the words behind a command ask of its exit status or of its output.
+"""The Expectation, what the words behind a command ask of its exit status or of its output.
 
 `returns 3`, `exits 0`, `>= 1`, `prints "OK"`, `no matches`. Words that no machine can check (`looks right`, `all
 green`) ask for nothing: the command's exit status decides, as it does when nothing is said at all.

@@ -1,4 +1,4 @@
-"""spec room: the Hazards of a check: why its result cannot be trusted, or why it does more than check.
+"""The Hazards of a check: why its result cannot be trusted, or why it does more than check.
 
 Read from the command as written; nothing is run. A check that expects something of the output is not held to its exit
 status, so hazards of the status are not hazards of it.

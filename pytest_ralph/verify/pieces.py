@@ -1,4 +1,4 @@
-"""spec room: the Pieces of a Verify field: passages of prose with the code spans in them, and fenced scripts."""
+"""The Pieces of a Verify field: passages of prose with the code spans in them, and fenced scripts."""
 
 from __future__ import annotations
 

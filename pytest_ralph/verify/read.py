@@ -1,4 +1,4 @@
-"""spec room: a Verify field as a careful person reads it: which words are commands, and what is asked of each."""
+"""A Verify field as a careful person reads it: which words are commands, and what is asked of each."""
 
 from __future__ import annotations
 

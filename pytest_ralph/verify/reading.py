@@ -1,4 +1,4 @@
-"""spec room: the Reading of a Verify field that is more than one code span: passages, lists and scripts, in order."""
+"""The Reading of a Verify field that is more than one code span: passages, lists and scripts, in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RED = regex(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
 _GREEN = regex(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
 _DIRECTORY = regex(
     r"\b(?:from|in|inside|within|under)\s+(?:the\s+)?(?P<called>[`\"']?[\w.@-][\w./@-]*[`\"']?)"
-    r"\s+(?:directory|folder|dir\b|package|workspace)"
+    r"\s+(?:directory|folder|dir\b|package|spec_files)"
     r"|\b(?:from|inside|within)\s+(?:the\s+)?(?P<path>`?[\w.@-]+/[\w./@-]*`?|`[\w.@-]+`)",
     re.IGNORECASE,
 )
@@ -39,7 +39,7 @@ _INSIDE = regex(r"\s*\(in\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)\)", re.I
 # In front of a list or a script: `In `web`:`, `(in web/app):`
 _AHEAD = regex(
     r"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)"
-    r"(?:\s+(?:directory|folder|dir|package|workspace))?\)?\s*[:,]",
+    r"(?:\s+(?:directory|folder|dir|package|spec_files))?\)?\s*[:,]",
     re.IGNORECASE,
 )
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])

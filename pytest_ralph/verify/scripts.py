@@ -1,4 +1,4 @@
-"""spec room: the Script in a fenced block: what of it a shell can run, if anything."""
+"""The Script in a fenced block: what of it a shell can run, if anything."""
 
 from __future__ import annotations
 

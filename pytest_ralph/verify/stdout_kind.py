@@ -1,4 +1,4 @@
-"""spec room: what a command line Prints: a count, one count a file, lines, some text, or nothing that matters."""
+"""What a command line Prints: a count, one count a file, lines, some text, or nothing that matters."""
 
 from __future__ import annotations
 

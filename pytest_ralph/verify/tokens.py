@@ -1,4 +1,4 @@
-"""spec room: the Sayings in a clause of prose: its numbers, comparisons, quoted values and the verbs around them."""
+"""The Sayings in a clause of prose: its numbers, comparisons, quoted values and the verbs around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spec room: the Lexicon, the words in which specs of several languages say what a command should do, in English.
+"""The Lexicon, the words in which specs of several languages say what a command should do, in English.
 
 Expectations are read in one language only (expectation.py); the table that brings the others there
 is words/languages.txt.

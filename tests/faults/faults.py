@@ -1,6 +1,6 @@
 """Where a run can be hit, and what hits it.
 
-The points of a run are the steps the program names (`disk.on_step`) and what Python sees it do to files and processes
+The points of a run are the steps the program names (`disk.on_fault_point`) and what Python sees it do to files and processes
 (audit events), so that none has to be guessed.
 """
 
@@ -58,7 +58,7 @@ class Points:
         self._hitting = False
 
     def watch(self, disk: Any) -> None:
-        disk.on_step = lambda name: self._point("step", name)
+        disk.on_fault_point = lambda name: self._point("step", name)
         sys.addaudithook(self._seen)
 
     def _point(self, event: str, name: str) -> None:

@@ -1,7 +1,7 @@
 """Runs of pytest at the price of a fork: pytest and the package are imported once, each run is a child of that process.
 
 A run can be cut off, or have something happen to it, at its nth point. Points are what the program itself names
-(`disk.on_step`) and what Python sees it do to the disk and to processes (audit events): none is guessed.
+(`disk.on_fault_point`) and what Python sees it do to the disk and to processes (audit events): none is guessed.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.results import AttemptStory, FixStory, RunStory, TaskStory
+from pytest_ralph.results import Attempt, FixResult, RunSummary, TaskResult
 
 SAMPLES: list[str] = json.loads(
     (Path(__file__).parents[1] / "samples" / "hostile.json").read_text("utf-8")
@@ -43,21 +43,21 @@ def failure_of(text: str) -> Failure:
     )
 
 
-def story_of(text: str) -> RunStory:
+def story_of(text: str) -> RunSummary:
     """A run in which one task failed, one was recovered and one is blocked."""
-    attempt = AttemptStory.of_failure(
+    attempt = Attempt.of_failure(
         failure_of(text), log=".ralph/logs/1.log", decision=text, expected=text, got=text
     )
-    fix = FixStory(
+    fix = FixResult(
         "1.3.1",
         "1.3",
         text,
         "agent",
         "failed",
-        (FixStory("1.3.1.1", "1.3.1", text, "agent", "completed"),),
+        (FixResult("1.3.1.1", "1.3.1", text, "agent", "completed"),),
     )
     tasks = [
-        TaskStory(
+        TaskResult(
             id=f"1.{number}",
             spec="demo",
             spec_path="specs/demo/tasks.md",
@@ -70,7 +70,7 @@ def story_of(text: str) -> RunStory:
         )
         for number, outcome in enumerate(("failed", "recovered", "blocked"), 3)
     ]
-    return RunStory(tuple(tasks), command_line="pytest --ralph", root="/project", notes=(text,))
+    return RunSummary(tuple(tasks), command_line="pytest --ralph", root="/project", notes=(text,))
 
 
 def unseen(text: str) -> str:

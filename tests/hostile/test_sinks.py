@@ -23,7 +23,7 @@ from pytest_ralph.fixing.git.messages import append_commit, commit_message
 from pytest_ralph.fixing.prompts import Form, PromptContext, Prompts, Tried
 from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.healing.fix_task import make_fix_task
-from pytest_ralph.healing.spec_files import Workspace
+from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.history.store import History
 from pytest_ralph.report import github, html, junit
@@ -97,11 +97,11 @@ class Project:
         self.path.write_text(self.document, encoding="utf-8", newline="")
         (self.path.parent / ".ralph-state.json").unlink(missing_ok=True)
         before = Spec.load(self.path)
-        workspace = Workspace(before, plan(before.tasks))
-        workspace.start("specs/demo")
+        spec_files = SpecFiles(before, plan(before.tasks))
+        spec_files.start("specs/demo")
         original = before["1.3"]
         block = make_fix_task(original, failure, "1.3.1", spec_name="demo", directory="specs/demo")
-        workspace.insert_fix(original, "1.3.1", block, failure.error)
+        spec_files.insert_fix(original, "1.3.1", block, failure.error)
         return before, Spec.load(self.path)
 
 
@@ -195,7 +195,7 @@ def test_in_the_progress_it_adds_no_section(tmp_path: Path) -> None:
     def progress(text: str) -> str:
         _, after = project.with_fix(failure_of(text))
         (tmp_path / ".progress.md").write_text("# Progress\n\n## Learnings\n\n- Tea helps\n")
-        Workspace(after, plan(after.tasks)).passed(after["1.3"], 4)
+        SpecFiles(after, plan(after.tasks)).passed(after["1.3"], 4)
         return (tmp_path / ".progress.md").read_text(encoding="utf-8")
 
     tame = structure(progress(TAME))

@@ -13,13 +13,13 @@ import pytest
 
 from pytest_ralph.report.html import write_report
 from pytest_ralph.results import (
-    AttemptStory,
-    FixStory,
-    HistoryStory,
+    Attempt,
+    FixResult,
     PastKind,
     PastRun,
-    RunStory,
-    TaskStory,
+    RunHistory,
+    RunSummary,
+    TaskResult,
 )
 
 if TYPE_CHECKING:
@@ -170,11 +170,11 @@ def browser(chromium: Browser) -> Browser:
 NASTY = "</script><img src=x onerror=alert(1)><b>bold</b> & 'quoted'"
 
 
-def attempt(outcome: str, at: float, **facts: Any) -> AttemptStory:
-    return AttemptStory(outcome=outcome, started=1_700_000_000 + at, duration=2.0, **facts)
+def attempt(outcome: str, at: float, **facts: Any) -> Attempt:
+    return Attempt(outcome=outcome, started=1_700_000_000 + at, duration=2.0, **facts)
 
 
-def tasks() -> tuple[TaskStory, ...]:
+def tasks() -> tuple[TaskResult, ...]:
     broken = {
         "kind": "test_failure",
         "error": "assert None == 12",
@@ -183,24 +183,24 @@ def tasks() -> tuple[TaskStory, ...]:
     }
     timeout = {"kind": "timeout", "error": NASTY, "advice": ("Split the task",)}
     fixes = (
-        FixStory(
+        FixResult(
             "1.2.1",
             "1.2",
             "Fix: parser",
             "claude",
             "verification_mismatch",
-            (FixStory("1.2.1.1", "1.2.1", outcome="open"),),
+            (FixResult("1.2.1.1", "1.2.1", outcome="open"),),
         ),
     )
     return (
-        TaskStory(
+        TaskResult(
             "1.1",
             "alpha",
             "specs/alpha/tasks.md",
             title="Read the file",
             attempts=(attempt("passed", 0),),
         ),
-        TaskStory(
+        TaskResult(
             "1.2",
             "alpha",
             "specs/alpha/tasks.md",
@@ -213,7 +213,7 @@ def tasks() -> tuple[TaskStory, ...]:
             ),
             fixes=fixes,
         ),
-        TaskStory(
+        TaskResult(
             "2.1",
             "alpha",
             "specs/alpha/tasks.md",
@@ -221,7 +221,7 @@ def tasks() -> tuple[TaskStory, ...]:
             outcome="manual",
             reason="manual: look",
         ),
-        TaskStory(
+        TaskResult(
             "1.1",
             "beta",
             "specs/beta/tasks.md",
@@ -229,7 +229,7 @@ def tasks() -> tuple[TaskStory, ...]:
             outcome="failed",
             attempts=(attempt("failed", 12, **timeout),),
         ),
-        TaskStory(
+        TaskResult(
             "1.2",
             "beta",
             "specs/beta/tasks.md",
@@ -240,11 +240,9 @@ def tasks() -> tuple[TaskStory, ...]:
     )
 
 
-def story(*told: TaskStory) -> RunStory:
-    history = HistoryStory(
-        (PastRun(0, 5, 3), PastRun(60, 6, 2, 1, 1)), (PastKind("timeout", 2, 1),)
-    )
-    return RunStory(
+def story(*told: TaskResult) -> RunSummary:
+    history = RunHistory((PastRun(0, 5, 3), PastRun(60, 6, 2, 1, 1)), (PastKind("timeout", 2, 1),))
+    return RunSummary(
         told or tasks(), 1_700_000_000.0, 20.0, "pytest --ralph", version="1", history=history
     )
 
@@ -479,7 +477,7 @@ def test_without_scripts_what_did_not_pass_is_still_listed(
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def many(count: int) -> RunStory:
+def many(count: int) -> RunSummary:
     kinds = tasks()
     told = (
         kinds[n % 5]._replace(
@@ -513,7 +511,7 @@ def test_five_thousand_tasks_stay_fluid(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_a_run_without_tasks_is_a_page_too(browser: Browser, tmp_path: Path) -> None:
-    write_report(tmp_path / "report.html", RunStory())
+    write_report(tmp_path / "report.html", RunSummary())
     browser.open(tmp_path / "report.html")
     assert browser.js("document.querySelector('h1').textContent") == "No tasks ran"
     assert browser.told("Runtime.exceptionThrown", "Log.entryAdded") == []

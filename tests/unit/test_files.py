@@ -29,7 +29,7 @@ def test_what_is_written_is_there_byte_for_byte(
 ) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    disk.write_whole(path, data)
+    disk.write_atomically(path, data)
     assert path.read_bytes() == stored
     assert list(tmp_path.iterdir()) == [path]
 
@@ -38,20 +38,20 @@ def test_permissions_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     path.chmod(0o640)
-    disk.write_whole(path, "new")
+    disk.write_atomically(path, "new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
-    disk.write_whole(tmp_path / "new", "x")
+    disk.write_atomically(tmp_path / "new", "x")
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")
-    disk.write_whole(tmp_path / "link", "new")
+    disk.write_atomically(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
 
@@ -61,8 +61,8 @@ def test_cut_off_at_any_step_the_file_is_the_old_or_the_new_one(
 ) -> None:
     path = tmp_path / "file"
     steps: list[str] = []
-    monkeypatch.setattr(disk, "on_step", steps.append)
-    disk.write_whole(path, "old")
+    monkeypatch.setattr(disk, "on_fault_point", steps.append)
+    disk.write_atomically(path, "old")
     assert steps == ["before write file", "before replace file", "after write file"]
     for wanted, content in zip(steps, ["old", "old", "new"], strict=True):
 
@@ -71,9 +71,9 @@ def test_cut_off_at_any_step_the_file_is_the_old_or_the_new_one(
                 raise KeyboardInterrupt
 
         path.write_text("old")
-        monkeypatch.setattr(disk, "on_step", cut_off)
+        monkeypatch.setattr(disk, "on_fault_point", cut_off)
         with pytest.raises(KeyboardInterrupt):
-            disk.write_whole(path, "new")
+            disk.write_atomically(path, "new")
         assert path.read_text() == content
         assert list(tmp_path.iterdir()) == [path]
 
@@ -89,7 +89,7 @@ def test_where_it_cannot_be_written_the_old_file_stays(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        disk.write_whole(path, "new")
+        disk.write_atomically(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -106,7 +106,7 @@ def test_what_a_killed_run_left_beside_the_file_is_swept_away(tmp_path: Path) ->
     ]
     for path in (left, *others):
         path.write_text("half")
-    disk.write_whole(tmp_path / "file", "new")
+    disk.write_atomically(tmp_path / "file", "new")
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", *others])
 
 
@@ -115,26 +115,28 @@ def test_a_file_that_somebody_wrote_meanwhile_stays_theirs(
 ) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    seen = disk.look_at(path)
+    seen = disk.file_signature(path)
 
     def they_save(name: str) -> None:
         if name == "before replace file":
             path.write_text("theirs, longer")
 
-    monkeypatch.setattr(disk, "on_step", they_save)
-    assert disk.replace_seen(path, "ours", seen) is None
+    monkeypatch.setattr(disk, "on_fault_point", they_save)
+    assert disk.replace_if_unchanged(path, "ours", seen) is None
     assert path.read_text() == "theirs, longer"
-    monkeypatch.setattr(disk, "on_step", None)
-    assert disk.replace_seen(path, "ours", disk.look_at(path)) == disk.look_at(path)
+    monkeypatch.setattr(disk, "on_fault_point", None)
+    assert disk.replace_if_unchanged(
+        path, "ours", disk.file_signature(path)
+    ) == disk.file_signature(path)
     assert path.read_text() == "ours"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_that_was_not_there_is_made_unless_somebody_made_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    assert disk.look_at(path) is None
-    assert disk.replace_seen(path, "ours", None)
-    assert not disk.replace_seen(path, "again", None)
+    assert disk.file_signature(path) is None
+    assert disk.replace_if_unchanged(path, "ours", None)
+    assert not disk.replace_if_unchanged(path, "again", None)
     assert path.read_text() == "ours"
 
 

@@ -9,27 +9,27 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.results import (
-    AttemptStory,
-    FixStory,
-    HistoryStory,
+    Attempt,
+    FixResult,
     PastKind,
     PastRun,
-    RunStory,
-    TaskStory,
-    Told,
+    RunHistory,
+    RunSummary,
+    TaskReport,
+    TaskResult,
     fix_tree,
 )
 
 
-def verify(outcome: str, **facts: Any) -> AttemptStory:
-    return AttemptStory(outcome=outcome, **facts)
+def verify(outcome: str, **facts: Any) -> Attempt:
+    return Attempt(outcome=outcome, **facts)
 
 
-def a_run() -> RunStory:
-    nested = FixStory(
-        "1.3.1", "1.3", "Fix: import", "claude", "failed", (FixStory("1.3.1.1", "1.3.1"),)
+def a_run() -> RunSummary:
+    nested = FixResult(
+        "1.3.1", "1.3", "Fix: import", "claude", "failed", (FixResult("1.3.1.1", "1.3.1"),)
     )
-    task = TaskStory(
+    task = TaskResult(
         "1.3",
         spec="foo",
         spec_path="specs/foo/tasks.md",
@@ -43,13 +43,13 @@ def a_run() -> RunStory:
         fixes=(nested,),
         estimate=1.5,
     )
-    history = HistoryStory((PastRun(1.0, passed=2, failed=1),), (PastKind("timeout", 3, 1),))
-    return RunStory((task,), 10.0, 2.5, "pytest --ralph", "/p", "1.0", history, ("a note",))
+    history = RunHistory((PastRun(1.0, passed=2, failed=1),), (PastKind("timeout", 3, 1),))
+    return RunSummary((task,), 10.0, 2.5, "pytest --ralph", "/p", "1.0", history, ("a note",))
 
 
 def test_a_story_survives_json_unchanged() -> None:
     run = a_run()
-    assert RunStory.from_json(json.loads(json.dumps(run.to_json()))) == run
+    assert RunSummary.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
 def test_json_of_a_story_holds_nothing_but_plain_values() -> None:
@@ -61,25 +61,25 @@ def test_json_of_a_story_holds_nothing_but_plain_values() -> None:
         return value is None or type(value) in (str, int, float, bool)
 
     assert plain(a_run().to_json())
-    assert plain(Told(a_run().tasks[0], ("a line",)).to_json())
+    assert plain(TaskReport(a_run().tasks[0], ("a line",)).to_json())
 
 
 def test_what_a_report_tells_survives_json_unchanged() -> None:
-    told = Told(a_run().tasks[0], ("a line",), recovery=True, max_attempts=4)
-    assert Told.from_json(json.loads(json.dumps(told.to_json()))) == told
+    told = TaskReport(a_run().tasks[0], ("a line",), recovery=True, max_attempts=4)
+    assert TaskReport.from_json(json.loads(json.dumps(told.to_json()))) == told
 
 
 def test_fields_of_a_later_version_are_ignored() -> None:
     data = {
-        **TaskStory("1.1").to_json(),
+        **TaskResult("1.1").to_json(),
         "mood": "good",
         "attempts": [{"number": 2, "colour": "red"}],
     }
-    assert TaskStory.from_json(data) == TaskStory("1.1", attempts=(AttemptStory(number=2),))
+    assert TaskResult.from_json(data) == TaskResult("1.1", attempts=(Attempt(number=2),))
 
 
 FAIL, PASS = verify("failed"), verify("passed")
-EXECUTOR_FAILED = AttemptStory(what="fix", outcome="failed")
+EXECUTOR_FAILED = Attempt(what="fix", outcome="failed")
 
 
 @pytest.mark.parametrize(
@@ -98,26 +98,26 @@ EXECUTOR_FAILED = AttemptStory(what="fix", outcome="failed")
     ],
 )
 def test_earlier_failures_are_the_failed_verifications_before_the_deciding_one(
-    outcome: str, attempts: tuple[AttemptStory, ...], earlier: int
+    outcome: str, attempts: tuple[Attempt, ...], earlier: int
 ) -> None:
-    assert len(TaskStory("1", outcome=outcome, attempts=attempts).earlier_failures) == earlier
+    assert len(TaskResult("1", outcome=outcome, attempts=attempts).earlier_failures) == earlier
 
 
 def test_the_failure_to_quote_is_the_last_verification_that_failed() -> None:
     first, second = verify("failed", error="one"), verify("failed", error="two")
-    assert TaskStory("1", attempts=(first, second, EXECUTOR_FAILED)).last_failure == second
-    assert TaskStory("1", attempts=(EXECUTOR_FAILED,)).last_failure == EXECUTOR_FAILED
-    assert TaskStory("1", attempts=(PASS,)).last_failure is None
+    assert TaskResult("1", attempts=(first, second, EXECUTOR_FAILED)).last_failure == second
+    assert TaskResult("1", attempts=(EXECUTOR_FAILED,)).last_failure == EXECUTOR_FAILED
+    assert TaskResult("1", attempts=(PASS,)).last_failure is None
 
 
 def test_a_flat_list_of_fixes_becomes_the_tree_of_their_lineage() -> None:
     flat = [
-        FixStory("1.3.1", "1.3"),
-        FixStory("1.3.1.1", "1.3.1"),
-        FixStory("1.3.2", "1.3"),
-        FixStory("9.1", "9"),
+        FixResult("1.3.1", "1.3"),
+        FixResult("1.3.1.1", "1.3.1"),
+        FixResult("1.3.2", "1.3"),
+        FixResult("9.1", "9"),
     ]
-    task = TaskStory("1.3", fixes=fix_tree(flat, "1.3"))
+    task = TaskResult("1.3", fixes=fix_tree(flat, "1.3"))
     assert [(depth, fix.id) for depth, fix in task.all_fixes] == [
         (0, "1.3.1"),
         (1, "1.3.1.1"),
@@ -138,7 +138,7 @@ def test_an_attempt_tells_the_evidence_of_its_failure() -> None:
         guidance="Check requirements",
         exit_code=1,
     )
-    attempt = AttemptStory.of_failure(failure, number=2, log="x.log")
+    attempt = Attempt.of_failure(failure, number=2, log="x.log")
     assert (attempt.failed, attempt.number, attempt.kind, attempt.missing) == (
         True,
         2,
@@ -155,9 +155,9 @@ def test_an_attempt_tells_the_evidence_of_its_failure() -> None:
 
 
 def test_counts_put_what_needs_a_hand_first() -> None:
-    run = RunStory(
+    run = RunSummary(
         tuple(
-            TaskStory(str(n), outcome=o)
+            TaskResult(str(n), outcome=o)
             for n, o in enumerate(["passed", "failed", "passed", "odd"])
         )
     )
@@ -176,4 +176,4 @@ def test_counts_put_what_needs_a_hand_first() -> None:
     ],
 )
 def test_a_run_is_well_when_nothing_failed_or_is_blocked(outcome: str, ok: bool) -> None:
-    assert RunStory((TaskStory("1", outcome=outcome),)).ok is ok
+    assert RunSummary((TaskResult("1", outcome=outcome),)).ok is ok

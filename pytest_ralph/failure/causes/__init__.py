@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes.rule import Rule, read_rules
 from pytest_ralph.failure.finding import Finding
-from pytest_ralph.failure.output import Transcript
+from pytest_ralph.failure.output import CommandOutput
 
 if TYPE_CHECKING:
     import re
@@ -30,23 +30,23 @@ TOOLS = _by_key("environment", "absent", "modules", "broken", "symptoms")
 PEOPLE = _by_key("prose")
 
 
-def causes_of(transcript: Transcript, quiet: Collection[int] = ()) -> Sequence[Finding]:
+def causes_of(transcript: CommandOutput, quiet: Collection[int] = ()) -> Sequence[Finding]:
     """What the lines of an output say about causes, whatever tool printed them; `quiet` lines have no say."""
     return sorted(_find(TOOLS, transcript, quiet), key=lambda finding: (finding.line, finding.rank))
 
 
 def causes_in(line: str, number: int = -1) -> Sequence[Finding]:
     """What one line says about causes."""
-    return tuple(replace(finding, line=number) for finding in causes_of(Transcript(line)))
+    return tuple(replace(finding, line=number) for finding in causes_of(CommandOutput(line)))
 
 
 def spoken_causes_in(line: str) -> Sequence[Finding]:
     """What a person or an agent says about causes."""
-    return tuple(_find(PEOPLE, Transcript(line), ()))
+    return tuple(_find(PEOPLE, CommandOutput(line), ()))
 
 
 def _find(
-    table: Mapping[str, Sequence[Rule]], transcript: Transcript, quiet: Collection[int]
+    table: Mapping[str, Sequence[Rule]], transcript: CommandOutput, quiet: Collection[int]
 ) -> Iterator[Finding]:
     # In the order of the rules, never in that of a set: of two readings of one line the first rule decides.
     for key in (key for key in table if key in transcript.index):

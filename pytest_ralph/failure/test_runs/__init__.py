@@ -11,7 +11,7 @@ from pytest_ralph.failure.test_runs.grammars import LAST_RESORTS, grammars, read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 # Runners whose output is more than a title and a block; they are asked first.
 READERS = (
@@ -24,7 +24,7 @@ READERS = (
 __all__ = ["Failing", "read_failing", "read_marked"]
 
 
-def read_failing(transcript: Transcript) -> Sequence[Failing]:
+def read_failing(transcript: CommandOutput) -> Sequence[Failing]:
     """The failing tests, by the first runner whose way of printing is met."""
     for reader in READERS:
         if found := _unique(reader(transcript)):
@@ -35,13 +35,13 @@ def read_failing(transcript: Transcript) -> Sequence[Failing]:
     return ()
 
 
-def _unloaded(transcript: Transcript, runner: str) -> Sequence[Failing]:
+def _unloaded(transcript: CommandOutput, runner: str) -> Sequence[Failing]:
     """Beside tests that failed, what the same runner could not load."""
     grammar = grammars().get(f"{runner} load")
     return _unique(read(transcript, grammar)) if grammar else ()
 
 
-def read_marked(transcript: Transcript) -> Sequence[Failing]:
+def read_marked(transcript: CommandOutput) -> Sequence[Failing]:
     """Lines marked as failed, which means a failing test only in the output of something known to run tests."""
     return next(
         (found for name in LAST_RESORTS if (found := _unique(read(transcript, grammars()[name])))),

@@ -16,7 +16,7 @@ from pytest_ralph.failure.test_runs.failing import Failing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 BLOCK = 60
 NAMED_PATTERNS = {
@@ -54,7 +54,7 @@ class Grammar:
     loads: bool = False
     sure: bool = True
 
-    def met_in(self, transcript: Transcript) -> bool:
+    def met_in(self, transcript: CommandOutput) -> bool:
         return any(
             all(transcript.has(word) for word in words.split()) for words in self.words.split("|")
         )
@@ -88,7 +88,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(NAMED_PATTERNS.get(pattern, pattern))
 
 
-def read(transcript: Transcript, grammar: Grammar) -> Iterator[Failing]:
+def read(transcript: CommandOutput, grammar: Grammar) -> Iterator[Failing]:
     """Every failing test that is printed in the way of a grammar."""
     if not grammar.met_in(transcript):
         return

@@ -10,14 +10,14 @@ from pytest_ralph.failure.test_runs.failing import Failing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 COUNT = re.compile(r"^\s+[1-9]\d* failing\b")
 NUMBERED = re.compile(r"^\s+\d+\) (\S.*)$")
 DEEPEST = 12
 
 
-def read(transcript: Transcript) -> Iterator[Failing]:
+def read(transcript: CommandOutput) -> Iterator[Failing]:
     """`1) Cart` above `adds:` is the test `adds`; the error is the first line below its titles."""
     if not transcript.has("failing"):
         return

@@ -10,7 +10,7 @@ from pytest_ralph.failure.test_runs.failing import Failing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 # What stands in the brackets of a parameter may be anything, also what ends a name elsewhere.
 SUMMARY = re.compile(
@@ -34,7 +34,7 @@ CHAINED = re.compile(
 )
 
 
-def read(transcript: Transcript) -> Iterator[Failing]:
+def read(transcript: CommandOutput) -> Iterator[Failing]:
     errors = dict(_errors(transcript.lines)) | dict(_of_dead_workers(transcript))
     summed_up = False
     for number, line in enumerate(transcript.lines):
@@ -53,7 +53,7 @@ def read(transcript: Transcript) -> Iterator[Failing]:
         yield from (Failing(title, error, at) for title, (at, error) in errors.items())
 
 
-def internal_error(transcript: Transcript) -> Failing | None:
+def internal_error(transcript: CommandOutput) -> Failing | None:
     """The exception of an INTERNALERROR, which pytest prints instead of a summary."""
     lines = [
         (n, line) for n, line in enumerate(transcript.lines) if line.startswith("INTERNALERROR> ")
@@ -64,7 +64,7 @@ def internal_error(transcript: Transcript) -> Failing | None:
     return None
 
 
-def _of_dead_workers(transcript: Transcript) -> Iterator[tuple[str, tuple[int, str]]]:
+def _of_dead_workers(transcript: CommandOutput) -> Iterator[tuple[str, tuple[int, str]]]:
     """xdist writes of a worker that died below the title of the file, not of the test."""
     for number in transcript.index.get("crashed", ()):
         if match := CRASHED.match(transcript.lines[number]):

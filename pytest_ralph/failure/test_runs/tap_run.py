@@ -10,7 +10,7 @@ from pytest_ralph.failure.test_runs.failing import Failing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 NOT_OK = re.compile(
     r"^(?P<indent>\s*)not ok \d+(?: -)? (?!.*# (?:TODO|SKIP))(?P<name>.+?)(?: #.*)?(?: in \d+ms)?$"
@@ -33,7 +33,7 @@ THROWN = re.compile(r"^# (?P<said>(?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)
 LONGEST = 40
 
 
-def read(transcript: Transcript) -> Iterator[Failing]:
+def read(transcript: CommandOutput) -> Iterator[Failing]:
     """The innermost failing tests: what contains them failed only because they did."""
     if not transcript.has("ok"):
         return

@@ -10,7 +10,7 @@ from pytest_ralph.failure.test_runs.failing import Failing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_ralph.failure.output import Transcript
+    from pytest_ralph.failure.output import CommandOutput
 
 TITLE = re.compile(
     r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (?:(\w+) \(([\w.]+)\)|([\w.]+\.\w+)|(\w+) \(<.*)"
@@ -22,7 +22,7 @@ LOADER = re.compile(
 )
 
 
-def read(transcript: Transcript) -> Iterator[Failing]:
+def read(transcript: CommandOutput) -> Iterator[Failing]:
     lines = transcript.lines
     for number, line in enumerate(lines):
         match = TITLE.match(line)
@@ -31,7 +31,7 @@ def read(transcript: Transcript) -> Iterator[Failing]:
             yield Failing(_name(match), error or line.strip(), at, not LOADER.search(line))
 
 
-def read_trial(transcript: Transcript) -> Iterator[Failing]:
+def read_trial(transcript: CommandOutput) -> Iterator[Failing]:
     """Twisted's trial names the tests below the traceback they share."""
     lines = transcript.lines
     for number, line in enumerate(lines):

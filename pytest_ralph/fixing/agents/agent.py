@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Job, Outcome
-    from pytest_ralph.running.runner import Ended, Runner
+    from pytest_ralph.running.runner import CommandResult, Runner
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Agent:
         talk.session_id = talk.session_id or (start.session if self.names_session else start.resume)
         return judge(job, ended, talk, root=runner.root, kinds=self._kinds, must_speak=True)
 
-    def listen(self, ended: Ended) -> Conversation:
+    def listen(self, ended: CommandResult) -> Conversation:
         talk = Conversation()
         for event in events(ended.stdout.path):
             self.take_in(event, talk)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.running.runner import Ended, Runner
+    from pytest_ralph.running.runner import CommandResult, Runner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Outcome:
     completed: bool
     failure: Failure | None = None
     session_id: str = ""
-    ended: Ended | None = None
+    ended: CommandResult | None = None
     note: str = ""
     output: str = ""
 

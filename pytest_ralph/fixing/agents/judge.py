@@ -1,4 +1,4 @@
-"""Fixing: judge how an executor's run went: an Outcome, from how it Ended and the Conversation that was had.
+"""Fixing: judge how an executor's run went: an Outcome, from how it CommandResult and the Conversation that was had.
 
 An executor is never believed on its exit status alone: several agents end with 0 after an error of their
 service, and a cheerful last message may say in passing that the work is left to somebody else.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.fixing.agents.conversation import Conversation
-    from pytest_ralph.running.runner import Ended
+    from pytest_ralph.running.runner import CommandResult
 
 # What a shell says of a command line that names no program.
 NOT_FOUND = 127
@@ -57,7 +57,13 @@ class Trouble(NamedTuple):
 
 
 def judge(
-    job: Job, ended: Ended, talk: Conversation, *, root: Path, kinds: Kinds | None, must_speak: bool
+    job: Job,
+    ended: CommandResult,
+    talk: Conversation,
+    *,
+    root: Path,
+    kinds: Kinds | None,
+    must_speak: bool,
 ) -> Outcome:
     """`must_speak`: an agent that says nothing at all has not finished, whatever its exit status."""
     said = without_echo(talk.text, job.prompt)
@@ -103,7 +109,7 @@ def without_echo(text: str, prompt: str) -> str:
 
 
 def _trouble(
-    job: Job, ended: Ended, talk: Conversation, said: str, claims: Claims, agent: bool
+    job: Job, ended: CommandResult, talk: Conversation, said: str, claims: Claims, agent: bool
 ) -> Trouble | None:
     """The first that applies: how it ended, what the program reported, what its last words amount to."""
     if ended.interrupted:
@@ -144,7 +150,7 @@ def _limit(claims: Claims) -> Trouble | None:
     return Trouble("service_unavailable", claims.rate_limit) if claims.rate_limit else None
 
 
-def _killed_by(ended: Ended) -> int:
+def _killed_by(ended: CommandResult) -> int:
     """The signal that ended it, or one of its commands, by the status a shell then gives; 0 for none."""
     status = (ended.exit_code or 0) - 128
     return ended.signal or (status if status in FATAL else 0)
@@ -152,7 +158,7 @@ def _killed_by(ended: Ended) -> int:
 
 def _failure(
     job: Job,
-    ended: Ended,
+    ended: CommandResult,
     talk: Conversation,
     said: str,
     trouble: Trouble,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ralph.fixing.agents.base import Job
-    from pytest_ralph.running.runner import Ended, Runner
+    from pytest_ralph.running.runner import CommandResult, Runner
 
 SHOWN_WORD = 80
 
@@ -56,7 +56,7 @@ class Start:
         env: Mapping[str, str] | None = None,
         label: str,
         on_output: Callable[[str], None] | None,
-    ) -> Ended:
+    ) -> CommandResult:
         """Run a shell `command`, or `argv` as it is."""
         return runner.run(
             shown(argv) if argv else command,

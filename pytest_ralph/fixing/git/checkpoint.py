@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pytest_ralph.files import is_temporary, step
+from pytest_ralph.files import fault_point, is_temporary
 from pytest_ralph.fixing.git.checkout import Entry, Kept, entries, move_files, move_index
 from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.git.listing import digest, listing
@@ -270,7 +270,7 @@ class Git:
         new = null_separated(path for path in paths if path not in known)
         if new:
             git("add", "--intent-to-add", *from_stdin, stdin=new)
-        step("before git commit")
+        fault_point("before git commit")
         status, output, errors = git.status(
             "commit",
             "-q",
@@ -375,7 +375,7 @@ class Git:
         ).strip()
         parents = (*parents, "-p", commit) if head else ("-p", commit, "-p", commit)
         commit = self._git("commit-tree", tree, *parents, "-m", message, env=_IDENTITY).strip()
-        step("before keeping ref")
+        fault_point("before keeping ref")
         # An empty old value: the ref must be new, so nothing kept earlier is ever lost.
         self._git("update-ref", "-m", "pytest-ralph: keep", ref, commit, "")
         return commit
@@ -389,7 +389,7 @@ class Git:
     ) -> RollbackResult:
         prefix = self._place.prefix
         changes = [entry for entry in self._difference(kept, tree) if not stays(self._named(entry))]
-        step("before files move")
+        fault_point("before files move")
         moved = move_files(self._top, tree, changes)
         raw = self._git(
             "diff-index",
@@ -402,7 +402,7 @@ class Git:
             "--",
             ".",
         )
-        step("before index moves")
+        fault_point("before index moves")
         move_index(self._top, [entry for entry in entries(raw) if not stays(self._named(entry))])
 
         def named(paths: list[str]) -> tuple[str, ...]:

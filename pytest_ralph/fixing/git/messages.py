@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import write_whole
+from pytest_ralph.files import write_atomically
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) 
         return
     before = os.fsdecode(script.read_bytes()) if script.exists() else _heading(script, root)
     quoted = shlex.quote(_plain(message))
-    write_whole(script, f"{before}\ngit add -A -- {files}\ngit commit -m {quoted} -- {files}\n")
+    write_atomically(
+        script, f"{before}\ngit add -A -- {files}\ngit commit -m {quoted} -- {files}\n"
+    )
     script.chmod(script.stat().st_mode | 0o100)
 
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import write_whole
+from pytest_ralph.files import write_atomically
 from pytest_ralph.fixing.git.checkout import SPEC_FILES
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def save(backup: Path, root: Path, files: Iterable[Path]) -> None:
                 "copy": copy,
             }
         )
-    write_whole(backup / _MANIFEST, json.dumps(kept, indent=1))
+    write_atomically(backup / _MANIFEST, json.dumps(kept, indent=1))
 
 
 def changed(backup: Path, root: Path) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def undo(backup: Path, root: Path) -> tuple[str, ...]:
     for entry in _saved(backup):
         if _differs(backup, root, entry):
             path = root / str(entry["path"])
-            write_whole(path, (backup / str(entry["copy"])).read_bytes())
+            write_atomically(path, (backup / str(entry["copy"])).read_bytes())
             path.chmod(int(entry["mode"]))
             restored.append(str(entry["path"]))
     return tuple(restored)

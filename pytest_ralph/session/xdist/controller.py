@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.healing.attempt_log import Journal
+from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.report import junit
-from pytest_ralph.results import Told
+from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
 from pytest_ralph.session.xdist.worker import PARCEL
@@ -116,7 +116,7 @@ class Controller:
         path, _, name = nodeid.partition("::")
         if path not in self.run.snapshots or not self.run.shared.is_with(node.gateway.id):
             return "running"
-        if name in self.run.shared.ledger(self.run.root / path).unfinished:
+        if name in self.run.shared.takeover_log(self.run.root / path).unfinished:
             return "running"
         junit.forget(self.run.config, nodeid, node)
         return "waiting"
@@ -129,24 +129,24 @@ class Controller:
             return
         spec = self.run.load(self.run.root / path)
         task = next(task for task in spec.tasks if task.name == name)
-        journal, worker = self._journal(spec, path, task), report.node.gateway.id
+        attempt_log, worker = self._journal(spec, path, task), report.node.gateway.id
         fixes = _fixes_that_helped(spec.path, self.run.snapshots[path], name)
         if fixes is None:
-            result = journal.died(worker)
+            result = attempt_log.died(worker)
         else:
             result, report.outcome, report.longrepr = (
-                journal.outlived(worker, fixes),
+                attempt_log.outlived(worker, fixes),
                 "passed",
                 None,
             )
         report.when, report.location = "call", (path, task.line - 1, task.heading)
         recovery, most = self.run.holding.is_written(spec), self.run.settings_of(spec).max_fixes + 1
-        report.ralph = Told(result.story, (), recovery, most)
+        report.ralph = TaskReport(result.story, (), recovery, most)
         report.user_properties = junit.properties(result.story)
         junit.write_properties(self.run.config, report)
 
-    def _journal(self, spec: Spec, path: str, task: Task) -> Journal:
-        return Journal(
+    def _journal(self, spec: Spec, path: str, task: Task) -> AttemptLog:
+        return AttemptLog(
             task, spec=spec.name, spec_path=path, run=self.run.id, record=self.run.history.record
         )
 

@@ -1,4 +1,4 @@
-"""spec room: the Words a reader knows, as tables of text beside this file.
+"""The Words a reader knows, as tables of text beside this file.
 
 A line is `key: entries`; a key may have many lines; `#` starts a comment line.
 """

@@ -39,7 +39,7 @@ def test_the_numbers_are_those_of_the_runs(pytester: pytest.Pytester) -> None:
     data: Any = json.loads(str(pytester.runpytest_subprocess("--ralph-stats=json").stdout))
 
     totals = data["totals"]
-    # Verified: 1.1 twice, 1.2 and 1.3 once; then 1.1 and 1.3 again.
+    # VerifyResult: 1.1 twice, 1.2 and 1.3 once; then 1.1 and 1.3 again.
     assert (totals["runs"], totals["tasks"], totals["attempts"], totals["failures"]) == (2, 3, 6, 2)
     assert {row["name"]: row["count"] for row in data["by_kind"]} == {
         "permission_denied": 1,

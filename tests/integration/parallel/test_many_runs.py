@@ -95,7 +95,7 @@ lock = FileLock(sys.argv[1])
 lock.acquire()
 print("held", flush=True)
 time.sleep(0.5)
-locks.write_whole(Path(sys.argv[2]), locks.json.dumps({"pid": locks.os.getpid(), "host": locks.platform.node(),
+locks.write_atomically(Path(sys.argv[2]), locks.json.dumps({"pid": locks.os.getpid(), "host": locks.platform.node(),
                                                        "since": 0}))
 time.sleep(60)
 """

@@ -37,7 +37,7 @@ def test_the_inserted_block_is_that_of_the_guide(one_task: Project) -> None:
         """\
         echo "Task 1.3: Add failure parser FAILED"
         echo "- Error: File not found: src/parser.ts"
-        echo "- Attempted fix: Checked alternate paths"
+        echo "- Attempted fix: CheckResult alternate paths"
         echo "- Status: Blocked, needs manual intervention"
         exit 1
     """,
@@ -55,7 +55,7 @@ def test_the_inserted_block_is_that_of_the_guide(one_task: Project) -> None:
         "\n"
         "- [ ] 1.3.1 [FIX 1.3] Fix: File not found: src/parser.ts\n"
         "  - **Do**: Address the error: File not found: src/parser.ts\n"
-        "    1. Analyze the failure: Checked alternate paths\n"
+        "    1. Analyze the failure: CheckResult alternate paths\n"
         "    2. Review related code in Files list\n"
         "    3. Implement fix for: File not found: src/parser.ts\n"
         "  - **Files**: implement.md\n"

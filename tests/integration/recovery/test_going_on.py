@@ -21,7 +21,7 @@ def at(step):
     seen.append(step)
     if seen.count(name) == int(number):
         os.kill(os.getpid(), signal.SIGKILL)
-disk.on_step = at
+disk.on_fault_point = at
 """
 
 

@@ -151,16 +151,16 @@ def test_a_task_that_was_checked_off_when_its_worker_died_is_told_as_what_it_had
     path = make_spec(spec(task("1.1 First", verify), task("1.2 Second", RAN)), name="a")
     pytester.makeconftest("""
         import os
-        from pytest_ralph.healing.takeover_log import Ledger
+        from pytest_ralph.healing.takeover_log import TakeoverLog
 
-        ended = Ledger.ended
+        ended = TakeoverLog.ended
 
         def deadly(self, name, result):
             if name == "1.1":
                 os.kill(os.getpid(), 9)
             ended(self, name, result)
 
-        Ledger.ended = deadly
+        TakeoverLog.ended = deadly
     """)
 
     run(
@@ -245,16 +245,16 @@ def test_a_worker_that_dies_when_a_task_is_checked_off_takes_its_success_not_wit
     pytester.makeconftest(
         """
         import os
-        from pytest_ralph.healing.spec_files import Workspace
+        from pytest_ralph.healing.spec_files import SpecFiles
 
-        passed = Workspace.passed
+        passed = SpecFiles.passed
 
         def passed_and_killed(self, task, most):
             passed(self, task, most)
             if task.id == "1.2":
                 os.kill(os.getpid(), 9)
 
-        Workspace.passed = passed_and_killed
+        SpecFiles.passed = passed_and_killed
         """
     )
 

@@ -7,7 +7,7 @@ from pytest_ralph.failure.block import parse_block
 EXAMPLE = """\
 Task 1.3: Add failure parser FAILED
 - Error: File not found: src/parser.ts
-- Attempted fix: Checked alternate paths
+- Attempted fix: CheckResult alternate paths
 - Status: Blocked, needs manual intervention
 """
 
@@ -17,7 +17,7 @@ def test_the_example_of_the_guide() -> None:
     assert block.marked
     assert (block.task_id, block.title) == ("1.3", "Add failure parser")
     assert block.error == "File not found: src/parser.ts"
-    assert block.attempted_fix == "Checked alternate paths"
+    assert block.attempted_fix == "CheckResult alternate paths"
     assert block.status == "Blocked, needs manual intervention"
 
 

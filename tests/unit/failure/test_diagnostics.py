@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
-from pytest_ralph.failure.output import Transcript
+from pytest_ralph.failure.output import CommandOutput
 
 
 def read(*lines: str, quiet: tuple[int, ...] = ()) -> list[Diagnostic]:
-    return list(read_diagnostics(Transcript("\n".join(lines)), frozenset(quiet)))
+    return list(read_diagnostics(CommandOutput("\n".join(lines)), frozenset(quiet)))
 
 
 @pytest.mark.parametrize(

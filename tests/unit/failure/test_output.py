@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.failure.output import HEAD, LINE, MIDDLE, TAIL, Transcript, clean
+from pytest_ralph.failure.output import HEAD, LINE, MIDDLE, TAIL, CommandOutput, clean
 
 ALL = HEAD + MIDDLE + TAIL
 
@@ -32,12 +32,12 @@ def test_text_is_left_as_a_terminal_would_leave_it(raw: str, plain: str) -> None
 
 def test_a_short_output_is_kept_whole() -> None:
     text = "x" * 70 + "\n"
-    assert Transcript(text * 100).text == clean(text * 100)
+    assert CommandOutput(text * 100).text == clean(text * 100)
 
 
 def test_a_long_output_keeps_its_head_its_tail_and_the_alarms_between() -> None:
     filler = "cc -c some/file.c -o some/file.o\n" * 20_000
-    text = Transcript(
+    text = CommandOutput(
         f"the very first line\n{filler}src/a.c:1:1: error: lost\n{filler}the very last line\n"
     ).text
     assert text.startswith("the very first line\n")
@@ -47,13 +47,13 @@ def test_a_long_output_keeps_its_head_its_tail_and_the_alarms_between() -> None:
 
 
 def test_a_long_line_is_cut_in_its_middle() -> None:
-    lines = Transcript(f"begin{'x' * 10_000_000}end").lines
+    lines = CommandOutput(f"begin{'x' * 10_000_000}end").lines
     assert lines[0].startswith("beginx")
     assert lines[-1].endswith("xend")
     assert max(map(len, lines)) < 2 * LINE
 
 
 def test_words_are_found_by_line_and_exceptions_by_their_ending() -> None:
-    index = Transcript("Some words\nValueError: Some").index
+    index = CommandOutput("Some words\nValueError: Some").index
     assert index["some"] == [0, 1]
     assert index["*error"] == [1]

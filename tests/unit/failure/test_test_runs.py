@@ -7,12 +7,12 @@ from textwrap import dedent
 import pytest
 
 from pytest_ralph import classify
-from pytest_ralph.failure.output import Transcript
+from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.test_runs import read_failing
 
 
 def failing(output: str) -> list[tuple[str, str]]:
-    return [(one.name, one.error) for one in read_failing(Transcript(dedent(output)))]
+    return [(one.name, one.error) for one in read_failing(CommandOutput(dedent(output)))]
 
 
 DEAD_WORKER = """\

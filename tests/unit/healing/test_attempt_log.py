@@ -14,10 +14,10 @@ from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, VERIFICATIO
 from pytest_ralph.fixing.agents.base import Outcome
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.fixing.repair import Repair, RepairResult
-from pytest_ralph.healing.attempt_log import HEAD, TAIL, Journal
+from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.history.record import AttemptRecord
-from pytest_ralph.running.checks import Circumstances, Verified, run_checks
+from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.spec.task import Task
 from pytest_ralph.verify.model import Check, Expect, Verify
@@ -37,8 +37,8 @@ NO = Failure(
     raw_output="a\nassert 1 == 2\n",
 )
 STUCK = Failure(kind="task_incomplete", error="cannot", fingerprint="f2", attempted_fix="praying")
-BAD = Verified(passed=False, started=5.0, duration=1.5)
-GOOD = Verified(started=6.0, duration=2.5)
+BAD = VerifyResult(passed=False, started=5.0, duration=1.5)
+GOOD = VerifyResult(started=6.0, duration=2.5)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Kept:
 
     def __init__(self, mask: str = "") -> None:
         self.records: list[AttemptRecord] = []
-        self.journal = Journal(
+        self.attempt_log = AttemptLog(
             TASK,
             spec="demo",
             spec_path="specs/demo/tasks.md",
@@ -74,22 +74,22 @@ def kept() -> Kept:
 
 
 def fail(kept: Kept, failure: Failure = NO, tree: str = "t1") -> None:
-    kept.journal.verified(BAD, failure, timeout=30.0, tree=tree)
+    kept.attempt_log.verified(BAD, failure, timeout=30.0, tree=tree)
 
 
 def carry_out(
     kept: Kept, task: Task = FIX, failure: Failure | None = None, approach: str = "by hand"
 ) -> None:
     outcome = Outcome(completed=failure is None, failure=failure, session_id="s1", output="said\n")
-    kept.journal.carried_out(
+    kept.attempt_log.carried_out(
         task, NO, outcome, approach, started=9.0, duration=3.0, executor="claude", prediction=0.7
     )
 
 
 def test_a_task_that_passes_at_once_is_one_attempt_without_a_report(kept: Kept) -> None:
     before = time.time()
-    kept.journal.verified(GOOD, None, timeout=30.0, tree="t0")
-    result = kept.journal.ended("passed")
+    kept.attempt_log.verified(GOOD, None, timeout=30.0, tree="t0")
+    result = kept.attempt_log.ended("passed")
     story = result.story
     assert (story.id, story.name, story.title, story.phase) == ("1.3", "1.3~2", "Add it", "One")
     assert (story.spec, story.spec_path, story.line, story.markers) == (
@@ -113,7 +113,7 @@ def test_a_task_that_passes_at_once_is_one_attempt_without_a_report(kept: Kept) 
 
 def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kept) -> None:
     fail(kept)
-    result = kept.journal.ended("failed", "it is so", "max limit")
+    result = kept.attempt_log.ended("failed", "it is so", "max limit")
     (attempt,) = result.story.attempts
     assert (attempt.number, attempt.what, attempt.outcome) == (1, "verify", "failed")
     assert (attempt.kind, attempt.type, attempt.category) == (
@@ -133,7 +133,7 @@ def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kep
         NO.report(),
     )
     assert (result.passed, result.skipped) == (False, False)
-    assert (kept.journal.last, kept.journal.fingerprints, kept.journal.trees) == (
+    assert (kept.attempt_log.last, kept.attempt_log.fingerprints, kept.attempt_log.trees) == (
         NO,
         ["f1"],
         ["t1"],
@@ -156,7 +156,7 @@ def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kep
 def test_a_long_output_is_kept_at_both_ends_and_around_the_error(kept: Kept) -> None:
     lines = [f"line {number}" for number in range(2_000)]
     fail(kept, Failure(error="line 1000", raw_output="\n".join(lines)))
-    output = kept.journal.ended("failed").story.attempts[0].output
+    output = kept.attempt_log.ended("failed").story.attempts[0].output
     assert {"line 0", f"line {HEAD - 1}", "line 1000", f"line {2_000 - TAIL + 5}", "line 1999"} <= {
         *output.splitlines()
     }
@@ -165,9 +165,11 @@ def test_a_long_output_is_kept_at_both_ends_and_around_the_error(kept: Kept) -> 
 
 def test_without_a_fix_between_them_the_second_attempt_is_a_retry(kept: Kept) -> None:
     fail(kept)
-    kept.journal.verified(GOOD, None, timeout=60.0)
-    assert kept.journal.attempts == 2
-    assert [(one.number, one.what) for one in kept.journal.ended("recovered").story.attempts] == [
+    kept.attempt_log.verified(GOOD, None, timeout=60.0)
+    assert kept.attempt_log.attempts == 2
+    assert [
+        (one.number, one.what) for one in kept.attempt_log.ended("recovered").story.attempts
+    ] == [
         (1, "verify"),
         (2, "retry"),
     ]
@@ -185,9 +187,9 @@ def test_a_decision_is_noted_on_the_attempt_that_called_for_it(
     kept: Kept, action: Any, outcome: str, lines: list[str]
 ) -> None:
     fail(kept)
-    kept.journal.decided(TASK, NO, Decision(action, "one more"))
-    assert kept.journal.lines == lines
-    assert [one.decision for one in kept.journal.ended("failed").story.attempts] == ["one more"]
+    kept.attempt_log.decided(TASK, NO, Decision(action, "one more"))
+    assert kept.attempt_log.lines == lines
+    assert [one.decision for one in kept.attempt_log.ended("failed").story.attempts] == ["one more"]
     assert kept.told("what", "outcome", "decision", "kind", "duration")[1:] == [
         ("decide", outcome, f"{action}: one more", "test_failure", 0.0)
     ]
@@ -195,22 +197,27 @@ def test_a_decision_is_noted_on_the_attempt_that_called_for_it(
 
 def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept) -> None:
     fail(kept)
-    kept.journal.fix_planned(FIX, "1.3", "claude")
+    kept.attempt_log.fix_planned(FIX, "1.3", "claude")
     carry_out(kept)
-    assert not kept.journal.claimed
-    assert [fix.outcome for fix in kept.journal.ended("failed").story.fixes] == ["completed"]
+    assert not kept.attempt_log.claimed
+    assert [fix.outcome for fix in kept.attempt_log.ended("failed").story.fixes] == ["completed"]
     fail(kept, tree="t2")
-    journal = kept.journal
-    assert (journal.claimed, journal.claimed_by, journal.runs, journal.approaches) == (
+    attempt_log = kept.attempt_log
+    assert (
+        attempt_log.claimed,
+        attempt_log.claimed_by,
+        attempt_log.runs,
+        attempt_log.approaches,
+    ) == (
         True,
         "1.3.1",
         1,
         ["by hand"],
     )
-    assert journal.tried_before == [
+    assert attempt_log.tried_before == [
         Tried(task_id="1.3.1", approach="by hand", result="assert 1 == 2")
     ]
-    story = journal.ended("failed").story
+    story = attempt_log.ended("failed").story
     assert [(fix.id, fix.for_id, fix.title, fix.executor, fix.outcome) for fix in story.fixes] == [
         ("1.3.1", "1.3", "Fix: no", "claude", "verification_mismatch")
     ]
@@ -249,40 +256,44 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
 
 
 def test_a_fix_nobody_carried_out_stays_open(kept: Kept) -> None:
-    kept.journal.fix_planned(FIX, "1.3", "claude")
-    kept.journal.fix_planned(FIX, "9.9", "another")
-    (fix,) = kept.journal.ended("failed").story.fixes
+    kept.attempt_log.fix_planned(FIX, "1.3", "claude")
+    kept.attempt_log.fix_planned(FIX, "9.9", "another")
+    (fix,) = kept.attempt_log.ended("failed").story.fixes
     assert (fix.for_id, fix.executor, fix.outcome) == ("1.3", "claude", "open")
 
 
 def test_a_claim_holds_for_the_next_verification_only(kept: Kept) -> None:
-    kept.journal.fix_planned(FIX, "1.3", "claude")
+    kept.attempt_log.fix_planned(FIX, "1.3", "claude")
     carry_out(kept, approach="")
     fail(kept)
-    assert [one.approach for one in kept.journal.tried_before] == ["it did not say"]
+    assert [one.approach for one in kept.attempt_log.tried_before] == ["it did not say"]
     fail(kept)
-    assert (kept.journal.claimed, kept.journal.claimed_by, len(kept.journal.tried_before)) == (
+    assert (
+        kept.attempt_log.claimed,
+        kept.attempt_log.claimed_by,
+        len(kept.attempt_log.tried_before),
+    ) == (
         False,
         "",
         1,
     )
-    assert kept.journal.approaches == []
+    assert kept.attempt_log.approaches == []
 
 
 def test_a_fix_whose_executor_fails_is_two_records_of_two_failures(kept: Kept) -> None:
-    kept.journal.fix_planned(FIX, "1.3", "somebody")
+    kept.attempt_log.fix_planned(FIX, "1.3", "somebody")
     carry_out(kept, failure=STUCK)
     assert kept.told("what", "outcome", "kind", "fix", "prediction") == [
         ("execute", "failed", "task_incomplete", "1.3.1", None),
         ("fix", "failed", "test_failure", "1.3.1", 0.7),
     ]
-    story = kept.journal.ended("failed").story
+    story = kept.attempt_log.ended("failed").story
     assert [(fix.outcome, fix.executor) for fix in story.fixes] == [("failed", "claude")]
     assert [(one.outcome, one.error, one.executor) for one in story.attempts] == [
         ("failed", "cannot", "claude")
     ]
     fail(kept)
-    assert not kept.journal.claimed
+    assert not kept.attempt_log.claimed
 
 
 @pytest.mark.parametrize(
@@ -292,13 +303,13 @@ def test_the_task_itself_carried_out_is_one_record_of_how_it_ended(
     kept: Kept, failure: Failure | None, kind: str, outcome: str
 ) -> None:
     outcome_of_it = Outcome(completed=failure is None, failure=failure)
-    kept.journal.carried_out(
+    kept.attempt_log.carried_out(
         TASK, None, outcome_of_it, "", started=1.0, duration=2.0, executor="claude"
     )
     assert kept.told("what", "outcome", "kind", "fix", "prediction") == [
         ("execute", outcome, kind, "", None)
     ]
-    assert kept.journal.ended("failed").story.attempts[0].fix_id == ""
+    assert kept.attempt_log.ended("failed").story.attempts[0].fix_id == ""
 
 
 @pytest.mark.parametrize(
@@ -318,11 +329,11 @@ def test_a_repair_is_told_with_who_made_it_and_what_it_answers(
     kept: Kept, made: bool, undo: str, ended: str, error: str, lines: list[str]
 ) -> None:
     fail(kept)
-    kept.journal.fix_planned(FIX, "1.3", "repair")
-    kept.journal.repaired(FIX, NO, REPAIR, RepairResult(made, "noted", undo), prediction=0.5)
-    assert kept.journal.lines == lines
-    assert kept.journal.repairs == ["chmod +x run.sh"]
-    story = kept.journal.ended("failed").story
+    kept.attempt_log.fix_planned(FIX, "1.3", "repair")
+    kept.attempt_log.repaired(FIX, NO, REPAIR, RepairResult(made, "noted", undo), prediction=0.5)
+    assert kept.attempt_log.lines == lines
+    assert kept.attempt_log.repairs == ["chmod +x run.sh"]
+    story = kept.attempt_log.ended("failed").story
     attempt = story.attempts[1]
     assert (attempt.number, attempt.what, attempt.command, attempt.fix_id) == (
         2,
@@ -348,16 +359,19 @@ def test_a_repair_is_told_with_who_made_it_and_what_it_answers(
         0.0,
     )
     fail(kept)
-    assert (kept.journal.claimed, len(kept.journal.tried_before)) == (False, 1 if made else 0)
+    assert (kept.attempt_log.claimed, len(kept.attempt_log.tried_before)) == (
+        False,
+        1 if made else 0,
+    )
 
 
 def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> None:
     fail(kept)
     carry_out(kept)
-    found = kept.journal.found_circular()
+    found = kept.attempt_log.found_circular()
     assert (found.type, found.retryable, found.error) == (CIRCULAR_FIX, False, NO.error)
-    assert kept.journal.last == found
-    attempts = kept.journal.ended("failed").story.attempts
+    assert kept.attempt_log.last == found
+    attempts = kept.attempt_log.ended("failed").story.attempts
     assert [(one.what, one.type, one.retryable) for one in attempts] == [
         ("verify", CIRCULAR_FIX, False),
         ("fix", "", True),
@@ -365,14 +379,17 @@ def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> 
 
 
 def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
-    result = kept.journal.died("gw3")
+    result = kept.attempt_log.died("gw3")
     error = "worker 'gw3' crashed while running it"
     assert (result.story.outcome, result.story.reason) == ("failed", error)
     assert [(one.number, one.kind, one.type, one.error) for one in result.story.attempts] == [
         (1, "crash", BROKEN_BUILD, error)
     ]
     assert result.report.startswith(f"Child agent failed: {error}\n")
-    assert (kept.journal.failures[0].task_id, kept.journal.failures[0].status) == ("1.3", "cut off")
+    assert (kept.attempt_log.failures[0].task_id, kept.attempt_log.failures[0].status) == (
+        "1.3",
+        "cut off",
+    )
     assert kept.told("what", "outcome", "kind", "error", "duration") == [
         ("verify", "failed", "crash", error, 0.0)
     ]
@@ -385,7 +402,7 @@ def record(what: str, **more: Any) -> AttemptRecord:
 def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_out(
     kept: Kept,
 ) -> None:
-    kept.journal.take_up(
+    kept.attempt_log.take_up(
         [
             record("verify", outcome="failed", fingerprint="f1", tree="t1"),
             record("repair", fix="1.3.1", approach="chmod +x run.sh"),
@@ -398,28 +415,28 @@ def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_ou
         ],
         {"1.3.1", "1.3.2"},
     )
-    journal = kept.journal
-    assert (journal.repairs, journal.approaches) == (["chmod +x run.sh"], ["by hand"])
-    assert (journal.fingerprints, journal.trees) == (["f1", "f2"], ["t1", "t2"])
+    attempt_log = kept.attempt_log
+    assert (attempt_log.repairs, attempt_log.approaches) == (["chmod +x run.sh"], ["by hand"])
+    assert (attempt_log.fingerprints, attempt_log.trees) == (["f1", "f2"], ["t1", "t2"])
 
 
 def test_nothing_is_taken_up_where_no_fix_was_carried_out(kept: Kept) -> None:
-    kept.journal.take_up(
+    kept.attempt_log.take_up(
         [record("verify", outcome="failed", fingerprint="f1"), record("fix", fix="1.3.1")], ()
     )
-    assert kept.journal.fingerprints == []
+    assert kept.attempt_log.fingerprints == []
 
 
 def test_time_spent_waiting_is_no_time_of_the_task(kept: Kept) -> None:
-    kept.journal.waited = 100.0
-    assert -101 < kept.journal.ended("passed").story.duration < -50
+    kept.attempt_log.waited = 100.0
+    assert -101 < kept.attempt_log.ended("passed").story.duration < -50
 
 
 def test_secrets_are_masked_in_the_story_the_lines_and_the_report() -> None:
     kept = Kept("hunter2")
-    kept.journal.say("it says hunter2")
+    kept.attempt_log.say("it says hunter2")
     fail(kept, Failure(error="no hunter2", raw_output="hunter2\n"))
-    result = kept.journal.ended("failed", "because of hunter2")
+    result = kept.attempt_log.ended("failed", "because of hunter2")
     assert "hunter2" not in f"{result}"
     assert result.lines == ("it says ***",)
     assert result.story.reason == "because of ***"
@@ -428,7 +445,7 @@ def test_secrets_are_masked_in_the_story_the_lines_and_the_report() -> None:
 
 @pytest.mark.parametrize("outcome", ["skipped", "manual", "blocked"])
 def test_what_was_not_run_is_skipped(kept: Kept, outcome: str) -> None:
-    result = kept.journal.ended(outcome, "why")
+    result = kept.attempt_log.ended(outcome, "why")
     assert (result.skipped, result.passed) == (True, False)
 
 
@@ -440,9 +457,9 @@ def test_the_command_that_decided_is_told_with_its_log_and_what_was_expected_of_
         Check("echo two; echo oops >&2; exit 3", (Expect("stdout", "==", 5),)),
     )
     with closing(Runner(root=tmp_path, environ=os.environ, logs=tmp_path / "logs")) as runner:
-        verified = run_checks(Verify(checks), runner, Circumstances(tmp_path, 30.0))
-        kept.journal.verified(verified, NO, timeout=30.0)
-    (attempt,) = kept.journal.ended("failed").story.attempts
+        verified = run_checks(Verify(checks), runner, RunContext(tmp_path, 30.0))
+        kept.attempt_log.verified(verified, NO, timeout=30.0)
+    (attempt,) = kept.attempt_log.ended("failed").story.attempts
     assert (attempt.command, attempt.exit_code, attempt.printed) == (
         checks[1].command,
         3,
@@ -459,7 +476,7 @@ def test_the_command_that_decided_is_told_with_its_log_and_what_was_expected_of_
 def test_a_log_that_could_not_be_kept_is_not_told_of(kept: Kept, tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file where a directory should be")
     with closing(Runner(root=tmp_path, environ=os.environ, logs=tmp_path / "logs")) as runner:
-        verified = run_checks(Verify((Check("echo one"),)), runner, Circumstances(tmp_path, 30.0))
-        kept.journal.verified(verified, None, timeout=30.0)
-    (attempt,) = kept.journal.ended("passed").story.attempts
+        verified = run_checks(Verify((Check("echo one"),)), runner, RunContext(tmp_path, 30.0))
+        kept.attempt_log.verified(verified, None, timeout=30.0)
+    (attempt,) = kept.attempt_log.ended("passed").story.attempts
     assert (attempt.log, attempt.printed) == ("", len("one\n"))

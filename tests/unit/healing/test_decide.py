@@ -14,7 +14,7 @@ from pytest_ralph.failure.failure import (
     VERIFICATION_FAILED,
     Failure,
 )
-from pytest_ralph.healing.decide import RULES, Past, decide, spent
+from pytest_ralph.healing.decide import RULES, TaskHistory, decide, spent
 
 AGENT: dict[str, Any] = {"has_agent": True, "task_id": "1.3"}
 TIMEOUT = Failure(kind="timeout", category="timeout", timed_out=True)
@@ -164,7 +164,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ("failure", "past", "action", "told"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
 def test_the_table(failure: Failure, past: dict[str, Any], action: str, told: str) -> None:
-    decision = decide(failure, Past(**past))
+    decision = decide(failure, TaskHistory(**past))
 
     assert decision.action == action
     assert told in decision.reason or told == decision.final
@@ -174,28 +174,30 @@ def test_the_table(failure: Failure, past: dict[str, Any], action: str, told: st
 
 
 def test_every_rule_has_a_row_of_its_own() -> None:
-    def rule(failure: Failure, past: Past) -> int:
+    def rule(failure: Failure, past: TaskHistory) -> int:
         return next(at for at, (applies, _) in enumerate(RULES) if applies(failure, past))
 
-    assert {rule(failure, Past(**past)) for _, failure, past, *_ in ROWS} == set(range(len(RULES)))
+    assert {rule(failure, TaskHistory(**past)) for _, failure, past, *_ in ROWS} == set(
+        range(len(RULES))
+    )
 
 
 def test_the_lines_of_the_guide() -> None:
-    limit = decide(TESTS, Past(task_id="1.3", fixes=("1.3.1", "1.3.2", "1.3.3")))
+    limit = decide(TESTS, TaskHistory(task_id="1.3", fixes=("1.3.1", "1.3.2", "1.3.3")))
     assert limit.lines == (
         "ERROR: Max fix attempts (3) reached for task 1.3",
         "Fix attempts: 1.3.1, 1.3.2, 1.3.3",
     )
 
-    depth = decide(TESTS, Past(task_id="1.3.1.1.1", depth=3))
+    depth = decide(TESTS, TaskHistory(task_id="1.3.1.1.1", depth=3))
     assert depth.lines == ("ERROR: Max fix task depth (3) exceeded for task 1.3.1.1.1",)
 
-    assert spent(Past(budget=7)).lines == ("ERROR: Max global iterations (7) reached",)
+    assert spent(TaskHistory(budget=7)).lines == ("ERROR: Max global iterations (7) reached",)
 
 
 def test_a_time_limit_is_doubled_as_in_the_guide() -> None:
     limits = []
-    past = Past(made_progress=True, timeout=300.0)
+    past = TaskHistory(made_progress=True, timeout=300.0)
     while (decision := decide(TIMEOUT, past)).action == "retry":
         assert decision.timeout is not None
         limits.append(decision.timeout)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ralph.failure.failure import NO_FIX, Failure
 from pytest_ralph.fixing.agents.base import Outcome
-from pytest_ralph.healing.decide import Past
+from pytest_ralph.healing.decide import TaskHistory
 from pytest_ralph.healing.delegation import approach_of, form_of
 from pytest_ralph.healing.remedy import depth_of, nobody
 from pytest_ralph.spec.task import Task
@@ -54,11 +54,11 @@ def test_what_a_failure_says_was_tried_comes_first(tried: str, approach: str) ->
 def test_the_form_of_a_prompt_fits_what_is_to_be_done(
     category: Any, action: Any, form: str
 ) -> None:
-    assert form_of(Failure(category=category), Past(action=action)) == form
+    assert form_of(Failure(category=category), TaskHistory(action=action)) == form
 
 
 def test_without_a_failure_the_form_is_that_of_the_action() -> None:
-    assert form_of(None, Past(action="execute")) == "execute"
+    assert form_of(None, TaskHistory(action="execute")) == "execute"
 
 
 @pytest.mark.parametrize(

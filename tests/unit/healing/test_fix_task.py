@@ -24,7 +24,9 @@ ORIGINAL = """\
   - **Commit**: feat(coordinator): add failure parser
 """
 FAILURE = Failure(
-    task_id="1.3", error="File not found: src/parser.ts", attempted_fix="Checked alternate paths"
+    task_id="1.3",
+    error="File not found: src/parser.ts",
+    attempted_fix="CheckResult alternate paths",
 )
 TASK = Spec.parse(ORIGINAL)["1.3"]
 
@@ -33,7 +35,7 @@ def test_the_guides_example_comes_out_byte_for_byte() -> None:
     assert make_fix_task(TASK, FAILURE, "1.3.1") == dedent("""\
         - [ ] 1.3.1 [FIX 1.3] Fix: File not found: src/parser.ts
           - **Do**: Address the error: File not found: src/parser.ts
-            1. Analyze the failure: Checked alternate paths
+            1. Analyze the failure: CheckResult alternate paths
             2. Review related code in Files list
             3. Implement fix for: File not found: src/parser.ts
           - **Files**: plugins/ralph-specum/commands/implement.md

@@ -10,9 +10,9 @@ import pytest
 
 from pytest_ralph import files as disk
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.healing.errors import WorkspaceError
+from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
-from pytest_ralph.healing.spec_files import Workspace
+from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.task import Task
@@ -34,9 +34,9 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def workspace(path: Path) -> Workspace:
+def open_spec_files(path: Path) -> SpecFiles:
     spec = Spec.load(path)
-    made = Workspace(spec, plan(spec.tasks))
+    made = SpecFiles(spec, plan(spec.tasks))
     made.start("demo")
     return made
 
@@ -45,9 +45,9 @@ def workspace(path: Path) -> Workspace:
 def steps() -> Iterator[list[str]]:
     """What was written, in order."""
     seen: list[str] = []
-    disk.on_step = lambda name: seen.append(name) if name.startswith("before") else None
+    disk.on_fault_point = lambda name: seen.append(name) if name.startswith("before") else None
     yield seen
-    disk.on_step = None
+    disk.on_fault_point = None
 
 
 def fix_block(fix_id: str, task_id: str) -> str:
@@ -55,7 +55,7 @@ def fix_block(fix_id: str, task_id: str) -> str:
 
 
 def test_a_tick_is_one_byte_in_place(path: Path, steps: list[str]) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     inode = path.stat().st_ino
     steps.clear()
     work.passed(work.spec["1.3"], 4)
@@ -68,7 +68,7 @@ def test_a_tick_is_one_byte_in_place(path: Path, steps: list[str]) -> None:
 @pytest.mark.parametrize("box", ["[ ]", "[]", "[~]", "[-]"])
 def test_every_sort_of_open_box_is_ticked(path: Path, box: str) -> None:
     path.write_text(TASKS.replace("- [ ] 1.2", f"- {box} 1.2"), encoding="utf-8")
-    work = workspace(path)
+    work = open_spec_files(path)
     for task_id in ("1.2", "1.5", "1.1"):
         work.passed(work.spec[task_id], 4)
 
@@ -87,7 +87,7 @@ def test_a_document_nobody_else_wrote_is_not_read_again(
         return load(*args, **options)
 
     monkeypatch.setattr(Spec, "load", noted)
-    work = workspace(path)
+    work = open_spec_files(path)
     read.clear()
     for task in work.spec.tasks:
         work.passed(task, 4)
@@ -99,7 +99,7 @@ def test_a_document_nobody_else_wrote_is_not_read_again(
 
 
 def test_what_somebody_else_wrote_is_read_and_kept(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     work.passed(work.spec["1.1"], 4)
     path.write_text("A note.\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     work.passed(work.spec["1.2"], 4)
@@ -109,7 +109,7 @@ def test_what_somebody_else_wrote_is_read_and_kept(path: Path) -> None:
 
 
 def test_a_task_that_is_gone_is_not_ticked_in_the_place_of_another(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     gone = work.spec["1.1"]
     path.write_text(
         TASKS.replace("- [ ] 1.1 Täsk 1 — ok\n  - **Verify**: `true`\n\n", ""), encoding="utf-8"
@@ -120,7 +120,7 @@ def test_a_task_that_is_gone_is_not_ticked_in_the_place_of_another(path: Path) -
 
 
 def test_a_fix_that_waits_is_used_again_and_one_that_was_carried_out_is_not(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     task = work.spec["1.2"]
     assert work.use_open_fix(task) is None
     fix = work.insert_fix(task, work.next_id(task), fix_block("1.2.1", "1.2"), "broken")
@@ -134,14 +134,14 @@ def test_a_fix_that_waits_is_used_again_and_one_that_was_carried_out_is_not(path
 
 
 def test_an_open_fix_of_an_earlier_run_counts_once_it_is_used(path: Path) -> None:
-    first = workspace(path)
+    first = open_spec_files(path)
     task = first.spec["1.2"]
     for number in (1, 2):
         fix = first.insert_fix(task, f"1.2.{number}", fix_block(f"1.2.{number}", "1.2"), "broken")
     first.executed(fix)
     first.gave_up(task, "max limit")
 
-    second = workspace(path)
+    second = open_spec_files(path)
     assert second.state.fixes_attempted("1.2") == 0
     used = second.use_open_fix(task)
     assert used is not None
@@ -152,7 +152,7 @@ def test_an_open_fix_of_an_earlier_run_counts_once_it_is_used(path: Path) -> Non
 
 
 def test_parts_are_no_fixes(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     task = work.spec["1.2"]
     (part,) = work.insert_parts(task, {"1.2.1": "- [ ] 1.2.1 [SPLIT 1.2] One\n  - **Do**: one"})
     assert work.use_open_fix(task) is None
@@ -168,7 +168,7 @@ def test_parts_are_no_fixes(path: Path) -> None:
 
 
 def test_a_part_that_is_done_does_not_make_the_fix_it_is_a_part_of_done(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     task = work.spec["1.2"]
     fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
     parts = work.insert_parts(
@@ -183,7 +183,7 @@ def test_a_part_that_is_done_does_not_make_the_fix_it_is_a_part_of_done(path: Pa
 
 
 def test_a_fix_of_a_fix_that_was_carried_out_ends_both(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     task = work.spec["1.2"]
     fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
     deeper = work.insert_fix(fix, "1.2.1.1", fix_block("1.2.1.1", "1.2.1"), "broken too")
@@ -195,7 +195,7 @@ def test_a_fix_of_a_fix_that_was_carried_out_ends_both(path: Path) -> None:
 
 
 def test_a_fix_with_a_verify_of_its_own_is_not_checked_off_with_its_original(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     task = work.spec["1.2"]
     work.insert_fix(
         task, "1.2.1", "- [ ] 1.2.1 [FIX 1.2] Fix: it\n  - **Verify**: `test -e other`", "broken"
@@ -207,7 +207,7 @@ def test_a_fix_with_a_verify_of_its_own_is_not_checked_off_with_its_original(pat
 
 def test_the_total_of_the_front_matter_is_counted_on(path: Path) -> None:
     path.write_text(f"---\ntotal_tasks: 5\n---\n{TASKS}", encoding="utf-8")
-    work = workspace(path)
+    work = open_spec_files(path)
     work.insert_fix(work.spec["1.2"], "1.2.1", fix_block("1.2.1", "1.2"), "broken")
 
     assert path.read_text(encoding="utf-8").startswith("---\ntotal_tasks: 6\n---\n")
@@ -215,17 +215,17 @@ def test_the_total_of_the_front_matter_is_counted_on(path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named_in_one_line(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     path.parent.rename(path.parent.parent / "elsewhere")
 
     with pytest.raises(
-        WorkspaceError, match=r"^demo: tasks\.md cannot be read or written: No such file"
+        SpecFilesError, match=r"^demo: tasks\.md cannot be read or written: No such file"
     ):
         work.passed(work.spec["1.1"], 4)
 
 
 def test_attempts_are_numbered_by_the_fixes_before_them(path: Path) -> None:
-    work = workspace(path)
+    work = open_spec_files(path)
     task = work.spec["1.2"]
     failure = Failure(kind="test_failure", error="no")
     work.attempt_failed(task, failure, 4)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.history.advisor import Wisdom
+from pytest_ralph.history.advisor import Advisor
 from pytest_ralph.history.store import AttemptRecord, History
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ FAILURE = Failure(kind="test_failure", error="3 != 4", fingerprint="f1")
 
 
 @pytest.fixture
-def wisdom(diary: Diary) -> Wisdom:
-    return Wisdom(lambda: diary.history, pytest.fail)
+def advisor(diary: Diary) -> Advisor:
+    return Advisor(lambda: diary.history, pytest.fail)
 
 
-def test_an_empty_history_has_no_answers(wisdom: Wisdom) -> None:
-    assert wisdom.hints(FAILURE) == ()
-    assert wisdom.chance("test_failure", "claude") is None
-    assert not wisdom.prefers("test_failure", "repair:lint", "claude")
-    assert wisdom.time_limit("specs/foo", "1.1") is None
-    assert wisdom.lasting("specs/foo", "1.1", 300) == ()
-    assert wisdom.risks("specs/foo") == ()
+def test_an_empty_history_has_no_answers(advisor: Advisor) -> None:
+    assert advisor.hints(FAILURE) == ()
+    assert advisor.chance("test_failure", "claude") is None
+    assert not advisor.prefers("test_failure", "repair:lint", "claude")
+    assert advisor.time_limit("specs/foo", "1.1") is None
+    assert advisor.lasting("specs/foo", "1.1", 300) == ()
+    assert advisor.risks("specs/foo") == ()
 
 
 @pytest.mark.parametrize(
@@ -53,29 +53,29 @@ def test_an_empty_history_has_no_answers(wisdom: Wisdom) -> None:
     ],
 )
 def test_how_long_a_task_usually_takes(
-    diary: Diary, wisdom: Wisdom, durations: list[float], limit: float, told: tuple[str, ...]
+    diary: Diary, advisor: Advisor, durations: list[float], limit: float, told: tuple[str, ...]
 ) -> None:
     for duration in durations:
         diary.note("1.1", duration=duration)
-    assert wisdom.lasting("specs/foo", "1.1", limit) == told
+    assert advisor.lasting("specs/foo", "1.1", limit) == told
 
 
 @pytest.mark.parametrize(("cases", "preferred"), [(4, False), (5, True)])
 def test_who_did_better_is_preferred_from_five_cases_on(
-    diary: Diary, wisdom: Wisdom, cases: int, preferred: bool
+    diary: Diary, advisor: Advisor, cases: int, preferred: bool
 ) -> None:
     diary.fails()
     for _ in range(cases):
         diary.fix(executor="claude")
-    assert wisdom.prefers("test_failure", "repair:lint", "claude") is preferred
-    assert not wisdom.prefers("test_failure", "claude", "repair:lint")
+    assert advisor.prefers("test_failure", "repair:lint", "claude") is preferred
+    assert not advisor.prefers("test_failure", "claude", "repair:lint")
 
 
-def test_a_chance_is_that_of_this_kind_and_executor(diary: Diary, wisdom: Wisdom) -> None:
+def test_a_chance_is_that_of_this_kind_and_executor(diary: Diary, advisor: Advisor) -> None:
     diary.fails()
     for works in (True, True, True, False, False):
         diary.fix(works=works)
-    chance = wisdom.chance("test_failure", "claude")
+    chance = advisor.chance("test_failure", "claude")
     assert chance is not None
     assert (chance.hits, chance.cases, chance.probability) == (3, 5, 4 / 7)
 
@@ -95,11 +95,11 @@ class TestSilence:
     def test_a_locked_history_costs_its_patience_once(self, locked: Path) -> None:
         warnings: list[str] = []
         history = History.open(locked, busy_timeout=0.2)
-        wisdom = Wisdom(lambda: history, warnings.append)
+        advisor = Advisor(lambda: history, warnings.append)
         began = time.monotonic()
         for _ in range(20):
-            assert wisdom.chance("test_failure", "claude") is None
-            assert wisdom.statistics() is None
+            assert advisor.chance("test_failure", "claude") is None
+            assert advisor.statistics() is None
         assert time.monotonic() - began < 2
         assert warnings == [f"history is not kept: {locked}: database is locked"]
 
@@ -108,5 +108,5 @@ class TestSilence:
         said: set[str] = set()
         history = History.open(locked, busy_timeout=0.1, warn=said.add)
         history.record(AttemptRecord("r1", 1.0, "specs/foo", "1.1", outcome="failed"))
-        Wisdom(lambda: history, said.add).hints(FAILURE)
+        Advisor(lambda: history, said.add).hints(FAILURE)
         assert len(said) == 1

@@ -112,7 +112,7 @@ def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(
     script = """
         import signal
         from pytest_ralph import files as disk
-        disk.on_step = lambda name: name == sys.argv[2] and os.kill(os.getpid(), signal.SIGKILL)
+        disk.on_fault_point = lambda name: name == sys.argv[2] and os.kill(os.getpid(), signal.SIGKILL)
         history = History.open(Path(sys.argv[1]))
         for number in (1, 2):
             history.record(attempt(number, "passed"))

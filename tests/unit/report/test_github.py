@@ -8,24 +8,24 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, summary, tell, workflow_commands
-from pytest_ralph.results import AttemptStory, FixStory, RunStory, TaskStory
+from pytest_ralph.results import Attempt, FixResult, RunSummary, TaskResult
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BROKEN = AttemptStory(
+BROKEN = Attempt(
     outcome="failed", error="100% wrong: a, b", advice=("Read the test",), output="E  boom\n"
 )
 
 
-def task(outcome: str, **facts: Any) -> TaskStory:
-    return TaskStory(
+def task(outcome: str, **facts: Any) -> TaskResult:
+    return TaskResult(
         "1.3", spec_path="specs/foo/tasks.md", title="Add: a, b", line=12, outcome=outcome, **facts
     )
 
 
-def run(*tasks: TaskStory, root: str = "/w/repo/app") -> RunStory:
-    return RunStory(tasks, root=root)
+def run(*tasks: TaskResult, root: str = "/w/repo/app") -> RunSummary:
+    return RunSummary(tasks, root=root)
 
 
 def test_a_failed_task_is_an_error_on_its_line_with_commas_colons_and_newlines_escaped() -> None:
@@ -38,7 +38,7 @@ def test_a_failed_task_is_an_error_on_its_line_with_commas_colons_and_newlines_e
 
 def test_a_recovered_task_is_a_notice_that_tells_how() -> None:
     (line,) = workflow_commands(
-        run(task("recovered", attempts=(BROKEN,), fixes=(FixStory("1.3.1"),)))
+        run(task("recovered", attempts=(BROKEN,), fixes=(FixResult("1.3.1"),)))
     )
     assert line.startswith("::notice file=")
     assert line.endswith("::Recovered after 1 fix. At first: 100%25 wrong: a, b")
@@ -64,13 +64,13 @@ def test_files_are_named_as_seen_from_the_workspace(root: str, workspace: str, f
 
 
 def test_a_command_hidden_in_an_error_stays_text() -> None:
-    attack = AttemptStory(outcome="failed", error="x\n::set-output name=a::b\r::error::c")
+    attack = Attempt(outcome="failed", error="x\n::set-output name=a::b\r::error::c")
     (line,) = workflow_commands(run(task("failed", attempts=(attack,))))
     assert "\n" not in line
     assert "\r" not in line
 
 
-def rendered(story: RunStory) -> str:
+def rendered(story: RunSummary) -> str:
     return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(summary(story)))
 
 
@@ -79,7 +79,7 @@ def test_the_summary_shows_text_of_others_as_it_is() -> None:
     story = run(
         task(
             "failed",
-            attempts=(AttemptStory(outcome="failed", error=nasty, output="```\n</details>\n"),),
+            attempts=(Attempt(outcome="failed", error=nasty, output="```\n</details>\n"),),
         )
     )
     page = rendered(story)
@@ -105,7 +105,7 @@ def test_the_summary_lists_what_did_not_plainly_pass_and_opens_with_the_result()
 
 
 def test_a_summary_of_thousands_of_failures_stays_below_what_github_takes() -> None:
-    loud = AttemptStory(outcome="failed", error="e" * 5000, output=("o" * 900 + "\n") * 900)
+    loud = Attempt(outcome="failed", error="e" * 5000, output=("o" * 900 + "\n") * 900)
     text = summary(run(*[task("failed", attempts=(loud,))] * 5000))
     assert len(text.encode()) < 1024 * 1024
     assert text.count("<details>") == DETAILS_SHOWN

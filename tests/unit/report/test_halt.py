@@ -20,7 +20,7 @@ from pytest_ralph.report.halt import (
     missing_lines,
     refusal_lines,
 )
-from pytest_ralph.results import AttemptStory, FixStory, TaskStory
+from pytest_ralph.results import Attempt, FixResult, TaskResult
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.text.width import columns
@@ -175,21 +175,21 @@ def test_columns_are_those_of_a_terminal(text: str, width: int) -> None:
 
 
 def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
-    failing = AttemptStory(
+    failing = Attempt(
         outcome="failed", kind="test_failure", error="3 failing", files=("a.py", "b.py")
     )
     stories = [
-        TaskStory("1.1", title="A", commit="abc123"),
-        TaskStory("1.2", title="B", outcome="recovered"),
-        TaskStory(
+        TaskResult("1.1", title="A", commit="abc123"),
+        TaskResult("1.2", title="B", outcome="recovered"),
+        TaskResult(
             "1.3",
             title="C",
             outcome="failed",
             attempts=(failing, failing),
-            fixes=(FixStory("1.3.1"),),
+            fixes=(FixResult("1.3.1"),),
         ),
-        TaskStory("1.4", title="D", outcome="blocked", reason="blocked by 1.3"),
-        TaskStory("1.5", title="E", outcome="skipped", reason="manual: look"),
+        TaskResult("1.4", title="D", outcome="blocked", reason="blocked by 1.3"),
+        TaskResult("1.5", title="E", outcome="skipped", reason="manual: look"),
     ]
     halt = halt_of(stories, max_attempts=4, preserved=[("Logs", "x")], command="pytest --ralph s")
     assert halt == Halt(
@@ -204,8 +204,8 @@ def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
 
 
 OPEN, TRIED = (
-    FixStory("1.3.1", title="Fix: it", outcome="open"),
-    FixStory("1.3.1", outcome="verification_mismatch"),
+    FixResult("1.3.1", title="Fix: it", outcome="open"),
+    FixResult("1.3.1", outcome="verification_mismatch"),
 )
 
 
@@ -232,10 +232,10 @@ OPEN, TRIED = (
     ],
 )
 def test_the_first_step_is_what_a_person_has_to_do(
-    failure: dict[str, Any], fixes: tuple[FixStory, ...], step: str
+    failure: dict[str, Any], fixes: tuple[FixResult, ...], step: str
 ) -> None:
-    attempt = AttemptStory(outcome="failed", **failure)
-    story = TaskStory(
+    attempt = Attempt(outcome="failed", **failure)
+    story = TaskResult(
         "1.3",
         spec_path="specs/a/tasks.md",
         line=7,
@@ -247,13 +247,13 @@ def test_the_first_step_is_what_a_person_has_to_do(
 
 
 def test_a_retry_is_only_spoken_of_where_there_was_one() -> None:
-    waiting, tried = (TaskStory("1.3", outcome="failed", fixes=(fix,)) for fix in (OPEN, TRIED))
+    waiting, tried = (TaskResult("1.3", outcome="failed", fixes=(fix,)) for fix in (OPEN, TRIED))
     assert halt_of([waiting], max_attempts=2).reason == "Task 1.3 failed"
     assert halt_of([tried], max_attempts=2).reason == "Task 1.3 failed after retry"
 
 
 def test_what_was_complete_before_counts_as_complete() -> None:
-    old = TaskStory("1.1", title="A", outcome="skipped", reason="already complete")
+    old = TaskResult("1.1", title="A", outcome="skipped", reason="already complete")
     assert halt_of([old], max_attempts=2).completed == (Done("1.1", "A"),)
 
 
@@ -280,7 +280,9 @@ def test_in_brief_a_halt_is_three_lines() -> None:
 )
 def test_the_reason_names_what_failed(failed: list[str], reason: str) -> None:
     assert (
-        halt_of([TaskStory(task_id, outcome="failed") for task_id in failed], max_attempts=2).reason
+        halt_of(
+            [TaskResult(task_id, outcome="failed") for task_id in failed], max_attempts=2
+        ).reason
         == reason
     )
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.report.html import Past, embedded, render, stats, write_report
+from pytest_ralph.report.html import TaskHistory, embedded, render, stats, write_report
 from pytest_ralph.report.phrases import duration, headline, lede
 from pytest_ralph.results import (
-    AttemptStory,
-    FixStory,
-    HistoryStory,
+    Attempt,
+    FixResult,
     PastKind,
     PastRun,
-    RunStory,
-    TaskStory,
+    RunHistory,
+    RunSummary,
+    TaskResult,
 )
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 NASTY = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> & \u2028 \x1b[31m \udc80 ' \""
 
 
-def run(*outcomes: str) -> RunStory:
-    return RunStory(
-        tuple(TaskStory(str(number), outcome=outcome) for number, outcome in enumerate(outcomes))
+def run(*outcomes: str) -> RunSummary:
+    return RunSummary(
+        tuple(TaskResult(str(number), outcome=outcome) for number, outcome in enumerate(outcomes))
     )
 
 
-def nasty_run() -> RunStory:
-    attempt = AttemptStory(
+def nasty_run() -> RunSummary:
+    attempt = Attempt(
         outcome="failed",
         error=NASTY,
         kind=NASTY,
@@ -45,13 +45,13 @@ def nasty_run() -> RunStory:
         advice=(NASTY,),
         files=(NASTY,),
     )
-    fix = FixStory(NASTY, NASTY, NASTY, NASTY, NASTY)
-    task = TaskStory(
+    fix = FixResult(NASTY, NASTY, NASTY, NASTY, NASTY)
+    task = TaskResult(
         NASTY, NASTY, NASTY, NASTY, NASTY, NASTY, 1, (NASTY,), NASTY, NASTY, attempts=(attempt,)
     )
-    failed = TaskStory("1", outcome="failed", fixes=(fix,), attempts=(attempt,))
-    history = HistoryStory((PastRun(0), PastRun(1)), (PastKind(NASTY, 1),))
-    return RunStory((task, failed), 0.0, 1.0, NASTY, NASTY, NASTY, history, (NASTY,))
+    failed = TaskResult("1", outcome="failed", fixes=(fix,), attempts=(attempt,))
+    history = RunHistory((PastRun(0), PastRun(1)), (PastKind(NASTY, 1),))
+    return RunSummary((task, failed), 0.0, 1.0, NASTY, NASTY, NASTY, history, (NASTY,))
 
 
 class Tags(HTMLParser):
@@ -116,7 +116,7 @@ def test_the_page_names_no_address_to_fetch_from() -> None:
 
 def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
     (task,) = json.loads(
-        embedded(RunStory((TaskStory("1", attempts=(AttemptStory(exit_code=0),)),)))
+        embedded(RunSummary((TaskResult("1", attempts=(Attempt(exit_code=0),)),)))
     )["tasks"]
     assert "fixes" not in task
     assert task["attempts"][0]["exit_code"] == 0
@@ -124,8 +124,8 @@ def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
 
 def test_tasks_stand_in_the_order_of_their_specs_whoever_ended_first() -> None:
     ended = [("b", 30), ("a", 20), ("b", 10), ("a", 5)]
-    story = RunStory(
-        tuple(TaskStory(f"{path}{line}", spec_path=path, line=line) for path, line in ended)
+    story = RunSummary(
+        tuple(TaskResult(f"{path}{line}", spec_path=path, line=line) for path, line in ended)
     )
     assert [task["id"] for task in json.loads(embedded(story))["tasks"]] == [
         "b10",
@@ -136,8 +136,8 @@ def test_tasks_stand_in_the_order_of_their_specs_whoever_ended_first() -> None:
 
 
 def test_logs_are_named_as_seen_from_the_project() -> None:
-    attempts = (AttemptStory(log="/p/.ralph/logs/1.log"), AttemptStory(log="/elsewhere/2.log"))
-    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=attempts),), root="/p")))[
+    attempts = (Attempt(log="/p/.ralph/logs/1.log"), Attempt(log="/elsewhere/2.log"))
+    (task,) = json.loads(embedded(RunSummary((TaskResult("1", attempts=attempts),), root="/p")))[
         "tasks"
     ]
     assert [attempt["log"] for attempt in task["attempts"]] == [
@@ -148,8 +148,8 @@ def test_logs_are_named_as_seen_from_the_project() -> None:
 
 def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> None:
     output = "\n".join(map(str, range(10_000)))
-    attempts = (AttemptStory(outcome="failed", output=output), AttemptStory(output=output))
-    (task,) = json.loads(embedded(RunStory((TaskStory("1", attempts=attempts),))))["tasks"]
+    attempts = (Attempt(outcome="failed", output=output), Attempt(output=output))
+    (task,) = json.loads(embedded(RunSummary((TaskResult("1", attempts=attempts),))))["tasks"]
     lines = [len(attempt["output"].splitlines()) for attempt in task["attempts"]]
     assert lines == [201, 11]
 
@@ -207,14 +207,14 @@ def test_stats_tell_how_much_was_recovered_only_where_something_had_failed() -> 
     assert stats(run("recovered", "failed", "recovered"))[-1] == ("Recovered", "2", "of 3")
 
 
-@pytest.mark.parametrize("story", [RunStory(), run("passed"), run("odd", "failed"), nasty_run()])
-def test_every_run_can_be_told(story: RunStory) -> None:
+@pytest.mark.parametrize("story", [RunSummary(), run("passed"), run("odd", "failed"), nasty_run()])
+def test_every_run_can_be_told(story: RunSummary) -> None:
     assert render(story).endswith("</html>\n")
 
 
 def test_charts_need_more_than_one_run() -> None:
-    assert Past.of([PastRun(0)]) is None
-    past: Any = Past.of(
+    assert TaskHistory.of([PastRun(0)]) is None
+    past: Any = TaskHistory.of(
         [PastRun(0, 10, failed=1, recovered=3), PastRun(60, 20), PastRun(120, 5, failed=1)]
     )
     assert (past.shown, past.last_duration, past.longest, past.last_rate) == (

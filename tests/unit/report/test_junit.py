@@ -10,7 +10,7 @@ import pytest
 from junitparser import xunit2
 
 from pytest_ralph.report.junit import attempt_element, properties
-from pytest_ralph.results import AttemptStory, FixStory, TaskStory
+from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ CONFTEST = """
     import json
     import pytest
     from pytest_ralph.report import junit
-    from pytest_ralph.results import TaskStory
+    from pytest_ralph.results import TaskResult
 
     def pytest_collect_file(file_path, parent):
         if file_path.suffix == ".story":
@@ -53,7 +53,7 @@ CONFTEST = """
         report = yield
         if call.when == "call":
             report.story = item.story
-            junit.add_properties(item, report, TaskStory.from_json(item.story))
+            junit.add_properties(item, report, TaskResult.from_json(item.story))
         return report
 
     class Attempts:
@@ -63,14 +63,14 @@ CONFTEST = """
         @pytest.hookimpl(trylast=True)
         def pytest_runtest_logreport(self, report):
             if hasattr(report, "story"):
-                junit.add_attempts(self.config, report, TaskStory.from_json(report.story))
+                junit.add_attempts(self.config, report, TaskResult.from_json(report.story))
 
     def pytest_configure(config):
         config.pluginmanager.register(Attempts(config))
 """
 
 
-def failed(error: str = "assert 1 == 2", **facts: Any) -> AttemptStory:
+def failed(error: str = "assert 1 == 2", **facts: Any) -> Attempt:
     facts = {
         "kind": "test_failure",
         "type": "VERIFICATION_FAILED",
@@ -78,25 +78,25 @@ def failed(error: str = "assert 1 == 2", **facts: Any) -> AttemptStory:
         "exit_code": 1,
         **facts,
     }
-    return AttemptStory(outcome="failed", error=error, **facts)
+    return Attempt(outcome="failed", error=error, **facts)
 
 
-FIXES = (FixStory("1.3.1", "1.3", children=(FixStory("1.3.1.1", "1.3.1"),)),)
-PASSED = TaskStory("1.1", "foo", "foo.story", title="Add parser", attempts=(AttemptStory(),))
-RECOVERED = TaskStory(
+FIXES = (FixResult("1.3.1", "1.3", children=(FixResult("1.3.1.1", "1.3.1"),)),)
+PASSED = TaskResult("1.1", "foo", "foo.story", title="Add parser", attempts=(Attempt(),))
+RECOVERED = TaskResult(
     "1.3",
     "foo",
     title="Add <parser> & co",
     outcome="recovered",
     attempts=(
         failed("first", output="one\ntwo"),
-        AttemptStory(what="fix", outcome="failed"),
+        Attempt(what="fix", outcome="failed"),
         failed("second"),
-        AttemptStory(),
+        Attempt(),
     ),
     fixes=FIXES,
 )
-FAILED = TaskStory(
+FAILED = TaskResult(
     "1.4",
     "foo",
     outcome="failed",
@@ -106,11 +106,11 @@ FAILED = TaskStory(
         failed("last", kind="timeout", category="timeout"),
     ),
 )
-MANUAL = TaskStory("1.5", "foo", outcome="manual", reason="manual: look at it")
+MANUAL = TaskResult("1.5", "foo", outcome="manual", reason="manual: look at it")
 STORIES = (PASSED, RECOVERED, FAILED, MANUAL)
 
 
-def run(pytester: pytest.Pytester, *stories: TaskStory, args: tuple[str, ...] = ()) -> Path:
+def run(pytester: pytest.Pytester, *stories: TaskResult, args: tuple[str, ...] = ()) -> Path:
     pytester.makeconftest(CONFTEST)
     pytester.makefile(".story", foo=json.dumps([story.to_json() for story in stories]))
     start = pytester.runpytest_subprocess if "-n2" in args else pytester.runpytest_inprocess
@@ -209,7 +209,7 @@ def test_an_attempt_tells_its_evidence_and_its_bounded_output() -> None:
 
 def test_whatever_a_command_printed_the_file_stays_xml(pytester: pytest.Pytester) -> None:
     nasty = "\x1b[31mred\x1b[0m \x00\x08\ufffe ]]> <failure> & \udc80 \u202e end"
-    story = TaskStory(
+    story = TaskResult(
         "1.1",
         nasty,
         title=nasty,

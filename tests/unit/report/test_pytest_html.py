@@ -13,11 +13,11 @@ pytest.importorskip("pytest_html", minversion="4.0")
 CONFTEST = """
     import pytest
     from pytest_ralph.report.pytest_html import HtmlColumns
-    from pytest_ralph.results import AttemptStory, FixStory, TaskStory, Told
+    from pytest_ralph.results import Attempt, FixResult, TaskResult, TaskReport
 
-    STORY = TaskStory(
-        "1.3", outcome="recovered", fixes=(FixStory("1.3.1"),),
-        attempts=(AttemptStory(outcome="failed", kind="<b>timeout"), AttemptStory()),
+    STORY = TaskResult(
+        "1.3", outcome="recovered", fixes=(FixResult("1.3.1"),),
+        attempts=(Attempt(outcome="failed", kind="<b>timeout"), Attempt()),
     )
 
     def pytest_configure(config):
@@ -27,7 +27,7 @@ CONFTEST = """
     def pytest_runtest_makereport(item, call):
         report = yield
         if call.when == "call" and item.name == "test_task":
-            report.ralph = Told(STORY)
+            report.ralph = TaskReport(STORY)
         return report
 """
 

@@ -10,9 +10,9 @@ import pytest
 from _pytest.terminal import TerminalReporter  # public only since 8.4
 
 from pytest_ralph.report.terminal import Summary, history_line
-from pytest_ralph.results import AttemptStory, FixStory, TaskStory
+from pytest_ralph.results import Attempt, FixResult, TaskResult
 
-RECOVERED = TaskStory(
+RECOVERED = TaskResult(
     "1.3",
     spec="demo",
     spec_path="specs/demo/tasks.md",
@@ -20,7 +20,7 @@ RECOVERED = TaskStory(
     outcome="recovered",
     reason="recovered by 1.3.2",
     attempts=(
-        AttemptStory(
+        Attempt(
             1,
             command="pytest -q",
             outcome="failed",
@@ -30,20 +30,20 @@ RECOVERED = TaskStory(
             decision="it runs but does not pass: fix it",
             output="E  3 != 4\n1 failed",
         ),
-        AttemptStory(2, what="fix", fix_id="1.3.1", executor="/opt/bin/agent --fast", duration=61),
-        AttemptStory(3, what="fix", fix_id="1.3.2", executor="claude"),
-        AttemptStory(4, command="pytest -q"),
+        Attempt(2, what="fix", fix_id="1.3.1", executor="/opt/bin/agent --fast", duration=61),
+        Attempt(3, what="fix", fix_id="1.3.2", executor="claude"),
+        Attempt(4, command="pytest -q"),
     ),
     fixes=(
-        FixStory(
+        FixResult(
             "1.3.1",
             "1.3",
             "Fix: 3 != 4",
             "/opt/bin/agent --fast",
             "verification_mismatch",
-            children=(FixStory("1.3.1.1", "1.3.1", "Fix: no idea", "claude", "failed"),),
+            children=(FixResult("1.3.1.1", "1.3.1", "Fix: no idea", "claude", "failed"),),
         ),
-        FixStory("1.3.2", "1.3", "Fix: 5 != 4", "claude", "completed"),
+        FixResult("1.3.2", "1.3", "Fix: 5 != 4", "claude", "completed"),
     ),
 )
 SAID = (
@@ -51,17 +51,17 @@ SAID = (
     "1.3.1: chance that this fix helps: 71%",
     "1.3.2: made a\nwip is kept in commit abc",
 )
-FAILED = TaskStory(
+FAILED = TaskResult(
     "1.4",
     spec="demo",
     title="Wait",
     outcome="failed",
-    fixes=(FixStory("1.4.1", "1.4", "Fix: it", "repair", "open"),),
+    fixes=(FixResult("1.4.1", "1.4", "Fix: it", "repair", "open"),),
 )
-RETRIED = TaskStory(
+RETRIED = TaskResult(
     "1.5", spec="demo", title="Slow", outcome="recovered", reason="passed when tried again"
 )
-PASSED = TaskStory("1.6", spec="demo", title="Fine", attempts=(AttemptStory(command="true"),))
+PASSED = TaskResult("1.6", spec="demo", title="Fine", attempts=(Attempt(command="true"),))
 
 
 class Tty(io.StringIO):
@@ -69,14 +69,14 @@ class Tty(io.StringIO):
         return True
 
 
-class Desk:
+class Services:
     """A terminal reporter of pytest's, and what it wrote."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
 
     def summary(
-        self, *stories: TaskStory, verbosity: int = 0, width: int = 0, colour: bool = False
+        self, *stories: TaskResult, verbosity: int = 0, width: int = 0, colour: bool = False
     ) -> str:
         file = Tty() if width else io.StringIO()
         config = self._pytester.parseconfig()
@@ -92,13 +92,13 @@ class Desk:
 
 
 @pytest.fixture
-def desk(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def services(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Services:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    return Desk(pytester)
+    return Services(pytester)
 
 
-def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(desk: Desk) -> None:
-    heading, *lines = desk.summary(RECOVERED).splitlines()
+def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(services: Services) -> None:
+    heading, *lines = services.summary(RECOVERED).splitlines()
     assert heading.strip("=") == " ralph "
     assert "\n".join(lines) == dedent("""\
         RECOVERED demo 1.3 Add a parser
@@ -111,44 +111,46 @@ def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(desk: Desk) -> N
           - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS""")
 
 
-def test_one_that_waits_for_a_person_shows_its_open_fix(desk: Desk) -> None:
-    assert desk.summary(FAILED).splitlines()[1:] == [
+def test_one_that_waits_for_a_person_shows_its_open_fix(services: Services) -> None:
+    assert services.summary(FAILED).splitlines()[1:] == [
         "FAILED demo 1.4 Wait",
         "  └─ ○ 1.4.1 Fix: it (waits)",
     ]
 
 
-def test_one_that_only_needed_another_try_says_so(desk: Desk) -> None:
-    assert desk.summary(RETRIED).splitlines()[1:] == [
+def test_one_that_only_needed_another_try_says_so(services: Services) -> None:
+    assert services.summary(RETRIED).splitlines()[1:] == [
         "RECOVERED demo 1.5 Slow",
         "  passed when tried again",
     ]
 
 
-def test_what_is_complete_comes_after_the_tasks_and_notes_come_last(desk: Desk) -> None:
-    assert desk.summary(PASSED, RETRIED).splitlines()[-2:] == [
+def test_what_is_complete_comes_after_the_tasks_and_notes_come_last(services: Services) -> None:
+    assert services.summary(PASSED, RETRIED).splitlines()[-2:] == [
         "ALL_TASKS_COMPLETE: demo",
         "ralph: report: out.html",
     ]
 
 
-def test_where_nothing_happened_nothing_is_said(desk: Desk) -> None:
-    assert desk.summary(TaskStory("1.6")) == ""
+def test_where_nothing_happened_nothing_is_said(services: Services) -> None:
+    assert services.summary(TaskResult("1.6")) == ""
 
 
-def test_quiet_is_a_line_a_task(desk: Desk) -> None:
-    assert desk.summary(RECOVERED, FAILED, RETRIED, verbosity=-1).splitlines() == [
+def test_quiet_is_a_line_a_task(services: Services) -> None:
+    assert services.summary(RECOVERED, FAILED, RETRIED, verbosity=-1).splitlines() == [
         "demo: - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS",
         "demo: - Task 1.5: passed when tried again",
     ]
 
 
-def test_verbose_adds_what_was_decided(desk: Desk) -> None:
-    assert "\n  1.3: it runs but does not pass: fix it\n" in desk.summary(RECOVERED, verbosity=1)
+def test_verbose_adds_what_was_decided(services: Services) -> None:
+    assert "\n  1.3: it runs but does not pass: fix it\n" in services.summary(
+        RECOVERED, verbosity=1
+    )
 
 
-def test_very_verbose_tells_every_attempt_of_every_task(desk: Desk) -> None:
-    shown = desk.summary(RECOVERED, PASSED, verbosity=2)
+def test_very_verbose_tells_every_attempt_of_every_task(services: Services) -> None:
+    shown = services.summary(RECOVERED, PASSED, verbosity=2)
     assert (
         dedent("""\
         1. verify failed in 2.0 s: pytest -q
@@ -168,16 +170,16 @@ def test_very_verbose_tells_every_attempt_of_every_task(desk: Desk) -> None:
 
 @pytest.mark.parametrize("width", [40, 60])
 def test_on_a_terminal_titles_are_cut_to_its_width_but_no_history_line(
-    desk: Desk, width: int
+    services: Services, width: int
 ) -> None:
-    lines = desk.summary(RECOVERED, width=width).splitlines()
+    lines = services.summary(RECOVERED, width=width).splitlines()
     assert all(len(line) <= width for line in lines if "Final:" not in line)
     assert lines[-1] == f"  {history_line(RECOVERED)}"
     assert [line for line in lines if line.endswith("did not help)")]
 
 
-def test_colours_are_those_of_the_outcome(desk: Desk) -> None:
-    shown = desk.summary(RECOVERED, FAILED, colour=True)
+def test_colours_are_those_of_the_outcome(services: Services) -> None:
+    shown = services.summary(RECOVERED, FAILED, colour=True)
     assert "\x1b[32mRECOVERED\x1b[0m\x1b[1m demo 1.3 Add a parser\x1b[0m" in shown
     assert "\x1b[31mFAILED\x1b[0m" in shown
     assert "\x1b[32m✓\x1b[0m 1.3.2 Fix: 5 != 4\x1b[2m (by claude)\x1b[0m" in shown
@@ -185,10 +187,10 @@ def test_colours_are_those_of_the_outcome(desk: Desk) -> None:
 
 
 def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    shown = desk.summary(RECOVERED, FAILED)
+    shown = services.summary(RECOVERED, FAILED)
     assert shown.isascii()
     assert "  |- x 1.3.1 Fix: 3 != 4" in shown
     assert "  |  `- x 1.3.1.1 Fix: no idea" in shown
@@ -209,15 +211,15 @@ def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(
 def test_the_history_line_is_the_one_of_the_progress_log(
     outcome: str, final: str, ids: list[str], line: str
 ) -> None:
-    fixes = tuple(FixStory(id_) for id_ in ids)
-    assert history_line(TaskStory("9", outcome=outcome, final=final, fixes=fixes)) == line
+    fixes = tuple(FixResult(id_) for id_ in ids)
+    assert history_line(TaskResult("9", outcome=outcome, final=final, fixes=fixes)) == line
 
 
-def test_nothing_that_others_wrote_reaches_the_terminal_as_a_command(desk: Desk) -> None:
-    story = TaskStory(
+def test_nothing_that_others_wrote_reaches_the_terminal_as_a_command(services: Services) -> None:
+    story = TaskResult(
         "1.1",
         title="\x1b[2Jgone",
         outcome="recovered",
-        fixes=(FixStory("1.1.1", "1.1", "Fix: \x1b]0;x\x07", "a\x1b[A"),),
+        fixes=(FixResult("1.1.1", "1.1", "Fix: \x1b]0;x\x07", "a\x1b[A"),),
     )
-    assert "\x1b" not in desk.summary(story)
+    assert "\x1b" not in services.summary(story)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_ralph.running.checks import Circumstances, Verified, run_checks
+from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.verify.model import Check, Expect, Verify
 
 if TYPE_CHECKING:
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 def verify(
     runner: Runner, *commands: str, mode: Literal["all", "any"] = "all", timeout: float = 10
-) -> Verified:
+) -> VerifyResult:
     checks = tuple(Check(command) for command in commands)
-    return run_checks(
-        Verify(checks, mode), runner, Circumstances(root=runner.root, timeout=timeout)
-    )
+    return run_checks(Verify(checks, mode), runner, RunContext(root=runner.root, timeout=timeout))
 
 
 @pytest.mark.parametrize(
@@ -54,12 +52,12 @@ def test_of_alternatives_each_says_why_it_did_not_do(runner: Runner) -> None:
 def test_a_command_runs_in_the_directory_named_for_it(runner: Runner) -> None:
     (runner.root / "web").mkdir()
     check = Check("pwd", (Expect("stdout", "contains", "/web"),), directory="web")
-    assert run_checks(Verify((check,)), runner, Circumstances(root=runner.root, timeout=10)).passed
+    assert run_checks(Verify((check,)), runner, RunContext(root=runner.root, timeout=10)).passed
 
 
 def test_an_expectation_on_stdout_does_not_see_stderr(runner: Runner) -> None:
     check = Check("echo noise >&2; echo 3", (Expect("stdout", "==", 3),))
-    assert run_checks(Verify((check,)), runner, Circumstances(root=runner.root, timeout=10)).passed
+    assert run_checks(Verify((check,)), runner, RunContext(root=runner.root, timeout=10)).passed
 
 
 def test_a_command_past_its_time_fails_and_the_rest_is_not_run(runner: Runner) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.running.expectations import COMPARED, holds, in_words, leading_number, unmet
-from pytest_ralph.running.runner import Ended
+from pytest_ralph.running.runner import CommandResult
 from pytest_ralph.running.spool import Spool
 from pytest_ralph.verify.model import Expect
 
@@ -126,14 +126,16 @@ def test_the_number_a_command_printed(text: str, number: float | None) -> None:
 
 def ended(
     tmp_path: Path, *, status: int | None = 0, out: str = "", err: str | None = None, **how: Any
-) -> Ended:
+) -> CommandResult:
     spools = []
     for name, text in (("out", out), ("err", err)):
         (tmp_path / name).write_text(text or "", encoding="utf-8")
         spools.append(None if text is None else Spool(tmp_path / name, len(text.encode())))
     assert spools[0]
     how = {"timed_out": False, "interrupted": False, **how}
-    return Ended("a command", status, None, duration=2.0, stdout=spools[0], stderr=spools[1], **how)
+    return CommandResult(
+        "a command", status, None, duration=2.0, stdout=spools[0], stderr=spools[1], **how
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ BEFORE = """\
 FIX = """\
 - [ ] 1.3.1 [FIX 1.3] Fix: File not found error
   - **Do**: Address the error: File not found
-    1. Analyze the failure: Checked alternate paths
+    1. Analyze the failure: CheckResult alternate paths
     2. Review related code in Files list
     3. Implement fix for: File not found
   - **Files**: implement.md
@@ -42,7 +42,7 @@ AFTER = """\
 
 - [ ] 1.3.1 [FIX 1.3] Fix: File not found error
   - **Do**: Address the error: File not found
-    1. Analyze the failure: Checked alternate paths
+    1. Analyze the failure: CheckResult alternate paths
     2. Review related code in Files list
     3. Implement fix for: File not found
   - **Files**: implement.md
@@ -189,7 +189,8 @@ def test_lines_are_moved_by_columns(line: str, columns: int, moved: str) -> None
 def test_below_a_heading_the_fields_stand_at_the_margin() -> None:
     after = inserted("### [ ] 1.3 A\n")
     assert (
-        "\n- **Do**: Address the error: File not found\n  1. Analyze the failure: Checked" in after
+        "\n- **Do**: Address the error: File not found\n  1. Analyze the failure: CheckResult"
+        in after
     )
 
 
