@@ -1,7 +1,8 @@
-"""The story of a run: what every report tells. Plain values only, so that it can travel between processes.
+"""The results of a run, as every report, the history and the workers of pytest-xdist exchange them.
 
-`to_json` gives dict, list, tuple, str, int, float, bool and None; `from_json` reads them back and ignores fields it
-does not know.
+An `Attempt` is one thing that was tried, a `TaskResult` one task with all its attempts and fixes, a
+`RunSummary` one run of pytest. All of them hold plain values only: `to_json` gives dict, list, tuple,
+str, int, float, bool and None; `from_json` reads them back and ignores fields it does not know.
 """
 
 from __future__ import annotations
@@ -14,23 +15,39 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
 
-# In the order a person wants to see them: what needs a hand first.
-OUTCOMES = ("failed", "regression", "blocked", "recovered", "passed", "manual", "skipped")
+# Reports list them in this order: what needs attention comes first.
+OUTCOMES = (
+    "failed",
+    "regression",
+    "blocked",
+    "recovered",
+    "flaky",
+    "passed",
+    "manual",
+    "skipped",
+)
 BAD = ("failed", "regression")
+GOOD = ("passed", "recovered", "flaky")
+NOT_RUN = ("skipped", "manual", "blocked")
 VERIFYING = ("verify", "retry")
-# What an attempt tells in our own words; all else is somebody's text.
-OURS = {"what", "outcome", "kind", "type", "category", "fix_id", "log"}
 
 
 def _masked(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, tuple):
         return tuple(_masked(part, mask) for part in value)
-    return mask(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return mask(value)
+    return value
 
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    known = ((name, data[name]) for name in cls._fields if name in data)
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in known}
+    """The fields of `cls` that `data` has; JSON turned their tuples into lists."""
+    known: dict[str, Any] = {}
+    for name in cls._fields:
+        if name in data:
+            value = data[name]
+            known[name] = tuple(value) if isinstance(value, list) else value
+    return known
 
 
 def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
@@ -38,7 +55,11 @@ def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class Attempt(NamedTuple):
-    """One thing tried: a verification, a fix, a repair. `what` is verify, retry, fix, repair or execute."""
+    """One thing that was tried on a task, as reports show it and the history stores it.
+
+    `what` is `verify` (or `retry`: verified again with nothing fixed in between), `execute`, `fix` or
+    `repair`. The history also stores `decide`: what was decided after a failed attempt.
+    """
 
     number: int = 1
     what: str = "verify"
@@ -48,16 +69,31 @@ class Attempt(NamedTuple):
     outcome: str = "passed"
     exit_code: int | None = None
     timed_out: bool = False
+    timeout: float | None = None
 
     error: str = ""
     kind: str = ""
     type: str = ""
     category: str | None = None
     retryable: bool = True
+    fingerprint: str = ""
+    blocked_on: str | None = None
     decision: str = ""
 
+    # Who did it: `claude`, `repair:format`; and for which fix task.
     fix_id: str = ""
     executor: str = ""
+    approach: str = ""
+    session_id: str = ""
+    # The estimated probability, before the attempt, that it would succeed.
+    prediction: float | None = None
+    # What the executor run cost, as far as it reported that, and the files it changed.
+    cost: float | None = None
+    tokens: int | None = None
+    changed: tuple[str, ...] = ()
+    commit: str = ""
+    # Fingerprint of the working tree: equal means that nothing changed in between.
+    tree: str = ""
 
     files: tuple[str, ...] = ()
     failed_tests: tuple[str, ...] = ()
@@ -70,7 +106,7 @@ class Attempt(NamedTuple):
     guidance: str = ""
     output: str = ""
     log: str = ""
-    # Bytes on both streams; `output` is only what matters of them.
+    # Bytes on both streams; `output` holds only the part that matters.
     printed: int = 0
 
     @property
@@ -79,25 +115,41 @@ class Attempt(NamedTuple):
 
     @property
     def verifies(self) -> bool:
-        """Only a verification decides about a task; what an executor says of itself does not."""
+        """Only a verification decides about a task; an executor's own claim does not."""
         return self.what in VERIFYING
 
     @classmethod
     def of_failure(cls, failure: Failure, **facts: Any) -> Attempt:
-        """A failed attempt with the evidence of its Failure; `facts` adds number, what, started, log, …"""
+        """A failed attempt with the evidence of its Failure; `facts` add to it and override it."""
         shared = {*cls._fields} & {field.name for field in fields(failure)}
-        told = {name: getattr(failure, name) for name in shared}
+        evidence = {name: getattr(failure, name) for name in shared}
         advice = tuple(line for line in (*failure.suggested_actions, failure.guidance) if line)
-        return cls(
-            **{**told, "outcome": "failed", "advice": advice, "output": failure.raw_output, **facts}
+        evidence |= {"outcome": "failed", "advice": advice, "output": failure.raw_output}
+        return cls(**{**evidence, **facts})
+
+    def answering(self, failure: Failure | None) -> Attempt:
+        """This attempt as the answer to `failure`, the way the history stores fixes and repairs."""
+        if failure is None:
+            return self
+        return self._replace(
+            kind=failure.kind,
+            type=failure.type,
+            category=failure.category,
+            error=failure.error,
+            fingerprint=failure.fingerprint,
+            blocked_on=failure.blocked_on,
         )
 
     def masked(self, mask: Callable[[str], str]) -> Attempt:
-        """Without secrets: in what was printed, and in what was run."""
-        told = ((name, value) for name in THEIRS if (value := getattr(self, name)))
-        changed = {
-            name: masked for name, value in told if (masked := _masked(value, mask)) != value
-        }
+        """Without secrets in what was run and printed."""
+        changed: dict[str, Any] = {}
+        for name in FREE_TEXT:
+            value = getattr(self, name)
+            if not value:
+                continue
+            without_secrets = _masked(value, mask)
+            if without_secrets != value:
+                changed[name] = without_secrets
         return self._replace(**changed) if changed else self
 
     def to_json(self) -> dict[str, Any]:
@@ -108,17 +160,22 @@ class Attempt(NamedTuple):
         return cls(**_known(cls, data))
 
 
-# Flags and numbers hold nobody's text.
-_TEXTS = (
-    name
-    for name, default in Attempt._field_defaults.items()
-    if not isinstance(default, float | int)
-)
-THEIRS = tuple(name for name in _TEXTS if name not in OURS)
+def _free_text_fields() -> Iterator[str]:
+    """The fields that may quote a command, a tool or a person, as opposed to words of our own."""
+    ours = {"what", "outcome", "kind", "type", "category", "fix_id", "log", "commit"}
+    hashes_and_numbers = {"fingerprint", "tree", "session_id", "timeout", "prediction"}
+    for name, default in Attempt._field_defaults.items():
+        if isinstance(default, float | int):
+            continue
+        if name not in ours | hashes_and_numbers:
+            yield name
+
+
+FREE_TEXT = tuple(_free_text_fields())
 
 
 class FixResult(NamedTuple):
-    """A fix task and the fixes made for it. It ends open, completed, failed or as a verification_mismatch."""
+    """A fix task and the fixes made for it. `outcome`: open, completed, failed or verification_mismatch."""
 
     id: str
     for_id: str = ""
@@ -128,6 +185,7 @@ class FixResult(NamedTuple):
     children: tuple[FixResult, ...] = ()
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, FixResult]]:
+        """This fix and all below it, each with its depth, parents first."""
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
@@ -142,18 +200,14 @@ class FixResult(NamedTuple):
 
 
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
-    """A flat list of fixes, in the order they were made, as the tree below the task `root`."""
+    """Turn a flat list of fixes, in the order they were made, into the tree below the task `root`."""
     flat = list(fixes)
-    children = (
-        fix._replace(children=fix_tree(flat, fix.id))
-        for fix in flat
-        if fix.for_id == root and fix.id != root
-    )
-    return tuple(children)
+    direct = [fix for fix in flat if fix.for_id == root and fix.id != root]
+    return tuple(fix._replace(children=fix_tree(flat, fix.id)) for fix in direct)
 
 
 class TaskResult(NamedTuple):
-    """One task: how it ended, everything tried on the way, and the fixes it took."""
+    """How one task ended: every attempt, the fixes it took, and what a person reads about it."""
 
     id: str
     spec: str = ""
@@ -173,6 +227,10 @@ class TaskResult(NamedTuple):
     # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
     final: str = ""
     estimate: float | None = None
+    # One line per step of the recovery, for the terminal and the HTML report.
+    notes: tuple[str, ...] = ()
+    # S2's failure report of a task that did not pass.
+    report: str = ""
 
     @property
     def node_id(self) -> str:
@@ -191,14 +249,25 @@ class TaskResult(NamedTuple):
         return self.outcome in BAD
 
     @property
+    def passed(self) -> bool:
+        return self.outcome in GOOD
+
+    @property
+    def skipped(self) -> bool:
+        return self.outcome in NOT_RUN
+
+    @property
     def verifications(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.verifies)
 
     @property
     def last_failure(self) -> Attempt | None:
-        """The failure to quote: of the last verification that failed, else of the last attempt that did."""
+        """The failure to quote: the last failed verification, or else the last failed attempt."""
         failed = [attempt for attempt in self.attempts if attempt.failed]
-        return next((a for a in reversed(failed) if a.verifies), failed[-1] if failed else None)
+        for attempt in reversed(failed):
+            if attempt.verifies:
+                return attempt
+        return failed[-1] if failed else None
 
     @property
     def earlier_failures(self) -> tuple[Attempt, ...]:
@@ -211,11 +280,28 @@ class TaskResult(NamedTuple):
         """Every fix of the lineage with its depth, parents first."""
         return tuple(pair for fix in self.fixes for pair in fix.walk())
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The files that executors and repairs changed, in the order of the first change."""
+        return tuple(dict.fromkeys(path for attempt in self.attempts for path in attempt.changed))
+
+    @property
+    def cost(self) -> float | None:
+        """What the executor runs cost in USD; None if none of them reported it."""
+        costs = [attempt.cost for attempt in self.attempts if attempt.cost is not None]
+        return sum(costs) if costs else None
+
     def masked(self, mask: Callable[[str], str]) -> TaskResult:
+        """Without secrets in anything that quotes commands, tools or people."""
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
-        if attempts == self.attempts and not self.reason:
+        if attempts == self.attempts and not (self.reason or self.notes or self.report):
             return self
-        return self._replace(attempts=attempts, reason=mask(self.reason))
+        return self._replace(
+            attempts=attempts,
+            reason=mask(self.reason),
+            notes=_masked(self.notes, mask),
+            report=mask(self.report),
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {**self._asdict(), "attempts": _plain(self.attempts), "fixes": _plain(self.fixes)}
@@ -230,21 +316,20 @@ class TaskResult(NamedTuple):
 class TaskReport(NamedTuple):
     """What a pytest report carries about a task, as `report.ralph`."""
 
-    story: TaskResult
-    lines: tuple[str, ...] = ()
+    result: TaskResult
     recovery: bool = False
     max_attempts: int = 1
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "story": self.story.to_json()}
+        return {**self._asdict(), "result": self.result.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TaskReport:
-        return cls(**{**_known(cls, data), "story": TaskResult.from_json(data["story"])})
+        return cls(**{**_known(cls, data), "result": TaskResult.from_json(data["result"])})
 
 
 def task_report(report: object) -> TaskReport | None:
-    """None for a report of anything but a task that ran."""
+    """The TaskReport of a pytest report; None if it is not the report of a task that ran."""
     return getattr(report, "ralph", None)
 
 
@@ -264,13 +349,13 @@ class PastRun(NamedTuple):
 
     @property
     def recovery_rate(self) -> float | None:
-        """The share of what failed at first that passed in the end; None where nothing failed."""
+        """Of the tasks that failed at first, the share that passed in the end; None if none failed."""
         tried = self.recovered + self.failed
         return self.recovered / tried if tried else None
 
 
 class PastKind(NamedTuple):
-    """How often a kind of failure was met, and how often it was recovered from."""
+    """How often a kind of failure occurred, and how often a task recovered from it."""
 
     kind: str
     failures: int
@@ -278,7 +363,7 @@ class PastKind(NamedTuple):
 
 
 class RunHistory(NamedTuple):
-    """What earlier runs add: oldest run first, this run last."""
+    """Figures of earlier runs: oldest run first, this run last."""
 
     runs: tuple[PastRun, ...] = ()
     kinds: tuple[PastKind, ...] = ()
@@ -310,13 +395,11 @@ class RunSummary(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Outcome → number of tasks, those met only, in the order of OUTCOMES; others after them."""
-        met = [task.outcome for task in self.tasks]
-        return {
-            outcome: met.count(outcome)
-            for outcome in (*OUTCOMES, *sorted({*met} - {*OUTCOMES}))
-            if outcome in met
-        }
+        """Outcome → number of tasks, without zeros, in the order of OUTCOMES; unknown ones come last."""
+        outcomes = [task.outcome for task in self.tasks]
+        unknown = sorted({*outcomes} - {*OUTCOMES})
+        order = (*OUTCOMES, *unknown)
+        return {outcome: outcomes.count(outcome) for outcome in order if outcome in outcomes}
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -324,11 +407,9 @@ class RunSummary(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return tuple(
-            sorted(
-                {attempt.kind for task in self.tasks for attempt in task.attempts if attempt.kind}
-            )
-        )
+        """Every failure kind that occurred, sorted."""
+        attempts = [attempt for task in self.tasks for attempt in task.attempts]
+        return tuple(sorted({attempt.kind for attempt in attempts if attempt.kind}))
 
     @property
     def ok(self) -> bool:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.history.record import AttemptRecord
+from pytest_ralph.history.record import Record
 from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
 from pytest_ralph.text.bounded import bounded
 
@@ -23,24 +23,6 @@ if TYPE_CHECKING:
 
 # Lines of an output that a report keeps.
 HEAD, TAIL = 40, 120
-PASSED = ("passed", "recovered")
-SKIPPED = ("skipped", "manual", "blocked")
-
-
-class TaskEnd(NamedTuple):
-    """How a task ended: its story, and what a person is told besides."""
-
-    story: TaskResult
-    lines: tuple[str, ...] = ()
-    report: str = ""
-
-    @property
-    def passed(self) -> bool:
-        return self.story.outcome in PASSED
-
-    @property
-    def skipped(self) -> bool:
-        return self.story.outcome in SKIPPED
 
 
 class _Done(NamedTuple):
@@ -65,7 +47,7 @@ class AttemptLog:
         spec: str,
         spec_path: str,
         run: str,
-        record: Callable[[AttemptRecord], None],
+        record: Callable[[Record], None],
         mask: Callable[[str], str] = str,
     ) -> None:
         self.task = task
@@ -97,22 +79,20 @@ class AttemptLog:
     def last(self) -> Failure | None:
         return self.failures[-1] if self.failures else None
 
-    def take_up(self, records: Sequence[AttemptRecord], carried_out: Collection[str]) -> None:
-        """Go on where a run was cut off: what it had tried, up to the last fix it had carried out."""
-        remedies = [
-            record
-            for record in records
-            if record.what in ("fix", "repair") and record.fix in carried_out
-        ]
-        done = records[: records.index(remedies[-1]) + 1] if remedies else ()
-        for record in done:
-            if record.what == "repair":
-                self.repairs.append(record.approach)
-            elif record.what == "fix" and record.approach:
-                self.approaches.append(record.approach)
-            elif record.what == "verify" and record.outcome == "failed":
-                self.fingerprints.append(record.fingerprint)
-                self.trees.append(record.tree)
+    def take_up(self, attempts: Sequence[Attempt], carried_out: Collection[str]) -> None:
+        """Continue where a run was cut off: what it had tried, up to the last fix it carried out."""
+        end = 0
+        for at, attempt in enumerate(attempts, 1):
+            if attempt.what in ("fix", "repair") and attempt.fix_id in carried_out:
+                end = at
+        for attempt in attempts[:end]:
+            if attempt.what == "repair":
+                self.repairs.append(attempt.approach)
+            elif attempt.what == "fix" and attempt.approach:
+                self.approaches.append(attempt.approach)
+            elif attempt.what == "verify" and attempt.failed:
+                self.fingerprints.append(attempt.fingerprint)
+                self.trees.append(attempt.tree)
 
     def say(self, *lines: str) -> None:
         self.lines += lines
@@ -120,36 +100,28 @@ class AttemptLog:
     def verified(
         self, verified: VerifyResult, failure: Failure | None, *, timeout: float, tree: str = ""
     ) -> None:
-        """An attempt at the task's Verify ended."""
+        """Record one run of the task's Verify."""
         facts: dict[str, Any] = {
             "number": self.attempts + 1,
             "what": "retry" if self.attempts and not self._fixes else "verify",
             "started": verified.started,
             "duration": verified.duration,
+            "timeout": timeout,
+            "tree": tree,
         }
-        shown = verified.failing or (verified.checked[-1] if verified.checked else None)
-        if shown:
-            facts |= {"command": shown.check.command, "exit_code": shown.ended.exit_code}
-            spools = [
-                spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size
-            ]
-            stored = (str(spool.path) for spool in spools if not spool.unstored)
-            facts |= {"log": next(stored, ""), "printed": sum(spool.size for spool in spools)}
+        facts |= _shown(verified)
         if failure is None:
-            self._attempts.append(Attempt(**facts))
+            attempt = Attempt(**facts)
+            outcome = "recovered" if self.failures else "passed"
         else:
-            unmet = shown.unmet if shown else ()
-            facts |= {
-                "expected": "; ".join(one.expected for one in unmet),
-                "got": "; ".join(one.got for one in unmet),
-            }
-            self._attempts.append(_failed(failure, **facts, beside=verified.beside))
+            attempt = _failed(failure, **facts, beside=verified.beside)
+            outcome = "failed"
             self._did_not_help(failure)
             self.failures.append(failure)
             self.fingerprints.append(failure.fingerprint)
             self.trees.append(tree)
-        outcome = "failed" if failure else "recovered" if self.failures else "passed"
-        self._remember("verify", verified.duration, failure, outcome, timeout=timeout, tree=tree)
+        self._attempts.append(attempt)
+        self._store(attempt._replace(what="verify", outcome=outcome))
 
     def decided(self, target: Task, failure: Failure, decision: Decision) -> None:
         """Why the next step is taken: shown, noted on the attempt that made it necessary, and stored."""
@@ -157,10 +129,13 @@ class AttemptLog:
             self._attempts[-1] = self._attempts[-1]._replace(decision=decision.reason)
         if decision.action != "escalate":
             self.say(f"{target.id}: {decision.reason}")
-        outcome = "escalated" if decision.action == "escalate" else "decided"
-        self._remember(
-            "decide", 0.0, failure, outcome, decision=f"{decision.action}: {decision.reason}"
+        made = Attempt(
+            what="decide",
+            started=time.time(),
+            outcome="escalated" if decision.action == "escalate" else "decided",
+            decision=f"{decision.action}: {decision.reason}",
         )
+        self._store(made.answering(failure))
 
     def found_circular(self) -> Failure:
         """What keeps coming back is of another type than when it came first: a person is needed."""
@@ -188,28 +163,23 @@ class AttemptLog:
         self.say(f"{fix.id}: repair {repair.name}: {result.note}")
         if result.undo:
             self.say(f"{fix.id}: undo: {result.undo}")
-        executor, ended = f"repair:{repair.name}", "passed" if result.made else "failed"
-        told = Attempt(
+        attempt = Attempt(
             number=len(self._attempts) + 1,
             what="repair",
             command=repair.command,
             started=time.time(),
             fix_id=fix.id,
-            executor=executor,
-            outcome=ended,
+            executor=f"repair:{repair.name}",
+            approach=repair.command,
+            prediction=prediction,
+            outcome="passed" if result.made else "failed",
             error="" if result.made else result.note,
         )
-        self._attempts.append(told)
+        self._attempts.append(attempt)
         self._done = _Done(fix.id, repair.command, repair=True) if result.made else None
-        self._fix_ended(fix.id, "completed" if result.made else "failed", executor)
+        self._fix_ended(fix.id, "completed" if result.made else "failed", attempt.executor)
         self.repairs.append(repair.command)
-        extra = {
-            "fix": fix.id,
-            "executor": executor,
-            "approach": repair.command,
-            "prediction": prediction,
-        }
-        self._remember("repair", 0.0, answered, ended, **extra)
+        self._store(attempt.answering(answered))
 
     def carried_out(
         self,
@@ -224,38 +194,38 @@ class AttemptLog:
         prediction: float | None = None,
     ) -> None:
         """An executor ended its run, well or with a failure of its own."""
-        what = "execute" if task is self.task else "fix"
-        fix_id = "" if task is self.task else task.id
+        is_fix = task is not self.task
         facts: dict[str, Any] = {
             "number": len(self._attempts) + 1,
-            "what": what,
+            "what": "fix" if is_fix else "execute",
             "started": started,
             "duration": duration,
-            "fix_id": fix_id,
+            "fix_id": task.id if is_fix else "",
             "executor": executor,
+            "approach": approach,
+            "prediction": prediction,
+            "session_id": outcome.session_id,
             "log": str(outcome.ended.stdout.path) if outcome.ended else "",
         }
-        failure = outcome.failure
-        said = bounded(outcome.output, HEAD, TAIL)
-        self._attempts.append(
-            _failed(failure, **facts) if failure else Attempt(**facts, output=said)
-        )
+        if outcome.failure is None:
+            attempt = Attempt(**facts, output=bounded(outcome.output, HEAD, TAIL))
+            self._done = _Done(task.id, approach)
+            self._fix_ended(task.id, "completed", executor)
+        else:
+            attempt = _failed(outcome.failure, **facts)
+            self._done = None
+            self._fix_ended(task.id, "failed", executor)
+        self._attempts.append(attempt)
         self.runs += 1
         if approach:
             self.approaches.append(approach)
-        self._done = _Done(task.id, approach) if failure is None else None
-        self._fix_ended(task.id, "completed" if failure is None else "failed", executor)
-        about = failure if what == "execute" else answered
-        ended = "passed" if failure is None else "failed"
-        extra = {
-            "fix": fix_id,
-            "executor": executor,
-            "approach": approach,
-            "session": outcome.session_id,
-        }
-        if failure is not None and what == "fix":
-            self._remember("execute", duration, failure, ended, **extra)
-        self._remember(what, duration, about, ended, prediction=prediction, **extra)
+
+        if not is_fix:
+            self._store(attempt)
+            return
+        if attempt.failed:
+            self._store(attempt._replace(what="execute", prediction=None))
+        self._store(attempt.answering(answered))
 
     def _did_not_help(self, failure: Failure) -> None:
         """Whoever was last at it claimed success, and yet the task fails: what was claimed and what is found differ."""
@@ -277,29 +247,12 @@ class AttemptLog:
                 outcome=outcome, executor=executor or known.executor
             )
 
-    def _remember(
-        self, what: str, duration: float, about: Failure | None, outcome: str, **facts: Any
-    ) -> None:
-        if about:
-            same = ("kind", "type", "category", "error", "fingerprint")
-            facts = {
-                **{name: getattr(about, name) for name in same},
-                "blocker": about.blocked_on,
-                **facts,
-            }
-        where: dict[str, Any] = {
-            "run": self._run,
-            "spec": self._spec,
-            "task": self.task.id,
-            "number": len(self._attempts),
-        }
-        self._record(
-            AttemptRecord(
-                **where, time=time.time(), what=what, duration=duration, outcome=outcome, **facts
-            )
-        )
+    def _store(self, attempt: Attempt) -> None:
+        """Into the history, where attempts of all kinds share one numbering."""
+        numbered = attempt._replace(number=len(self._attempts))
+        self._record(Record(self._run, self._spec, self.task.id, numbered))
 
-    def died(self, worker: str) -> TaskEnd:
+    def died(self, worker: str) -> TaskResult:
         """The process that was at it was killed, and what it had come to is not known."""
         from pytest_ralph.failure.failure import BROKEN_BUILD, Failure
 
@@ -307,21 +260,22 @@ class AttemptLog:
         failure = Failure(
             kind="crash", type=BROKEN_BUILD, task_id=self.task.id, error=error, status="cut off"
         )
-        self._attempts.append(_failed(failure, number=1, started=self._started))
+        attempt = _failed(failure, number=1, started=self._started)
+        self._attempts.append(attempt)
         self.failures.append(failure)
-        self._remember("verify", 0.0, failure, "failed")
+        self._store(attempt)
         return self.ended("failed", error)
 
-    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskEnd:
+    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
         """The process that was at it was killed when the task was checked off and its result not yet told."""
         self._attempts.append(Attempt(started=self._started))
         reason = f"worker {worker!r} crashed after it had passed"
         return self.ended("recovered" if fixes else "passed", reason)
 
-    def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskEnd:
+    def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
         """The result, and with it the end of this attempt_log."""
         task = self.task
-        story = TaskResult(
+        result = TaskResult(
             id=task.id,
             spec=self._spec,
             spec_path=self._spec_path,
@@ -337,11 +291,30 @@ class AttemptLog:
             attempts=tuple(self._attempts),
             fixes=fix_tree(self._fixes.values(), task.id),
             final=final,
+            notes=tuple(self.lines),
         )
-        report = self.last.report() if self.last and outcome not in PASSED else ""
-        return TaskEnd(
-            story.masked(self._mask), tuple(map(self._mask, self.lines)), self._mask(report)
-        )
+        if self.last and not result.passed:
+            result = result._replace(report=self.last.report())
+        return result.masked(self._mask)
+
+
+def _shown(verified: VerifyResult) -> dict[str, Any]:
+    """The facts of the check to show: the one that failed, or else the last one."""
+    shown = verified.failing
+    if shown is None:
+        if not verified.checked:
+            return {}
+        shown = verified.checked[-1]
+    spools = [spool for spool in (shown.ended.stdout, shown.ended.stderr) if spool and spool.size]
+    logs = [str(spool.path) for spool in spools if not spool.unstored]
+    return {
+        "command": shown.check.command,
+        "exit_code": shown.ended.exit_code,
+        "log": logs[0] if logs else "",
+        "printed": sum(spool.size for spool in spools),
+        "expected": "; ".join(unmet.expected for unmet in shown.unmet),
+        "got": "; ".join(unmet.got for unmet in shown.unmet),
+    }
 
 
 def _failed(failure: Failure, **facts: Any) -> Attempt:

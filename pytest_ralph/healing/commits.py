@@ -10,9 +10,10 @@ from pytest_ralph.fixing.git.command import GitError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ralph.healing.attempt_log import AttemptLog, TaskEnd
+    from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
 
@@ -37,7 +38,7 @@ class Commits:
                 except GitError as error:
                     self._unknown[task.name] = error
 
-    def end(self, task: Task, attempt_log: AttemptLog, result: TaskEnd) -> TaskEnd:
+    def end(self, task: Task, attempt_log: AttemptLog, result: TaskResult) -> TaskResult:
         """The task passed: remember the commit as good, and commit what is new."""
         wanted = self.services.options.commit != "none" or self.services.options.rollback
         git = self.services.git if wanted else None
@@ -50,9 +51,9 @@ class Commits:
                     git.mark_good(self.spec_files.spec.name)
             except GitError as error:
                 attempt_log.say(f"no commit for {task.id}: {error}")
-                return result._replace(lines=tuple(attempt_log.lines))
+                return result._replace(notes=tuple(attempt_log.lines))
         self.spec_files.committed(task, commit)
-        return result._replace(story=result.story._replace(commit=commit))
+        return result._replace(commit=commit)
 
     def _commit(self, task: Task) -> str:
         from pytest_ralph.fixing.git.messages import append_commit, commit_message

@@ -22,12 +22,13 @@ from pytest_ralph.healing.attempt import Attempts
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.healing.attempt_log import AttemptLog, TaskEnd
+    from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.decide import Decision
     from pytest_ralph.healing.failed_attempt import FailedAttempt
     from pytest_ralph.healing.remedy import Remedies
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
 # More than the package itself ever asks for: a plugin that asks for more asks without end.
@@ -62,7 +63,7 @@ class Loop:
 
         return Remedies(self.services, self.spec_files, self.task, self.attempt_log)
 
-    def recover(self, failed_attempt: FailedAttempt) -> TaskEnd:
+    def recover(self, failed_attempt: FailedAttempt) -> TaskResult:
         """What comes after a first failed attempt, to the end."""
         while True:
             decision = self.decide(failed_attempt)
@@ -105,14 +106,14 @@ class Loop:
             return self.remedies.carry_on(failure, decision)
         return self.remedies.fix(self.task, failure, decision)
 
-    def recovered(self) -> TaskEnd:
+    def recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task, self.services.options.max_fixes + 1)
         self.services.hooks.recovered(self.task, fixes)
         return self.attempt_log.ended(
             "recovered", f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
         )
 
-    def escalate(self, failure: Failure, decision: Decision) -> TaskEnd:
+    def escalate(self, failure: Failure, decision: Decision) -> TaskResult:
         if decision.final == "skipped":
             return self.attempt_log.ended("skipped", decision.reason)
         if decision.final == "circular":

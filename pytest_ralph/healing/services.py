@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.hooks import Hooks
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.history.advisor import Advisor
-    from pytest_ralph.history.record import AttemptRecord
+    from pytest_ralph.history.record import Record
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.spec.task import Task
 
@@ -100,7 +100,7 @@ class Services:
     options: Options
     budget: Budget
     means: Means
-    record: Callable[[AttemptRecord], None]
+    record: Callable[[Record], None]
     run_id: str
     mask: Callable[[str], str] = str
     junit_globs: tuple[str, ...] = ()

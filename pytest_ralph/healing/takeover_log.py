@@ -6,7 +6,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.healing.attempt_log import TaskEnd
 from pytest_ralph.results import TaskResult
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class Line(NamedTuple):
 
     worker: str
     task: str
-    result: TaskEnd | None
+    result: TaskResult | None
 
 
 class TakeoverLog:
@@ -39,8 +38,8 @@ class TakeoverLog:
     def begun(self, name: str) -> None:
         self._append([self._worker, name])
 
-    def ended(self, name: str, result: TaskEnd) -> None:
-        self._append([self._worker, name, {"story": result.story.to_json(), **_besides(result)}])
+    def ended(self, name: str, result: TaskResult) -> None:
+        self._append([self._worker, name, result.to_json()])
 
     def _append(self, line: list[Any]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,12 +61,4 @@ class TakeoverLog:
             except ValueError:
                 # Empty, or cut off.
                 continue
-            yield Line(worker, task, _result(told[0]) if told else None)
-
-
-def _besides(result: TaskEnd) -> dict[str, Any]:
-    return {"lines": list(result.lines), "report": result.report}
-
-
-def _result(told: dict[str, Any]) -> TaskEnd:
-    return TaskEnd(TaskResult.from_json(told["story"]), tuple(told["lines"]), told["report"])
+            yield Line(worker, task, TaskResult.from_json(told[0]) if told else None)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.templating import TemplatesError
-from pytest_ralph.healing.attempt_log import AttemptLog, TaskEnd
+from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.healing.commits import Commits
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.loop import Loop
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.healing.takeover_log import TakeoverLog
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
 
@@ -36,7 +37,7 @@ class Begun(NamedTuple):
     """A task after its first attempt: either it has its result, or a failure waits for what comes next."""
 
     loop: Loop
-    result: TaskEnd | None = None
+    result: TaskResult | None = None
     failed_attempt: FailedAttempt | None = None
     # When the first attempt ended, where siblings may be waited for.
     at: float = 0.0
@@ -47,7 +48,7 @@ class Begun(NamedTuple):
 
     @property
     def good(self) -> bool:
-        return self.failure is None and not (self.result and self.result.story.bad)
+        return self.failure is None and not (self.result and self.result.bad)
 
 
 class SpecWork:
@@ -66,7 +67,7 @@ class SpecWork:
         self.takeover_log = takeover_log
         self._refused: RecoveryError | None = None
         if takeover_log:
-            bad = [name for name, result in takeover_log.results.items() if result.story.bad]
+            bad = [name for name, result in takeover_log.results.items() if result.bad]
             bad += [
                 name
                 for name in takeover_log.unfinished
@@ -82,7 +83,7 @@ class SpecWork:
             self._refused = error
             return []
 
-    def perform(self, task: Task) -> TaskEnd:
+    def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))
 
     def begin(self, task: Task) -> Begun:
@@ -104,7 +105,7 @@ class SpecWork:
             self.takeover_log.ended(task.name, begun.result)
         return begun
 
-    def _cut_off(self, task: Task, attempt_log: AttemptLog, worker: str) -> TaskEnd:
+    def _cut_off(self, task: Task, attempt_log: AttemptLog, worker: str) -> TaskResult:
         return (
             attempt_log.outlived(worker, self.spec_files.fixes_of(task))
             if self._outlived(task)
@@ -153,7 +154,7 @@ class SpecWork:
             loop.attempt_log.say(*execution.lines)
         return Begun(loop, failed_attempt=failed_attempt, at=time.monotonic())
 
-    def finish(self, begun: Begun) -> TaskEnd:
+    def finish(self, begun: Begun) -> TaskResult:
         result = begun.result or self._after(begun)
         if is_e2e_cleanup(begun.loop.task):
             self.services.runner.release(f"{self.spec_files.spec.name}-e2e")
@@ -161,7 +162,7 @@ class SpecWork:
             self.takeover_log.ended(begun.loop.task.name, result)
         return result
 
-    def _after(self, begun: Begun) -> TaskEnd:
+    def _after(self, begun: Begun) -> TaskResult:
         assert begun.failed_attempt is not None
         loop, failure = begun.loop, begun.failed_attempt.failure
         loop.attempt_log.waited += time.monotonic() - begun.at
@@ -173,7 +174,7 @@ class SpecWork:
         except STOPS as error:
             return self._stopped(loop, error)
 
-    def _stopped(self, loop: Loop, error: Exception) -> TaskEnd:
+    def _stopped(self, loop: Loop, error: Exception) -> TaskResult:
         """Nothing more can be done for the task, through no fault of its own. The next run goes on from here."""
         self.spec_files.failed[loop.task.name] = str(error)
         return loop.attempt_log.ended("failed", str(error))
@@ -235,17 +236,17 @@ class SpecWork:
             tried = self.services.advisor.left_off(self.spec_files.spec.name, task.id)
             attempt_log.take_up(tried, self.spec_files.fixes_of(task))
 
-    def _passed(self, loop: Loop) -> TaskEnd:
+    def _passed(self, loop: Loop) -> TaskResult:
         retried = bool(loop.attempt_log.failures)
         if self.recovery:
             self.spec_files.passed(loop.task, self.services.options.max_fixes + 1)
         result = loop.attempt_log.ended("recovered" if retried else "passed")
         return self._commit(loop, result)
 
-    def _commit(self, loop: Loop, result: TaskEnd) -> TaskEnd:
+    def _commit(self, loop: Loop, result: TaskResult) -> TaskResult:
         return self.commits.end(loop.task, loop.attempt_log, result) if result.passed else result
 
-    def _failed(self, loop: Loop, failure: Failure) -> TaskEnd:
+    def _failed(self, loop: Loop, failure: Failure) -> TaskResult:
         """Without recovery a run is plain pytest: the failure is reported, nothing is written."""
         self.spec_files.failed[loop.task.name] = failure.error
         reason = (

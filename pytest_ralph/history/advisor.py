@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.history.learning import Chance, Risk, TimeLimit
-    from pytest_ralph.history.record import AttemptRecord
+    from pytest_ralph.history.record import Record
     from pytest_ralph.history.stats import Statistics
     from pytest_ralph.history.store import History
+    from pytest_ralph.results import Attempt
 
 T = TypeVar("T")
 MOST_OF_A_TASK = 500
@@ -59,14 +60,18 @@ class Advisor:
         )
         return (f"{usual}: {so}",)
 
-    def left_off(self, spec: str, task: str) -> Sequence[AttemptRecord]:
-        """Everything tried on a task since it last came to an end, good or bad."""
-        nothing: list[AttemptRecord] = []
+    def left_off(self, spec: str, task: str) -> Sequence[Attempt]:
+        """Everything tried on a task since it last passed or was given up."""
+        nothing: list[Record] = []
         records = self._ask(
-            lambda history: history.attempts(spec=spec, task=task, limit=MOST_OF_A_TASK), nothing
+            lambda history: history.records(spec=spec, task=task, limit=MOST_OF_A_TASK), nothing
         )
-        ends = [at for at, one in enumerate(records) if one.outcome == "escalated" or _is_good(one)]
-        return records[ends[-1] + 1 :] if ends else records
+        attempts = [record.attempt for record in records]
+        start = 0
+        for at, attempt in enumerate(attempts, 1):
+            if attempt.outcome == "escalated" or _is_good(attempt):
+                start = at
+        return attempts[start:]
 
     def risks(self, spec: str) -> Sequence[Risk]:
         """Tasks more likely to fail than to pass."""
@@ -91,5 +96,5 @@ def _seconds(duration: float) -> str:
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
 
 
-def _is_good(record: AttemptRecord) -> bool:
-    return record.what == "verify" and record.outcome in GOOD
+def _is_good(attempt: Attempt) -> bool:
+    return attempt.what == "verify" and attempt.outcome in GOOD

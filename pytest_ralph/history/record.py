@@ -1,7 +1,8 @@
-"""The noun of history: one AttemptRecord, and the words its columns may hold.
+"""A `Record`: one attempt as the history stores it, with the run, spec and task it belongs to.
 
-Observations (`verify`, `execute`) say how a task fared. Remedies (`fix`, `repair`, `retry`) answer a failure: their
-kind, type, category, error and fingerprint are those of the failure they answer, their task is the original one.
+Observations (`verify`, `execute`) state how a task fared. Remedies (`fix`, `repair`, `retry`) answer a
+failure: their kind, type, category, error and fingerprint are those of the failure they answer, and
+their task is the original one.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ralph.results import Attempt
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 OBSERVATIONS = ("verify", "execute")
 REMEDIES = ("fix", "repair", "retry")
@@ -19,67 +22,87 @@ BAD = ("failed", "escalated")
 
 LONGEST = 2000
 
+# Column → field of the attempt. `time` is the end of the attempt, in seconds since the epoch.
+_FIELDS = {
+    "number": "number",
+    "what": "what",
+    "kind": "kind",
+    "type": "type",
+    "category": "category",
+    "error": "error",
+    "fingerprint": "fingerprint",
+    "blocker": "blocked_on",
+    "duration": "duration",
+    "decision": "decision",
+    "fix": "fix_id",
+    "executor": "executor",
+    "outcome": "outcome",
+    "commit": "commit",
+    "prediction": "prediction",
+    "approach": "approach",
+    "tree": "tree",
+    "timeout": "timeout",
+    "session": "session_id",
+}
+_OWN_COLUMNS = ("run", "spec", "task", "time")
+_MASKED = ("error", "blocked_on", "decision", "executor", "approach")
+COLUMNS = (*_OWN_COLUMNS, *_FIELDS)
+
 
 class HistoryError(Exception):
     """One clear line; a run goes on without its history."""
 
 
-class AttemptRecord(NamedTuple):
-    """One attempt, as it ended. `time` is seconds since the epoch, `number` counts within the run from 1."""
+class Record(NamedTuple):
+    """One row of the history."""
 
     run: str
-    time: float
     spec: str
     task: str
-    number: int = 1
-    what: str = "verify"
-    kind: str = ""
-    type: str = ""
-    category: str | None = None
-    error: str = ""
-    fingerprint: str = ""
-    blocker: str | None = None
-    duration: float = 0.0
-    decision: str = ""
-    # The id of the fix task, and who carried it out: `claude`, `repair:format`.
-    fix: str = ""
-    executor: str = ""
-    outcome: str = "passed"
-    commit: str = ""
-    # How probable it was held beforehand that this attempt would succeed.
-    prediction: float | None = None
-    approach: str = ""
-    # Fingerprint of the working tree: equal means that nothing was changed in between.
-    tree: str = ""
-    timeout: float | None = None
-    session: str = ""
+    attempt: Attempt
 
     @property
     def routine(self) -> bool:
         """A plain pass, which may wait for the next flush; anything else is written at once."""
-        return self.outcome == "passed" and self.what in OBSERVATIONS
+        return self.attempt.outcome == "passed" and self.attempt.what in OBSERVATIONS
+
+    @property
+    def time(self) -> float:
+        return self.attempt.started + self.attempt.duration
 
     def row(self, mask: Callable[[str], str] | None = None) -> tuple[Any, ...]:
-        """The cells to store, what people and tools wrote passed through `mask`."""
-        cells: list[Any] = [*self]
-        if mask is not None:
-            for at in FREE_TEXT:
-                cells[at] = mask(cells[at]) if cells[at] else cells[at]
+        """The cells in the order of COLUMNS, with `mask` applied to what people and tools wrote."""
+        cells: list[Any] = [self.run, self.spec, self.task, self.time]
+        for field in _FIELDS.values():
+            value = getattr(self.attempt, field)
+            if value and mask is not None and field in _MASKED:
+                value = mask(value)
+            cells.append(value)
         return tuple(_storable(cell) if cell else cell for cell in cells)
 
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...]) -> Record:
+        cells = dict(zip(COLUMNS, row, strict=True))
+        facts = {field: cells[column] for column, field in _FIELDS.items()}
+        attempt = Attempt(started=cells["time"] - cells["duration"], **facts)
+        return cls(cells["run"], cells["spec"], cells["task"], attempt)
 
-COLUMNS = AttemptRecord._fields
-FREE_TEXT = tuple(map(COLUMNS.index, ("error", "blocker", "decision", "executor", "approach")))
+    def to_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "attempt": self.attempt.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        attempt = Attempt.from_json(data["attempt"])
+        return cls(data["run"], data["spec"], data["task"], attempt)
 
 
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
-        # A lone surrogate (undecodable output) cannot be stored in SQLite.
-        return (
-            value[:LONGEST]
-            if value.isascii()
-            else value[:LONGEST].encode("utf-8", "replace").decode()
-        )
+        short = value[:LONGEST]
+        if short.isascii():
+            return short
+        # SQLite cannot store a lone surrogate, which undecodable output leaves behind.
+        return short.encode("utf-8", "replace").decode()
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value

@@ -1,7 +1,8 @@
-"""The History of a project: every AttemptRecord, in SQLite.
+"""The History of a project: a Record of every attempt, in SQLite.
 
-Nothing is created before the first record. Plain passes are written in batches, everything else at once, so that
-a run killed at any moment has lost no failure and no fix. Safe for several threads and several processes.
+Nothing is created before the first record. Plain passes are written in batches, everything else at
+once, so that a run killed at any moment loses no failure and no fix. Safe for several threads and
+several processes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_ralph.files import fault_point
 from pytest_ralph.history import schema
 from pytest_ralph.history.directory import make_private
-from pytest_ralph.history.record import COLUMNS, AttemptRecord, HistoryError
+from pytest_ralph.history.record import COLUMNS, HistoryError, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Parameters = Sequence[object] | Mapping[str, object]
 
-__all__ = ["AttemptRecord", "History", "HistoryError"]
+__all__ = ["History", "HistoryError", "Record"]
 
 T = TypeVar("T")
 NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
@@ -34,14 +35,18 @@ INSERT = f"INSERT INTO attempts ({NAMES}) VALUES ({', '.join('?' * len(COLUMNS))
 
 BUSY_TIMEOUT = 10.0
 FLUSH_EVERY = 5.0
-# After a failed write the next try waits this long: a full disk must not cost a run its pace.
+# After a failed write the next try waits this long: a full disk must not slow down the run.
 TRY_AGAIN_AFTER = 30.0
 MOST_WAITING = 10_000
 KEEP_ATTEMPTS = 500_000
 
 
 class History:
-    """`warn` is told of whatever keeps attempts from being written; without it, the first time raises HistoryError."""
+    """Stores and reads records.
+
+    `warn` is called with a line whenever attempts cannot be written; without it, the first such
+    failure raises HistoryError. `mask` is applied to all free text.
+    """
 
     def __init__(
         self,
@@ -61,10 +66,10 @@ class History:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._writable = False
-        self._waiting: deque[AttemptRecord] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[Record] = deque(maxlen=MOST_WAITING)
         self._flushed = time.monotonic()
         self._not_before = 0.0
-        self._told = False
+        self._warned = False
 
     @classmethod
     def open(cls, path: Path, **options: Any) -> Self:
@@ -76,24 +81,26 @@ class History:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def record(self, attempt: AttemptRecord) -> None:
+    def record(self, record: Record) -> None:
+        """Keep `record`, and write it at once unless it is a plain pass."""
         with self._lock:
-            self._waiting.append(attempt)
-            due = time.monotonic() - self._flushed >= self._flush_every
-            if (due or not attempt.routine) and time.monotonic() >= self._not_before:
+            self._waiting.append(record)
+            now = time.monotonic()
+            due = now - self._flushed >= self._flush_every
+            if (due or not record.routine) and now >= self._not_before:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what waits. On an error it goes on waiting, and is tried again later."""
+        """Write the waiting records. After an error they wait for the next try."""
         with self._lock:
             if not self._waiting:
                 return
-            rows = [attempt.row(self._mask) for attempt in self._waiting]
+            rows = [record.row(self._mask) for record in self._waiting]
             try:
                 self._do(lambda connection: _insert(connection, rows), write=True)
             except HistoryError as error:
                 self._not_before = time.monotonic() + TRY_AGAIN_AFTER
-                self._tell_once(error)
+                self._warn_once(error)
             else:
                 self._waiting.clear()
                 self._flushed = time.monotonic()
@@ -105,7 +112,7 @@ class History:
             finally:
                 self._disconnect()
 
-    def attempts(
+    def records(
         self,
         *,
         run: str | None = None,
@@ -117,8 +124,8 @@ class History:
         outcome: str | None = None,
         since: float | None = None,
         limit: int | None = None,
-    ) -> list[AttemptRecord]:
-        """What was recorded, oldest first; with `limit`, only the latest so many."""
+    ) -> list[Record]:
+        """The records that match, oldest first; with `limit`, only that many of the latest."""
         equal = {
             "run": run,
             "spec": spec,
@@ -138,10 +145,10 @@ class History:
                 "limit": -1 if limit is None else limit,
             },
         )
-        return [AttemptRecord(*row) for row in reversed(rows)]
+        return [Record.from_row(row) for row in reversed(rows)]
 
     def query(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
-        """Rows of a SELECT; none where nothing was ever recorded."""
+        """The rows of a SELECT; none if nothing was ever recorded."""
         with self._lock:
             if time.monotonic() >= self._not_before:
                 self.flush()
@@ -153,25 +160,25 @@ class History:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All queries in here see the same moment, and what they create is gone afterwards."""
+        """All queries inside see the same state; what they create is discarded afterwards."""
         with self._lock:
             self.query("BEGIN")
             try:
                 yield
             finally:
-                # Nothing to roll back where nothing was recorded, or where the database broke meanwhile.
+                # There is nothing to roll back if nothing was recorded or the database broke.
                 if self._connection is not None and self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
     def prune(self, keep: int = KEEP_ATTEMPTS) -> int:
-        """Forget the oldest attempts past `keep`; how many were forgotten."""
+        """Delete all but the latest `keep` attempts, and return how many were deleted."""
         with self._lock:
             if self._connection is None and not self.path.exists():
                 return 0
             return self._do(lambda connection: _delete_oldest(connection, keep), write=True)
 
     def _do(self, action: Callable[[sqlite3.Connection], T], *, write: bool) -> T:
-        """Carry out `action`, on a fresh database if the present one turns out to be broken."""
+        """Call `action`, on a new database if the present one turns out to be corrupt."""
         with self._one_line_errors():
             try:
                 return action(self._connected(write))
@@ -185,14 +192,18 @@ class History:
         if write and not self._writable:
             self._disconnect()
         if self._connection is None:
-            make_private(self.path.parent) if write else None
-            connect = schema.connect if write else schema.connect_to_read
-            self._connection = connect(self.path, self._busy_timeout)
+            if write:
+                make_private(self.path.parent)
+                self._connection = schema.connect(self.path, self._busy_timeout)
+            else:
+                self._connection = schema.connect_to_read(self.path, self._busy_timeout)
             self._writable = write
         return self._connection
 
     def _disconnect(self) -> None:
-        connection, self._connection, self._writable = self._connection, None, False
+        connection = self._connection
+        self._connection = None
+        self._writable = False
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
@@ -213,10 +224,10 @@ class History:
             self._disconnect()
             raise HistoryError(f"{self.path}: {' '.join(str(error).split())}") from error
 
-    def _tell_once(self, error: HistoryError) -> None:
-        if self._told:
+    def _warn_once(self, error: HistoryError) -> None:
+        if self._warned:
             return
-        self._told = True
+        self._warned = True
         problem = f"history is not kept: {error}"
         if self._warn is None:
             raise HistoryError(problem) from error

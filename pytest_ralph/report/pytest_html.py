@@ -40,6 +40,6 @@ def _values(report: pytest.TestReport) -> tuple[str, str, str, str]:
     told = task_report(report)
     if told is None:
         return "", "", "", ""
-    task = told.story
+    task = told.result
     kind = task.last_failure.kind if task.last_failure else ""
     return task.outcome, str(len(task.verifications)), str(len(task.all_fixes)), kind

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.healing.attempt_log import TaskEnd
     from pytest_ralph.healing.work import SpecWork
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.parallel import Group
     from pytest_ralph.spec.task import Task
 
@@ -35,7 +35,7 @@ class Groups:
     def select(self, spec_path: Path, task: Task) -> None:
         self._selected[spec_path, task.name] = task
 
-    def perform(self, work: SpecWork, task: Task) -> TaskEnd:
+    def perform(self, work: SpecWork, task: Task) -> TaskResult:
         path = work.spec_files.spec.path
         group = self._open.pop((path, task.name), None) or self._start(work, task, path)
         return group.result(task) if group else work.perform(task)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ralph.healing.attempt_log import TaskEnd
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.order import PlanProblem
@@ -34,8 +34,8 @@ class RalphWarning(pytest.PytestWarning):
 class TaskFailed(Exception):  # noqa: N818 - a task that failed, not an error of the program
     """Carries what a person is shown about a task that did not pass."""
 
-    def __init__(self, result: TaskEnd) -> None:
-        super().__init__(result.story.reason or "failed")
+    def __init__(self, result: TaskResult) -> None:
+        super().__init__(result.reason or "failed")
         self.result = result
 
 
@@ -102,7 +102,7 @@ class SpecFile(pytest.File):
 class TaskItem(pytest.Item):
     """One task; its Verify command is the test."""
 
-    result: TaskEnd | None = None
+    result: TaskResult | None = None
     parent: SpecFile
 
     def __init__(self, *, task: Task, marks: Marks, **kwargs: Any) -> None:
@@ -127,7 +127,7 @@ class TaskItem(pytest.Item):
     def runtest(self) -> None:
         self.result = self.run.perform(self)
         if self.result.skipped:
-            pytest.skip(self.result.story.reason)
+            pytest.skip(self.result.reason)
         if not self.result.passed:
             raise TaskFailed(self.result)
 
@@ -135,8 +135,8 @@ class TaskItem(pytest.Item):
         if isinstance(excinfo.value, TaskFailed):
             from pytest_ralph.report.failure_text import FailureText
 
-            told, whole = excinfo.value.result, self.config.getoption("tbstyle", "") != "line"
-            return FailureText.of(told.story, told.lines, self.run.root, drawn=whole)
+            result, whole = excinfo.value.result, self.config.getoption("tbstyle", "") != "line"
+            return FailureText.of(result, result.notes, self.run.root, drawn=whole)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -14,8 +14,8 @@ from pytest_ralph.report import batch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.healing.attempt_log import TaskEnd
     from pytest_ralph.healing.work import Begun, SpecWork
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.groups import Around
     from pytest_ralph.spec.task import Task
 
@@ -34,7 +34,7 @@ class Group:
             min(work.services.options.jobs, len(tasks)), thread_name_prefix="ralph"
         )
         self._begun: dict[str, Future[Begun | None]] = {}
-        self._recovered: dict[str, Future[TaskEnd]] = {}
+        self._recovered: dict[str, Future[TaskResult]] = {}
         self._start(tasks)
 
     def _start(self, tasks: Sequence[Task]) -> None:
@@ -50,7 +50,7 @@ class Group:
             self._failing.add(task.name)
         return begun
 
-    def result(self, task: Task) -> TaskEnd:
+    def result(self, task: Task) -> TaskResult:
         try:
             return self._finish(self._first_attempt(task), task.name)
         finally:
@@ -77,7 +77,7 @@ class Group:
         future = self._begun[name]
         return None if future.cancelled() or future.exception() else future.result()
 
-    def _finish(self, begun: Begun, name: str) -> TaskEnd:
+    def _finish(self, begun: Begun, name: str) -> TaskResult:
         if begun.failure is None or not self.work.recovery:
             return self.work.finish(begun)
         if name not in self._recovered:
@@ -142,11 +142,7 @@ class Group:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _why(result: TaskEnd) -> str:
+def _why(result: TaskResult) -> str:
     if result.passed:
         return ""
-    return (
-        "retry failed"
-        if len(result.story.verifications) > 1
-        else f"not retried: {result.story.reason}"
-    )
+    return "retry failed" if len(result.verifications) > 1 else f"not retried: {result.reason}"

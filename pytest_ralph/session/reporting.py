@@ -36,23 +36,22 @@ class Reporting:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, TaskItem) and call.when == "call" and item.result is not None:
-            self._tell(report, item, item.result.story)
+            self._tell(report, item, item.result)
         return report
 
-    def _tell(self, report: pytest.TestReport, item: TaskItem, story: TaskResult) -> None:
-        assert item.result is not None
+    def _tell(self, report: pytest.TestReport, item: TaskItem, result: TaskResult) -> None:
         work = self.run.work(item.parent.spec)
         most = work.services.options.max_fixes + 1
-        report.ralph = TaskReport(story, item.result.lines, work.recovery, most)  # type: ignore[attr-defined]
-        junit.add_properties(item, report, story)
-        report.duration = story.duration
+        report.ralph = TaskReport(result, work.recovery, most)  # type: ignore[attr-defined]
+        junit.add_properties(item, report, result)
+        report.duration = result.duration
         if report.skipped:
-            report.longrepr = (str(item.path), item.task.line, f"Skipped: {story.reason}")
-        if item.result.report and work.recovery and item.config.getoption("tbstyle", "") != "line":
-            report.sections.append(("ralph failure report", item.result.report))
-        if story.outcome == "recovered":
+            report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
+        if result.report and work.recovery and item.config.getoption("tbstyle", "") != "line":
+            report.sections.append(("ralph failure report", result.report))
+        if result.outcome == "recovered":
             failed = (
-                attempt for attempt in story.verifications if attempt.failed and attempt.output
+                attempt for attempt in result.verifications if attempt.failed and attempt.output
             )
             report.sections.extend(
                 (f"attempt {one.number}: {one.error}", one.output) for one in failed
@@ -62,7 +61,7 @@ class Reporting:
         told = task_report(report)
         if told is None or report.when != "call" or (self._summing_up and report.skipped):
             return None
-        return WORDS.get(told.story.outcome)
+        return WORDS.get(told.result.outcome)
 
     def pytest_terminal_summary(self) -> None:
         # The short summary puts all that were skipped under one word, and that is not ours.
@@ -94,4 +93,4 @@ class JunitAttempts:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if told := task_report(report):
-            junit.add_attempts(self.run.config, report, told.story)
+            junit.add_attempts(self.run.config, report, told.result)

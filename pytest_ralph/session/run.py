@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.prompts import Prompts
-    from pytest_ralph.healing.attempt_log import TaskEnd
     from pytest_ralph.history.advisor import Advisor
-    from pytest_ralph.history.record import AttemptRecord
+    from pytest_ralph.history.record import Record
     from pytest_ralph.history.store import History
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.running.runner import Runner
     from pytest_ralph.session.interactive import Interactive
     from pytest_ralph.session.items import TaskItem
@@ -123,7 +123,7 @@ class Run:
         self.notes: list[str] = []
         # For a controller to show and to store: in a worker there is no terminal, maybe not even the same disk.
         self.shown: list[str] = []
-        self.records: list[AttemptRecord] = []
+        self.records: list[Record] = []
         self.screen = Screen(config)
         self.session: pytest.Session | None = None
         self.works: dict[Path, SpecWork] = {}
@@ -412,17 +412,17 @@ class Run:
         if self.config.option.verbose > 0 and not self.screen.write(["", *lines, ""]):
             self.shown += lines
 
-    def perform(self, item: TaskItem) -> TaskEnd:
+    def perform(self, item: TaskItem) -> TaskResult:
         self.screen.item = item
         try:
             return self.groups.perform(self.work(item.parent.spec), item.task)
         finally:
             self.screen.item = None
 
-    def _record(self, attempt: AttemptRecord) -> None:
-        self.history.record(attempt)
+    def _record(self, record: Record) -> None:
+        self.history.record(record)
         if self.handed and not self.shared.with_controller:
-            self.records.append(attempt)
+            self.records.append(record)
 
     # Small things
 

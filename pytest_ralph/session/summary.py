@@ -86,7 +86,7 @@ class Ending:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         summary = Summary(terminalreporter, self.run.config.option.verbose)
-        lines = {name: told.lines for name, told in self.whole.told.items()}
+        lines = {name: told.result.notes for name, told in self.whole.told.items()}
         summary.write(self.whole.stories, lines, list(self.whole.complete()))
         for halt in self.whole.halts():
             halt.write(terminalreporter)
@@ -106,11 +106,11 @@ class Whole:
 
     @property
     def stories(self) -> list[TaskResult]:
-        return [told.story for told in self.told.values()]
+        return [told.result for told in self.told.values()]
 
     def _recovered_specs(self) -> Iterator[tuple[str, list[TaskResult]]]:
         """The specs worked on in recovery mode, by path, with what became of their tasks."""
-        mine = [told.story for told in self.told.values() if told.recovery]
+        mine = [told.result for told in self.told.values() if told.recovery]
         for path, stories in groupby(
             sorted(mine, key=lambda story: story.spec_path), key=lambda story: story.spec_path
         ):
@@ -132,7 +132,9 @@ class Whole:
                 from pytest_ralph.session.halting import HaltTeller
 
                 most = max(
-                    told.max_attempts for told in self.told.values() if told.story.spec_path == path
+                    told.max_attempts
+                    for told in self.told.values()
+                    if told.result.spec_path == path
                 )
                 yield HaltTeller(self.run, path, stories, most)
 

@@ -17,10 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pytest_ralph.history.record import Record
 
 MIB = 1024 * 1024
 # Tells what pytest itself held at most: nobody else can tell it apart from what its children held.
@@ -129,7 +132,7 @@ def remember(root: Path, count: int) -> None:
                 history.flush()
 
 
-def _attempt(number: int, moment: float) -> AttemptRecord:
+def _attempt(number: int, moment: float) -> Record:
     turn, task = number % 10, f"1.{number // 10 % 200}"
     about = {
         "run": f"run{number // 500}",
@@ -138,7 +141,7 @@ def _attempt(number: int, moment: float) -> AttemptRecord:
         "task": task,
     }
     if turn >= 4:
-        return AttemptRecord(**about, duration=0.1)  # type: ignore[arg-type]
+        return record_of(**about, duration=0.1)  # type: ignore[arg-type]
     failed = {
         "kind": "test_failure",
         "type": "VERIFICATION_FAILED",
@@ -146,14 +149,14 @@ def _attempt(number: int, moment: float) -> AttemptRecord:
         "fingerprint": task,
     }
     if turn < 2:
-        return AttemptRecord(**about, **failed, outcome="failed")  # type: ignore[arg-type]
+        return record_of(**about, **failed, outcome="failed")  # type: ignore[arg-type]
     remedy = {
         "what": "fix",
-        "fix": f"{task}.1",
+        "fix_id": f"{task}.1",
         "executor": "claude",
         "approach": f"changed {number % 97}",
     }
-    return AttemptRecord(**about, **failed, **remedy, outcome=("failed", "passed")[turn - 2])  # type: ignore[arg-type]
+    return record_of(**about, **failed, **remedy, outcome=("failed", "passed")[turn - 2])  # type: ignore[arg-type]
 
 
 def run(root: Path, *options: str) -> Taken:

@@ -24,7 +24,6 @@ from pytest_ralph.fixing.prompts import Form, PromptContext, Prompts, Tried
 from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.healing.fix_task import make_fix_task
 from pytest_ralph.healing.spec_files import SpecFiles
-from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.history.store import History
 from pytest_ralph.report import github, html, junit
 from pytest_ralph.report.failure_text import FailureText
@@ -37,6 +36,7 @@ from pytest_ralph.text.inert import prompt_line
 from pytest_ralph.text.secrets import Masker
 from pytest_ralph.verify.model import Verify
 from tests.hostile.samples import LARGE, SAMPLES, TAME, failure_of, story_of, unseen
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -210,11 +210,9 @@ def test_in_the_history_it_is_a_value(tmp_path: Path) -> None:
     with History.open(tmp_path / "history.db") as history:
         for text in SAMPLES:
             history.record(
-                AttemptRecord(
-                    run="r", time=1.0, spec="demo", task="1.3", error=text, outcome="failed"
-                )
+                record_of(run="r", time=1.0, spec="demo", task="1.3", error=text, outcome="failed")
             )
-        assert len(history.attempts()) == len(SAMPLES)
+        assert len(history.records()) == len(SAMPLES)
 
 
 # Prompts

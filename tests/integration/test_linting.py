@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.history.record import AttemptRecord
 from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from tests.conftest import SpecMaker
@@ -152,7 +152,7 @@ def remember(pytester: pytest.Pytester, task: str, outcome: str, duration: float
     with History.open(pytester.path / ".ralph" / "history.db") as history:
         for number in range(6):
             history.record(
-                AttemptRecord(
+                record_of(
                     run=f"r{number}",
                     time=time.time(),
                     spec="demo",

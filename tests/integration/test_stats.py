@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,7 @@ def record_failures(root: Path, count: int) -> None:
     with History.open(root / ".ralph" / "history.db") as history:
         for _ in range(count):
             history.record(
-                AttemptRecord(
+                record_of(
                     "r1",
                     time.time(),
                     "specs/foo",
@@ -26,7 +27,7 @@ def record_failures(root: Path, count: int) -> None:
                     kind="timeout",
                     category="timeout",
                     outcome="failed",
-                    blocker="a slow server",
+                    blocked_on="a slow server",
                 )
             )
 

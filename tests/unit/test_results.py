@@ -1,4 +1,4 @@
-"""The story travels as plain values and answers what every report asks."""
+"""Results travel as plain values and answer the questions of every report."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ def a_run() -> RunSummary:
         ),
         fixes=(nested,),
         estimate=1.5,
+        notes=("a line",),
+        report="a report",
     )
     history = RunHistory((PastRun(1.0, passed=2, failed=1),), (PastKind("timeout", 3, 1),))
     return RunSummary((task,), 10.0, 2.5, "pytest --ralph", "/p", "1.0", history, ("a note",))
 
 
-def test_a_story_survives_json_unchanged() -> None:
+def test_a_run_survives_json_unchanged() -> None:
     run = a_run()
     assert RunSummary.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
-def test_json_of_a_story_holds_nothing_but_plain_values() -> None:
+def test_json_of_results_holds_plain_values_only() -> None:
     def plain(value: object) -> bool:
         if isinstance(value, dict):
             return all(type(key) is str and plain(item) for key, item in value.items())
@@ -61,11 +63,11 @@ def test_json_of_a_story_holds_nothing_but_plain_values() -> None:
         return value is None or type(value) in (str, int, float, bool)
 
     assert plain(a_run().to_json())
-    assert plain(TaskReport(a_run().tasks[0], ("a line",)).to_json())
+    assert plain(TaskReport(a_run().tasks[0]).to_json())
 
 
-def test_what_a_report_tells_survives_json_unchanged() -> None:
-    told = TaskReport(a_run().tasks[0], ("a line",), recovery=True, max_attempts=4)
+def test_a_task_report_survives_json_unchanged() -> None:
+    told = TaskReport(a_run().tasks[0], recovery=True, max_attempts=4)
     assert TaskReport.from_json(json.loads(json.dumps(told.to_json()))) == told
 
 
@@ -97,20 +99,20 @@ EXECUTOR_FAILED = Attempt(what="fix", outcome="failed")
         ("manual", (), 0),
     ],
 )
-def test_earlier_failures_are_the_failed_verifications_before_the_deciding_one(
+def test_earlier_failures_exclude_the_deciding_verification(
     outcome: str, attempts: tuple[Attempt, ...], earlier: int
 ) -> None:
     assert len(TaskResult("1", outcome=outcome, attempts=attempts).earlier_failures) == earlier
 
 
-def test_the_failure_to_quote_is_the_last_verification_that_failed() -> None:
+def test_the_last_failed_verification_is_quoted() -> None:
     first, second = verify("failed", error="one"), verify("failed", error="two")
     assert TaskResult("1", attempts=(first, second, EXECUTOR_FAILED)).last_failure == second
     assert TaskResult("1", attempts=(EXECUTOR_FAILED,)).last_failure == EXECUTOR_FAILED
     assert TaskResult("1", attempts=(PASS,)).last_failure is None
 
 
-def test_a_flat_list_of_fixes_becomes_the_tree_of_their_lineage() -> None:
+def test_a_flat_list_of_fixes_becomes_a_tree() -> None:
     flat = [
         FixResult("1.3.1", "1.3"),
         FixResult("1.3.1.1", "1.3.1"),
@@ -125,7 +127,7 @@ def test_a_flat_list_of_fixes_becomes_the_tree_of_their_lineage() -> None:
     ]
 
 
-def test_an_attempt_tells_the_evidence_of_its_failure() -> None:
+def test_an_attempt_holds_the_evidence_of_its_failure() -> None:
     failure = Failure(
         kind="dependency_missing",
         type="BROKEN_BUILD",
@@ -154,7 +156,7 @@ def test_an_attempt_tells_the_evidence_of_its_failure() -> None:
     )
 
 
-def test_counts_put_what_needs_a_hand_first() -> None:
+def test_counts_list_failures_first() -> None:
     run = RunSummary(
         tuple(
             TaskResult(str(n), outcome=o)
@@ -175,5 +177,28 @@ def test_counts_put_what_needs_a_hand_first() -> None:
         ("regression", False),
     ],
 )
-def test_a_run_is_well_when_nothing_failed_or_is_blocked(outcome: str, ok: bool) -> None:
+def test_a_run_is_ok_unless_something_failed_or_blocked(outcome: str, ok: bool) -> None:
     assert RunSummary((TaskResult("1", outcome=outcome),)).ok is ok
+
+
+def test_changed_files_and_cost_are_summed_over_attempts() -> None:
+    fix = Attempt(what="fix", changed=("b.py", "a.py"), cost=0.25)
+    again = Attempt(what="fix", changed=("a.py", "c.py"), cost=0.5)
+    task = TaskResult("1", attempts=(FAIL, fix, FAIL, again, PASS))
+    assert (task.changed, task.cost) == (("b.py", "a.py", "c.py"), 0.75)
+    assert (TaskResult("1", attempts=(FAIL,)).changed, TaskResult("1").cost) == ((), None)
+
+
+def test_an_answer_carries_the_failure_it_answers() -> None:
+    failure = Failure(
+        kind="timeout", type="UNKNOWN", error="slow", fingerprint="f", blocked_on="db"
+    )
+    stored = Attempt(what="fix", executor="claude", error="gave up").answering(failure)
+    assert (stored.kind, stored.error, stored.fingerprint, stored.blocked_on, stored.executor) == (
+        "timeout",
+        "slow",
+        "f",
+        "db",
+        "claude",
+    )
+    assert PASS.answering(None) == PASS

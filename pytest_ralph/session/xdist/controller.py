@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.healing.attempt_log import AttemptLog
-from pytest_ralph.history.record import AttemptRecord
+from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
@@ -94,7 +94,7 @@ class Controller:
         if shown := parcel.get("shown"):
             self.run.show(shown)
         for record in parcel.get("records", ()):
-            self.run.history.record(AttemptRecord(**record))
+            self.run.history.record(Record.from_json(record))
 
     # A worker goes, or dies
 
@@ -141,8 +141,8 @@ class Controller:
             )
         report.when, report.location = "call", (path, task.line - 1, task.heading)
         recovery, most = self.run.holding.is_written(spec), self.run.settings_of(spec).max_fixes + 1
-        report.ralph = TaskReport(result.story, (), recovery, most)
-        report.user_properties = junit.properties(result.story)
+        report.ralph = TaskReport(result, recovery, most)
+        report.user_properties = junit.properties(result)
         junit.write_properties(self.run.config, report)
 
     def _journal(self, spec: Spec, path: str, task: Task) -> AttemptLog:

@@ -34,7 +34,7 @@ class Worker:
         parcel = {
             "notes": run.notes,
             "shown": run.shown,
-            "records": [record._asdict() for record in run.records],
+            "records": [record.to_json() for record in run.records],
         }
         run.notes, run.shown, run.records = [], [], []
         return parcel if any(parcel.values()) else {}

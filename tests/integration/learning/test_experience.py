@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
 from tests.integration.blocks import spec, task
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,9 +64,9 @@ class Project:
                     "spec": "demo",
                     "task": "9",
                 }
-                history.record(AttemptRecord(**where, outcome="failed", **about))
-                history.record(AttemptRecord(**where, outcome="passed", **about, **who))
-                history.record(AttemptRecord(**where, outcome="recovered" if works else "failed"))
+                history.record(record_of(**where, outcome="failed", **about))
+                history.record(record_of(**where, outcome="passed", **about, **who))
+                history.record(record_of(**where, outcome="recovered" if works else "failed"))
 
     def statistics(self) -> Any:
         return json.loads(str(self.pytester.runpytest_subprocess("--ralph-stats=json").stdout))
@@ -144,7 +145,7 @@ def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
     project.write(spec(task("1.1 Wait", "sleep 2", timeout="0.3s")))
     with History.open(project.pytester.path / ".ralph" / "history.db") as history:
         for number in range(5):
-            history.record(AttemptRecord(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
+            history.record(record_of(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
     result = project.run("--ralph", "--no-ralph-recovery")
     result.stdout.fnmatch_lines(
         ["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s would do"]
@@ -155,7 +156,7 @@ def test_tasks_likely_to_fail_are_told_at_collection(project: Project) -> None:
     with History.open(project.pytester.path / ".ralph" / "history.db") as history:
         for number in range(5):
             at: Any = {"run": f"r{number}", "time": time.time(), "spec": "demo", "task": "1.1"}
-            history.record(AttemptRecord(**at, outcome="failed", kind="timeout"))
+            history.record(record_of(**at, outcome="failed", kind="timeout"))
     result = project.run("-v", "--collect-only")
     result.stdout.fnmatch_lines(
         ["specs/demo/tasks.md:3: likely to fail: 1.1, 86% (5 of 5 runs*), mostly timeout"]

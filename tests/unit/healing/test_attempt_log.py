@@ -16,7 +16,7 @@ from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.fixing.repair import Repair, RepairResult
 from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
-from pytest_ralph.history.record import AttemptRecord
+from pytest_ralph.results import Attempt
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.spec.task import Task
@@ -24,6 +24,8 @@ from pytest_ralph.verify.model import Check, Expect, Verify
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ralph.history.record import Record
 
 TASK = Task("1.3", "Add it", markers=("P",), phase="One", line=7, name="1.3~2")
 FIX = Task("1.3.1", "Fix: no", markers=("FIX 1.3",))
@@ -54,7 +56,7 @@ class Kept:
     """A journal and what it had recorded."""
 
     def __init__(self, mask: str = "") -> None:
-        self.records: list[AttemptRecord] = []
+        self.records: list[Record] = []
         self.attempt_log = AttemptLog(
             TASK,
             spec="demo",
@@ -65,7 +67,7 @@ class Kept:
         )
 
     def told(self, *names: str) -> list[tuple[Any, ...]]:
-        return [tuple(getattr(record, name) for name in names) for record in self.records]
+        return [tuple(getattr(record.attempt, name) for name in names) for record in self.records]
 
 
 @pytest.fixture
@@ -90,31 +92,29 @@ def test_a_task_that_passes_at_once_is_one_attempt_without_a_report(kept: Kept) 
     before = time.time()
     kept.attempt_log.verified(GOOD, None, timeout=30.0, tree="t0")
     result = kept.attempt_log.ended("passed")
-    story = result.story
-    assert (story.id, story.name, story.title, story.phase) == ("1.3", "1.3~2", "Add it", "One")
-    assert (story.spec, story.spec_path, story.line, story.markers) == (
+    assert (result.id, result.name, result.title, result.phase) == ("1.3", "1.3~2", "Add it", "One")
+    assert (result.spec, result.spec_path, result.line, result.markers) == (
         "demo",
         "specs/demo/tasks.md",
         7,
         ("P",),
     )
-    assert (story.outcome, story.reason, story.final, story.fixes) == ("passed", "", "", ())
+    assert (result.outcome, result.reason, result.final, result.fixes) == ("passed", "", "", ())
     assert [
-        (one.number, one.what, one.started, one.duration, one.outcome) for one in story.attempts
+        (one.number, one.what, one.started, one.duration, one.outcome) for one in result.attempts
     ] == [(1, "verify", 6.0, 2.5, "passed")]
-    assert before - 1 <= story.started <= time.time()
-    assert (result.passed, result.skipped, result.report, result.lines) == (True, False, "", ())
-    assert kept.told(
-        "run", "spec", "task", "number", "what", "outcome", "duration", "timeout", "tree"
-    ) == [("r1", "demo", "1.3", 1, "verify", "passed", 2.5, 30.0, "t0")]
-    assert kept.told("kind", "error", "fingerprint", "blocker") == [("", "", "", None)]
-    assert abs(kept.records[0].time - time.time()) < 60
+    assert before - 1 <= result.started <= time.time()
+    assert (result.passed, result.skipped, result.report, result.notes) == (True, False, "", ())
+    (record,) = kept.records
+    assert (record.run, record.spec, record.task, record.time) == ("r1", "demo", "1.3", 8.5)
+    assert record.attempt == result.attempts[0]
+    assert (record.attempt.timeout, record.attempt.tree) == (30.0, "t0")
 
 
 def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kept) -> None:
     fail(kept)
     result = kept.attempt_log.ended("failed", "it is so", "max limit")
-    (attempt,) = result.story.attempts
+    (attempt,) = result.attempts
     assert (attempt.number, attempt.what, attempt.outcome) == (1, "verify", "failed")
     assert (attempt.kind, attempt.type, attempt.category) == (
         "test_failure",
@@ -127,7 +127,7 @@ def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kep
         5.0,
         1.5,
     )
-    assert (result.story.reason, result.story.final, result.report) == (
+    assert (result.reason, result.final, result.report) == (
         "it is so",
         "max limit",
         NO.report(),
@@ -138,7 +138,7 @@ def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kep
         ["f1"],
         ["t1"],
     )
-    same = ("kind", "type", "category", "error", "fingerprint", "blocker", "outcome", "what")
+    same = ("kind", "type", "category", "error", "fingerprint", "blocked_on", "outcome", "what")
     assert kept.told(*same) == [
         (
             "test_failure",
@@ -156,7 +156,7 @@ def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kep
 def test_a_long_output_is_kept_at_both_ends_and_around_the_error(kept: Kept) -> None:
     lines = [f"line {number}" for number in range(2_000)]
     fail(kept, Failure(error="line 1000", raw_output="\n".join(lines)))
-    output = kept.attempt_log.ended("failed").story.attempts[0].output
+    output = kept.attempt_log.ended("failed").attempts[0].output
     assert {"line 0", f"line {HEAD - 1}", "line 1000", f"line {2_000 - TAIL + 5}", "line 1999"} <= {
         *output.splitlines()
     }
@@ -167,9 +167,7 @@ def test_without_a_fix_between_them_the_second_attempt_is_a_retry(kept: Kept) ->
     fail(kept)
     kept.attempt_log.verified(GOOD, None, timeout=60.0)
     assert kept.attempt_log.attempts == 2
-    assert [
-        (one.number, one.what) for one in kept.attempt_log.ended("recovered").story.attempts
-    ] == [
+    assert [(one.number, one.what) for one in kept.attempt_log.ended("recovered").attempts] == [
         (1, "verify"),
         (2, "retry"),
     ]
@@ -189,7 +187,7 @@ def test_a_decision_is_noted_on_the_attempt_that_called_for_it(
     fail(kept)
     kept.attempt_log.decided(TASK, NO, Decision(action, "one more"))
     assert kept.attempt_log.lines == lines
-    assert [one.decision for one in kept.attempt_log.ended("failed").story.attempts] == ["one more"]
+    assert [one.decision for one in kept.attempt_log.ended("failed").attempts] == ["one more"]
     assert kept.told("what", "outcome", "decision", "kind", "duration")[1:] == [
         ("decide", outcome, f"{action}: one more", "test_failure", 0.0)
     ]
@@ -200,7 +198,7 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
     kept.attempt_log.fix_planned(FIX, "1.3", "claude")
     carry_out(kept)
     assert not kept.attempt_log.claimed
-    assert [fix.outcome for fix in kept.attempt_log.ended("failed").story.fixes] == ["completed"]
+    assert [fix.outcome for fix in kept.attempt_log.ended("failed").fixes] == ["completed"]
     fail(kept, tree="t2")
     attempt_log = kept.attempt_log
     assert (
@@ -217,16 +215,16 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
     assert attempt_log.tried_before == [
         Tried(task_id="1.3.1", approach="by hand", result="assert 1 == 2")
     ]
-    story = attempt_log.ended("failed").story
-    assert [(fix.id, fix.for_id, fix.title, fix.executor, fix.outcome) for fix in story.fixes] == [
+    result = attempt_log.ended("failed")
+    assert [(fix.id, fix.for_id, fix.title, fix.executor, fix.outcome) for fix in result.fixes] == [
         ("1.3.1", "1.3", "Fix: no", "claude", "verification_mismatch")
     ]
-    assert [(one.number, one.what, one.fix_id, one.executor) for one in story.attempts] == [
+    assert [(one.number, one.what, one.fix_id, one.executor) for one in result.attempts] == [
         (1, "verify", "", ""),
         (2, "fix", "1.3.1", "claude"),
         (2, "verify", "", ""),
     ]
-    assert (story.attempts[1].started, story.attempts[1].duration, story.attempts[1].output) == (
+    assert (result.attempts[1].started, result.attempts[1].duration, result.attempts[1].output) == (
         9.0,
         3.0,
         "said",
@@ -234,10 +232,10 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
     told = kept.told(
         "what",
         "outcome",
-        "fix",
+        "fix_id",
         "executor",
         "approach",
-        "session",
+        "session_id",
         "prediction",
         "duration",
         "kind",
@@ -258,7 +256,7 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
 def test_a_fix_nobody_carried_out_stays_open(kept: Kept) -> None:
     kept.attempt_log.fix_planned(FIX, "1.3", "claude")
     kept.attempt_log.fix_planned(FIX, "9.9", "another")
-    (fix,) = kept.attempt_log.ended("failed").story.fixes
+    (fix,) = kept.attempt_log.ended("failed").fixes
     assert (fix.for_id, fix.executor, fix.outcome) == ("1.3", "claude", "open")
 
 
@@ -283,13 +281,13 @@ def test_a_claim_holds_for_the_next_verification_only(kept: Kept) -> None:
 def test_a_fix_whose_executor_fails_is_two_records_of_two_failures(kept: Kept) -> None:
     kept.attempt_log.fix_planned(FIX, "1.3", "somebody")
     carry_out(kept, failure=STUCK)
-    assert kept.told("what", "outcome", "kind", "fix", "prediction") == [
+    assert kept.told("what", "outcome", "kind", "fix_id", "prediction") == [
         ("execute", "failed", "task_incomplete", "1.3.1", None),
         ("fix", "failed", "test_failure", "1.3.1", 0.7),
     ]
-    story = kept.attempt_log.ended("failed").story
-    assert [(fix.outcome, fix.executor) for fix in story.fixes] == [("failed", "claude")]
-    assert [(one.outcome, one.error, one.executor) for one in story.attempts] == [
+    result = kept.attempt_log.ended("failed")
+    assert [(fix.outcome, fix.executor) for fix in result.fixes] == [("failed", "claude")]
+    assert [(one.outcome, one.error, one.executor) for one in result.attempts] == [
         ("failed", "cannot", "claude")
     ]
     fail(kept)
@@ -306,10 +304,10 @@ def test_the_task_itself_carried_out_is_one_record_of_how_it_ended(
     kept.attempt_log.carried_out(
         TASK, None, outcome_of_it, "", started=1.0, duration=2.0, executor="claude"
     )
-    assert kept.told("what", "outcome", "kind", "fix", "prediction") == [
+    assert kept.told("what", "outcome", "kind", "fix_id", "prediction") == [
         ("execute", outcome, kind, "", None)
     ]
-    assert kept.attempt_log.ended("failed").story.attempts[0].fix_id == ""
+    assert kept.attempt_log.ended("failed").attempts[0].fix_id == ""
 
 
 @pytest.mark.parametrize(
@@ -333,8 +331,8 @@ def test_a_repair_is_told_with_who_made_it_and_what_it_answers(
     kept.attempt_log.repaired(FIX, NO, REPAIR, RepairResult(made, "noted", undo), prediction=0.5)
     assert kept.attempt_log.lines == lines
     assert kept.attempt_log.repairs == ["chmod +x run.sh"]
-    story = kept.attempt_log.ended("failed").story
-    attempt = story.attempts[1]
+    result = kept.attempt_log.ended("failed")
+    attempt = result.attempts[1]
     assert (attempt.number, attempt.what, attempt.command, attempt.fix_id) == (
         2,
         "repair",
@@ -342,11 +340,11 @@ def test_a_repair_is_told_with_who_made_it_and_what_it_answers(
         "1.3.1",
     )
     assert (attempt.executor, attempt.outcome, attempt.error) == ("repair:chmod", ended, error)
-    assert [(fix.outcome, fix.executor) for fix in story.fixes] == [
+    assert [(fix.outcome, fix.executor) for fix in result.fixes] == [
         ("completed" if made else "failed", "repair:chmod")
     ]
     told = kept.told(
-        "what", "outcome", "kind", "fix", "executor", "approach", "prediction", "duration"
+        "what", "outcome", "kind", "fix_id", "executor", "approach", "prediction", "duration"
     )
     assert told[1] == (
         "repair",
@@ -371,7 +369,7 @@ def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> 
     found = kept.attempt_log.found_circular()
     assert (found.type, found.retryable, found.error) == (CIRCULAR_FIX, False, NO.error)
     assert kept.attempt_log.last == found
-    attempts = kept.attempt_log.ended("failed").story.attempts
+    attempts = kept.attempt_log.ended("failed").attempts
     assert [(one.what, one.type, one.retryable) for one in attempts] == [
         ("verify", CIRCULAR_FIX, False),
         ("fix", "", True),
@@ -381,8 +379,8 @@ def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> 
 def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
     result = kept.attempt_log.died("gw3")
     error = "worker 'gw3' crashed while running it"
-    assert (result.story.outcome, result.story.reason) == ("failed", error)
-    assert [(one.number, one.kind, one.type, one.error) for one in result.story.attempts] == [
+    assert (result.outcome, result.reason) == ("failed", error)
+    assert [(one.number, one.kind, one.type, one.error) for one in result.attempts] == [
         (1, "crash", BROKEN_BUILD, error)
     ]
     assert result.report.startswith(f"Child agent failed: {error}\n")
@@ -395,23 +393,19 @@ def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
     ]
 
 
-def record(what: str, **more: Any) -> AttemptRecord:
-    return AttemptRecord("r0", 1.0, "demo", "1.3", what=what, **more)
-
-
 def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_out(
     kept: Kept,
 ) -> None:
     kept.attempt_log.take_up(
         [
-            record("verify", outcome="failed", fingerprint="f1", tree="t1"),
-            record("repair", fix="1.3.1", approach="chmod +x run.sh"),
-            record("verify", outcome="failed", fingerprint="f2", tree="t2"),
-            record("verify", outcome="passed", fingerprint="f3", tree="t3"),
-            record("fix", fix="1.3.2", approach="by hand"),
-            record("fix", fix="1.3.2", approach=""),
-            record("verify", outcome="failed", fingerprint="f4", tree="t4"),
-            record("fix", fix="1.3.3", approach="not ended"),
+            Attempt(what="verify", outcome="failed", fingerprint="f1", tree="t1"),
+            Attempt(what="repair", fix_id="1.3.1", approach="chmod +x run.sh"),
+            Attempt(what="verify", outcome="failed", fingerprint="f2", tree="t2"),
+            Attempt(what="verify", outcome="passed", fingerprint="f3", tree="t3"),
+            Attempt(what="fix", fix_id="1.3.2", approach="by hand"),
+            Attempt(what="fix", fix_id="1.3.2", approach=""),
+            Attempt(what="verify", outcome="failed", fingerprint="f4", tree="t4"),
+            Attempt(what="fix", fix_id="1.3.3", approach="not ended"),
         ],
         {"1.3.1", "1.3.2"},
     )
@@ -422,14 +416,18 @@ def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_ou
 
 def test_nothing_is_taken_up_where_no_fix_was_carried_out(kept: Kept) -> None:
     kept.attempt_log.take_up(
-        [record("verify", outcome="failed", fingerprint="f1"), record("fix", fix="1.3.1")], ()
+        [
+            Attempt(what="verify", outcome="failed", fingerprint="f1"),
+            Attempt(what="fix", fix_id="1.3.1"),
+        ],
+        (),
     )
     assert kept.attempt_log.fingerprints == []
 
 
 def test_time_spent_waiting_is_no_time_of_the_task(kept: Kept) -> None:
     kept.attempt_log.waited = 100.0
-    assert -101 < kept.attempt_log.ended("passed").story.duration < -50
+    assert -101 < kept.attempt_log.ended("passed").duration < -50
 
 
 def test_secrets_are_masked_in_the_story_the_lines_and_the_report() -> None:
@@ -438,8 +436,8 @@ def test_secrets_are_masked_in_the_story_the_lines_and_the_report() -> None:
     fail(kept, Failure(error="no hunter2", raw_output="hunter2\n"))
     result = kept.attempt_log.ended("failed", "because of hunter2")
     assert "hunter2" not in f"{result}"
-    assert result.lines == ("it says ***",)
-    assert result.story.reason == "because of ***"
+    assert result.notes == ("it says ***",)
+    assert result.reason == "because of ***"
     assert "no ***" in result.report
 
 
@@ -459,7 +457,7 @@ def test_the_command_that_decided_is_told_with_its_log_and_what_was_expected_of_
     with closing(Runner(root=tmp_path, environ=os.environ, logs=tmp_path / "logs")) as runner:
         verified = run_checks(Verify(checks), runner, RunContext(tmp_path, 30.0))
         kept.attempt_log.verified(verified, NO, timeout=30.0)
-    (attempt,) = kept.attempt_log.ended("failed").story.attempts
+    (attempt,) = kept.attempt_log.ended("failed").attempts
     assert (attempt.command, attempt.exit_code, attempt.printed) == (
         checks[1].command,
         3,
@@ -478,5 +476,5 @@ def test_a_log_that_could_not_be_kept_is_not_told_of(kept: Kept, tmp_path: Path)
     with closing(Runner(root=tmp_path, environ=os.environ, logs=tmp_path / "logs")) as runner:
         verified = run_checks(Verify((Check("echo one"),)), runner, RunContext(tmp_path, 30.0))
         kept.attempt_log.verified(verified, None, timeout=30.0)
-    (attempt,) = kept.attempt_log.ended("passed").story.attempts
+    (attempt,) = kept.attempt_log.ended("passed").attempts
     assert (attempt.log, attempt.printed) == ("", len("one\n"))

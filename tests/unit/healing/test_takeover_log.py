@@ -6,22 +6,19 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from pytest_ralph.healing.attempt_log import TaskEnd
 from pytest_ralph.healing.takeover_log import TakeoverLog
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RESULT = TaskEnd(
-    TaskResult(
-        "1.1",
-        outcome="failed",
-        attempts=(Attempt(outcome="failed", output="é\n"),),
-        fixes=(FixResult("a"),),
-    ),
-    ("said",),
-    "a report",
+RESULT = TaskResult(
+    "1.1",
+    outcome="failed",
+    attempts=(Attempt(outcome="failed", output="é\n"),),
+    fixes=(FixResult("a"),),
+    notes=("a note",),
+    report="a report",
 )
 
 

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ class Diary:
     def note(self, task: str = "1.1", outcome: str = "passed", **fields: Any) -> None:
         self.time = fields.pop("time", self.time + 1.0)
         self.history.record(
-            AttemptRecord(
+            record_of(
                 **{
                     "run": self.run,
                     "time": self.time,

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.history.advisor import Advisor
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +108,6 @@ class TestSilence:
         """So that, of the same trouble, a person reads once."""
         said: set[str] = set()
         history = History.open(locked, busy_timeout=0.1, warn=said.add)
-        history.record(AttemptRecord("r1", 1.0, "specs/foo", "1.1", outcome="failed"))
+        history.record(record_of("r1", 1.0, "specs/foo", "1.1", outcome="failed"))
         Advisor(lambda: history, said.add).hints(FAILURE)
         assert len(said) == 1

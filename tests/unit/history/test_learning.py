@@ -19,7 +19,8 @@ from pytest_ralph.history.learning import (
     time_limit,
     wilson,
 )
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +135,7 @@ def test_an_equal_error_tells_what_fixed_it(diary: Diary) -> None:
         "1.3",
         works=True,
         fingerprint="f1",
-        fix="1.3.1",
+        fix_id="1.3.1",
         approach="freeze the clock",
         error="E assert late",
         commit="0123456789abcdef",
@@ -161,7 +162,7 @@ def test_hints_name_the_fix_of_this_error_and_the_approaches_that_mostly_worked(
     fixes(diary, 5, 0, approach="mock the clock")
     fixes(diary, 1, 4, approach="sleep longer")
     diary.fails("1.3")
-    diary.fix("1.3", works=True, fingerprint="f1", fix="1.3.1")
+    diary.fix("1.3", works=True, fingerprint="f1", fix_id="1.3.1")
     assert hints(diary.history, "E late", fingerprint="f1", kind="test_failure") == (
         "this error was fixed before by claude (specs/foo 1.3.1)",
         "worked before on test_failure: mock the clock, 86% (5 of 5, 95% interval 57% to 100%)",
@@ -227,7 +228,7 @@ def test_four_failing_runs_are_too_few_to_call_a_task_likely_to_fail(diary: Diar
 def test_learning_stays_quick_with_many_attempts(tmp_path: Path) -> None:
     with History.open(tmp_path / "history.db") as history:
         rows = [
-            AttemptRecord(
+            record_of(
                 f"r{n // 50}",
                 float(n),
                 "specs/foo",

@@ -24,7 +24,8 @@ from pytest_ralph.history.stats import (
     Totals,
     measure,
 )
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +161,13 @@ def test_executors_and_kinds_have_success_rates(diary: Diary) -> None:
     diary.fix("1.1", works=True, duration=20.0)
     diary.fails("1.2", "lint_error")
     diary.fix(
-        "1.2", "lint_error", works=True, what="repair", executor="repair", fix="lint", duration=1.0
+        "1.2",
+        "lint_error",
+        works=True,
+        what="repair",
+        executor="repair",
+        fix_id="lint",
+        duration=1.0,
     )
     diary.note("1.3", "failed", what="execute", executor="claude", duration=30.0)
     found = measure(diary.history, now=0.0)
@@ -176,8 +183,8 @@ def test_executors_and_kinds_have_success_rates(diary: Diary) -> None:
 
 def test_a_run_that_failed_at_a_fix_is_one_run(diary: Diary) -> None:
     diary.fails("1.1")
-    diary.note("1.1", "failed", what="execute", kind="timeout", executor="claude", fix="1.1.1")
-    diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix="1.1.1")
+    diary.note("1.1", "failed", what="execute", kind="timeout", executor="claude", fix_id="1.1.1")
+    diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix_id="1.1.1")
     found = measure(diary.history, now=0.0)
     assert found.by_executor == (
         ExecutorScore("claude", runs=1, succeeded=0, rate=0.0, mean_duration=0.0),
@@ -198,8 +205,8 @@ def test_a_fix_that_was_never_verified_is_no_case(diary: Diary) -> None:
 
 def test_a_fix_whose_executor_failed_did_not_work_even_if_a_later_one_did(diary: Diary) -> None:
     diary.fails("1.1")
-    diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix="1.1.1")
-    diary.fix("1.1", works=True, fix="1.1.1.1")
+    diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix_id="1.1.1")
+    diary.fix("1.1", works=True, fix_id="1.1.1.1")
     assert measure(diary.history, now=0.0).fix_rates == (
         FixRate("test_failure", "claude", 2, 1, 0.5),
     )
@@ -207,8 +214,8 @@ def test_a_fix_whose_executor_failed_did_not_work_even_if_a_later_one_did(diary:
 
 def test_only_a_verification_says_whether_a_fix_worked(diary: Diary) -> None:
     diary.fails("1.1")
-    diary.note("1.1", what="fix", kind="test_failure", executor="claude", fix="1.1.1")
-    diary.fix("1.1", works=False, fix="1.1.1")
+    diary.note("1.1", what="fix", kind="test_failure", executor="claude", fix_id="1.1.1")
+    diary.fix("1.1", works=False, fix_id="1.1.1")
     assert measure(diary.history, now=0.0).fix_rates == (
         FixRate("test_failure", "claude", 2, 0, 0.0),
     )
@@ -217,7 +224,7 @@ def test_only_a_verification_says_whether_a_fix_worked(diary: Diary) -> None:
 def test_the_ten_worst_blockers_are_named(diary: Diary) -> None:
     for number in range(12):
         for _ in range(number + 1):
-            diary.fails(blocker=f"blocker {number:02}")
+            diary.fails(blocked_on=f"blocker {number:02}")
     found = measure(diary.history, now=0.0).blockers
     assert found == tuple(Blocker(f"blocker {n:02}", n + 1) for n in range(11, 1, -1))
 
@@ -226,7 +233,7 @@ def test_a_failure_without_a_named_blocker_is_known_by_its_error(diary: Diary) -
     diary.fails(error="x.py:3: boom", fingerprint="boom")
     diary.fails(error="x.py:9: boom", fingerprint="boom")
     diary.fails(error="nothing alike")
-    diary.fails(blocker="docker is down", error="connection refused", fingerprint="refused")
+    diary.fails(blocked_on="docker is down", error="connection refused", fingerprint="refused")
     assert measure(diary.history, now=0.0).blockers == (
         Blocker("x.py:9: boom", 2),
         Blocker("docker is down", 1),
@@ -349,7 +356,7 @@ def test_of_many_runs_the_latest_forty_are_kept_oldest_first(diary: Diary) -> No
 
 
 def test_the_json_is_plain_and_named(diary: Diary) -> None:
-    diary.fails("1.1", category="partial", blocker="disk")
+    diary.fails("1.1", category="partial", blocked_on="disk")
     data = json.loads(json.dumps(measure(diary.history, now=diary.time, threshold=0).to_json()))
     assert data["schema"] == 1
     assert data["by_category"] == [{"name": "partial", "count": 1, "percent": 100.0}]
@@ -378,7 +385,7 @@ def test_a_hundred_thousand_attempts_are_measured_in_a_moment(tmp_path: Path) ->
     path = tmp_path / "history.db"
     chance = random.Random(7)
     with History.open(path) as history:
-        history.record(AttemptRecord("r0", 0.0, "specs/s0", "1.0", outcome="failed"))
+        history.record(record_of("r0", 0.0, "specs/s0", "1.0", outcome="failed"))
     rows = (
         (
             f"run{n // 400}",

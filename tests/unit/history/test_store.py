@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.history import schema, store
-from pytest_ralph.history.store import AttemptRecord, History, HistoryError
+from pytest_ralph.history.store import History, HistoryError
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ralph.history.record import Record
 
-def attempt(task: str = "1.1", **fields: Any) -> AttemptRecord:
-    return AttemptRecord(
-        **{"run": "r1", "time": 1000.0, "spec": "specs/foo", "task": task, **fields}
-    )
+
+def attempt(task: str = "1.1", **fields: Any) -> Record:
+    return record_of(**{"run": "r1", "time": 1000.0, "spec": "specs/foo", "task": task, **fields})
 
 
 @pytest.fixture
@@ -37,40 +38,39 @@ def rows_on_disk(path: Path) -> int:
 
 
 def test_what_is_recorded_is_read_back_field_by_field(path: Path) -> None:
-    full = AttemptRecord(
+    full = record_of(
         "r1",
         12.5,
         "specs/foo",
         "1.3",
-        2,
-        "fix",
-        "test_failure",
-        "VERIFICATION_FAILED",
-        "tool_error",
-        "E assert 1 == 2",
-        "abc123",
-        "a flaky clock",
-        3.25,
-        "fix again",
-        "1.3.1",
-        "claude",
-        "recovered",
-        "deadbeef",
-        0.75,
-        "mock the clock",
-        "tree9",
-        300.0,
-        "session-7",
+        number=2,
+        what="fix",
+        kind="test_failure",
+        type="VERIFICATION_FAILED",
+        category="tool_error",
+        error="E assert 1 == 2",
+        fingerprint="abc123",
+        blocked_on="a flaky clock",
+        duration=3.25,
+        decision="fix again",
+        fix_id="1.3.1",
+        executor="claude",
+        outcome="recovered",
+        prediction=0.75,
+        approach="mock the clock",
+        tree="tree9",
+        timeout=300.0,
+        session_id="session-7",
     )
     with History.open(path) as history:
         history.record(full)
     with History.open(path) as again:
-        assert again.attempts() == [full]
+        assert again.records() == [full]
 
 
 def test_a_run_that_records_nothing_creates_nothing(path: Path) -> None:
     with History.open(path) as history:
-        assert history.attempts() == []
+        assert history.records() == []
         assert history.query("SELECT 1") == []
         assert history.prune() == 0
     assert not path.parent.exists()
@@ -109,7 +109,7 @@ def test_a_failure_takes_the_waiting_passes_along_in_their_order(path: Path) -> 
             history.record(attempt(number=number))
         history.record(attempt(number=4, outcome="failed"))
         assert rows_on_disk(path) == 4
-        assert [record.number for record in history.attempts()] == [1, 2, 3, 4]
+        assert [record.attempt.number for record in history.records()] == [1, 2, 3, 4]
 
 
 def test_passes_are_flushed_after_some_seconds(path: Path) -> None:
@@ -121,7 +121,7 @@ def test_passes_are_flushed_after_some_seconds(path: Path) -> None:
 def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
     with History.open(path, flush_every=3600) as history:
         history.record(attempt())
-        assert len(history.attempts()) == 1
+        assert len(history.records()) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,15 +145,15 @@ def test_attempts_are_filtered_and_oldest_first(
         history.record(attempt("1.2", time=1001.0))
         history.record(attempt("1.1", time=1002.0, outcome="failed", kind="timeout"))
         history.record(attempt("2.1", time=1003.0, spec="specs/bar"))
-        assert [record.task for record in history.attempts(**filters)] == tasks
+        assert [record.task for record in history.records(**filters)] == tasks
 
 
 def test_order_is_that_of_recording_even_when_the_clock_goes_backwards(path: Path) -> None:
     with History.open(path) as history:
         for number, time in ((1, 5000.0), (2, 1000.0), (3, 3000.0)):
             history.record(attempt(number=number, time=time))
-        assert [record.number for record in history.attempts()] == [1, 2, 3]
-        assert [record.number for record in history.attempts(limit=1)] == [3]
+        assert [record.attempt.number for record in history.records()] == [1, 2, 3]
+        assert [record.attempt.number for record in history.records(limit=1)] == [3]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_order_is_that_of_recording_even_when_the_clock_goes_backwards(path: Pat
         ({"error": "nul \0 inside"}, {"error": "nul \0 inside"}),
         ({"error": "x" * 5000}, {"error": "x" * 2000}),
         ({"duration": float("nan")}, {"duration": 0.0}),
-        ({"time": float("inf")}, {"time": 0.0}),
+        ({"started": float("inf")}, {"started": 0.0}),
         ({"error": "'); DROP TABLE attempts; --"}, {"error": "'); DROP TABLE attempts; --"}),
     ],
 )
@@ -172,8 +172,8 @@ def test_hostile_values_are_stored_tamely(
 ) -> None:
     with History.open(path) as history:
         history.record(attempt(**given))
-        (read,) = history.attempts()
-    assert {name: getattr(read, name) for name in stored} == stored
+        (read,) = history.records()
+    assert {name: getattr(read.attempt, name) for name in stored} == stored
 
 
 def test_secrets_are_masked_before_they_are_cut_or_stored(path: Path) -> None:
@@ -184,8 +184,12 @@ def test_secrets_are_masked_before_they_are_cut_or_stored(path: Path) -> None:
         history.record(
             attempt(error="x" * 1996 + "hunter2", executor="agent --key hunter2", tree="hunter2")
         )
-        (read,) = history.attempts()
-    assert (read.error[-3:], read.executor, read.tree) == ("***", "agent --key ***", "hunter2")
+        (read,) = history.records()
+    assert (read.attempt.error[-3:], read.attempt.executor, read.attempt.tree) == (
+        "***",
+        "agent --key ***",
+        "hunter2",
+    )
 
 
 def test_prune_forgets_the_oldest(path: Path) -> None:
@@ -194,7 +198,7 @@ def test_prune_forgets_the_oldest(path: Path) -> None:
             history.record(attempt(number=number))
         history.flush()
         assert history.prune(keep=4) == 6
-        assert [record.number for record in history.attempts()] == [7, 8, 9, 10]
+        assert [record.attempt.number for record in history.records()] == [7, 8, 9, 10]
         assert history.prune(keep=4) == 0
 
 
@@ -212,7 +216,7 @@ def test_threads_share_one_history(path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(history.attempts()) == 400
+        assert len(history.records()) == 400
 
 
 def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
@@ -230,9 +234,15 @@ def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
     connection.close()
     with History.open(path) as history:
         history.record(attempt(approach="new column"))
-        old, new = history.attempts()
+        old, new = history.records()
         assert history.query("PRAGMA user_version") == [(schema.VERSION,)]
-    assert (old.run, old.kind, old.approach, old.tree, old.timeout, old.session) == (
+    assert (
+        old.run,
+        *(
+            getattr(old.attempt, name)
+            for name in ("kind", "approach", "tree", "timeout", "session_id")
+        ),
+    ) == (
         "old",
         "timeout",
         "",
@@ -240,7 +250,7 @@ def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
         None,
         "",
     )
-    assert new.approach == "new column"
+    assert new.attempt.approach == "new column"
 
 
 def test_a_database_of_a_newer_version_is_refused_and_not_touched(path: Path) -> None:
@@ -255,7 +265,7 @@ def test_a_database_of_a_newer_version_is_refused_and_not_touched(path: Path) ->
     with pytest.raises(HistoryError, match="newer pytest-ralph") as refused:
         history.record(attempt(outcome="failed"))
     with pytest.raises(HistoryError, match="newer pytest-ralph"):
-        history.attempts()
+        history.records()
     history.close()
     assert "\n" not in str(refused.value)
     assert path.read_bytes() == before
@@ -275,7 +285,7 @@ def test_what_a_newer_version_has_not_yet_checkpointed_is_not_touched_either(pat
     for name, content in pending.items():
         path.with_name(name).write_bytes(content)
     with pytest.raises(HistoryError, match="newer pytest-ralph"):
-        History.open(path).attempts()
+        History.open(path).records()
     assert {name: path.with_name(name).read_bytes() for name in pending} == pending
 
 
@@ -297,7 +307,7 @@ def test_a_corrupt_database_is_moved_aside_with_a_message(path: Path, inside: by
     told: list[str] = []
     with History.open(path, warn=told.append) as history:
         history.record(attempt(outcome="failed"))
-        assert len(history.attempts()) == 1
+        assert len(history.records()) == 1
     (aside,) = path.parent.glob("history.db.corrupt-*")
     assert aside.read_bytes() == inside
     assert told == history.notices == [f"history was corrupt: moved to {aside}, a new one is begun"]
@@ -313,7 +323,7 @@ def test_the_log_of_a_corrupt_database_does_not_spoil_the_new_one(path: Path) ->
     path.with_name("history.db-wal").write_bytes(log[: len(log) // 2])
     with History.open(path) as history:
         history.record(attempt("2.1", outcome="failed"))
-        assert "2.1" in [record.task for record in history.attempts()]
+        assert "2.1" in [record.task for record in history.records()]
         assert history.query("PRAGMA integrity_check") == [("ok",)]
 
 
@@ -327,7 +337,7 @@ def test_a_database_that_breaks_during_the_run_is_moved_aside(path: Path) -> Non
         file.write(b"\x5a" * (size - 4096))
     with History.open(path) as history:
         history.record(attempt(outcome="failed"))
-        assert len(history.attempts()) == 1
+        assert len(history.records()) == 1
         assert len(history.notices) == 1
 
 
@@ -336,7 +346,7 @@ def test_an_empty_file_is_a_new_database(path: Path) -> None:
     path.touch()
     with History.open(path) as history:
         history.record(attempt(outcome="failed"))
-        assert len(history.attempts()) == 1
+        assert len(history.records()) == 1
 
 
 def test_a_directory_that_cannot_be_made_is_told_once_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.history.store import AttemptRecord, History
+from pytest_ralph.history.store import History
+from tests.records import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +26,12 @@ PRELUDE = dedent(
     """
     import os, sys
     from pathlib import Path
-    from pytest_ralph.history.store import AttemptRecord, History, HistoryError
+    from pytest_ralph.history.store import History, HistoryError, Record
+    from pytest_ralph.results import Attempt
 
     def attempt(number, outcome="failed", **fields):
-        return AttemptRecord("r", 1.0, "specs/foo", "1.1", number, outcome=outcome, error="e" * 200, **fields)
+        made = Attempt(number=number, outcome=outcome, error="e" * 200, **fields)
+        return Record("r", "specs/foo", "1.1", made)
     """
 )
 
@@ -61,7 +64,7 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
         sys.stdin.read()
         with History.open(Path(sys.argv[1])) as history:
             for number in range(60):
-                history.record(attempt(number, "passed" if number % 3 else "failed", session=sys.argv[2]))
+                history.record(attempt(number, "passed" if number % 3 else "failed", session_id=sys.argv[2]))
     """
     gate, opener = os.pipe()
     writers = [child(script, path, name, stdin=gate) for name in range(8)]
@@ -97,7 +100,7 @@ def test_a_writer_killed_at_any_moment_has_lost_no_failure_it_recorded(tmp_path:
         last = int(acknowledged[-2]) if len(acknowledged) > 1 else last + 1
         with History.open(path) as history:
             assert history.query("PRAGMA integrity_check") == [("ok",)]
-            numbers = {record.number for record in history.attempts()}
+            numbers = {record.attempt.number for record in history.records()}
         assert set(range(1, last + 1)) <= numbers
         last = max(numbers)
 
@@ -122,7 +125,7 @@ def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(
     writer.communicate(timeout=60)
     assert writer.returncode == -signal.SIGKILL
     with History.open(path) as history:
-        assert len(history.attempts()) == (3 if point == "after history write" else 0)
+        assert len(history.records()) == (3 if point == "after history write" else 0)
 
 
 def test_a_full_disk_is_one_warning_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -141,7 +144,7 @@ def test_a_full_disk_is_one_warning_and_the_run_goes_on(tmp_path: Path) -> None:
     assert rest == ["went on"]
     with History.open(path) as history:
         assert history.query("PRAGMA integrity_check") == [("ok",)]
-        assert 0 < len(history.attempts()) < 2000
+        assert 0 < len(history.records()) < 2000
 
 
 @pytest.fixture
@@ -159,14 +162,14 @@ def test_a_read_only_directory_is_one_warning_and_can_still_be_read(
 ) -> None:
     path = visible_directory / "history.db"
     with History.open(path) as history:
-        history.record(AttemptRecord("r", 1.0, "specs/foo", "1.1", outcome="failed"))
+        history.record(record_of("r", 1.0, "specs/foo", "1.1", outcome="failed"))
     visible_directory.chmod(0o555)
     script = """
         import locale, sqlite3, urllib.parse, urllib.request, filelock, pytest_ralph.history.schema
         if os.getuid() == 0:
             os.setuid(65534)
         history = History.open(Path(sys.argv[1]), warn=print)
-        print(len(history.attempts()))
+        print(len(history.records()))
         for number in range(3):
             history.record(attempt(number))
         history.close()
@@ -182,7 +185,7 @@ def test_a_read_only_project_without_history_gets_one_warning(visible_directory:
         if os.getuid() == 0:
             os.setuid(65534)
         history = History.open(Path(sys.argv[1]), warn=print)
-        print(len(history.attempts()))
+        print(len(history.records()))
         history.record(attempt(1))
         history.close()
     """
@@ -198,9 +201,7 @@ def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
     begun = time.perf_counter()
     with History.open(path, flush_every=3600) as history:
         for number in range(1000):
-            history.record(
-                AttemptRecord("r", 1.0, "specs/foo", f"1.{number}", tree="t", duration=0.1)
-            )
+            history.record(record_of("r", 1.0, "specs/foo", f"1.{number}", tree="t", duration=0.1))
     assert time.perf_counter() - begun < 1.0
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (1000,)
@@ -220,6 +221,6 @@ def test_what_is_read_while_another_writes_is_whole(tmp_path: Path) -> None:
     seen = []
     with History.open(path) as history:
         while writer.poll() is None:
-            seen.append(len(history.attempts()))
+            seen.append(len(history.records()))
     finish(writer)
     assert all(count % 10 == 0 for count in seen)
