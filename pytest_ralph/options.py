@@ -1,205 +1,260 @@
-"""Settings of a run and of one spec: command line over front matter over ini over default."""
+"""The option table: one row for everything that a user can set.
+
+The command line, the ini keys, the keys of the front matter, `Settings` and the reference page all
+follow from this table. Every pytest run imports it, with or without `--ralph`, so this module
+imports nothing and builds nothing but the rows.
+"""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+COMMAND_LINE = "command line"
+INI = "ini file"
+FRONT_MATTER = "front matter"
+EVERYWHERE = (COMMAND_LINE, INI, FRONT_MATTER)
 
-from pytest_ralph.plugin import OPTIONS, TRUE, Option
-from pytest_ralph.text.inert import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import pytest
-
-    from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.state import State
-
-LIMITS = {
-    "max-fixes": "maxFixTasksPerOriginal",
-    "max-depth": "maxFixTaskDepth",
-    "budget": "maxGlobalIterations",
-}
-FALSE = {"0", "false", "no", "off"}
-# What one spec cannot have for itself.
-OF_THE_RUN = {"budget", "report"}
+METAVARS = {"count": "N", "seconds": "S", "list": "LIST", "choice": "MODE", "text": "X"}
 
 
-class SettingError(ValueError):
-    """One line that names the setting, where it stands and what it must be."""
+class Option:
+    """One row of the option table.
 
+    name: The name in the front matter, from which `flag` and `key` (the ini key) are derived.
+    kind: What a value looks like:
+        `mode`     what pytest is asked to do; `--ralph-lint=github` selects one of `choices`,
+        `flag`     true or false,
+        `switch`   true, false or not set; `--no-ralph-…` sets it to false,
+        `count`    a whole number, at least `minimum`,
+        `seconds`  a number above zero,
+        `choice`   one of `choices`,
+        `list`     some of `choices`, or `none`,
+        `lines`    any number of lines,
+        `commands` a mapping to commands; in the ini file, lines of the form `key: command`,
+        `text`     anything else.
+    where: The places where the option may be set.
+    state_field: The field of the state file that sets it where nothing else does.
+    """
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the options come to. `recovery` is None where only the state file can tell."""
-
-    recovery: bool | None
-    executor: str
-    execute: bool
-    max_fixes: int
-    max_depth: int
-    budget: int
-    timeout: float
-    executor_timeout: float
-    jobs: int
-    repair: tuple[str, ...]
-    rollback: bool
-    commit: str
-    pending: bool
-    fresh: bool
-    keep_going: bool
-    interactive: bool
-    shell: str | None
-    report: str | None
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One place where settings are written: values by option name, and what a person calls one of them there."""
-
-    values: Mapping[str, object]
-    called: Callable[[Option], str] = lambda option: option.flag
-
-
-def on_command_line(config: pytest.Config) -> Layer:
-    return Layer({option.name: getattr(config.option, option.key, None) for option in OPTIONS})
-
-
-def in_front_matter(spec: Spec, path: str) -> Layer:
-    def called(option: Option) -> str:
-        return f"{path}:{spec.setting_lines.get(option.name, 1)}: `{option.name}` under `ralph:`"
-
-    return Layer(spec.settings, called)
-
-
-def in_ini_file(config: pytest.Config) -> Layer:
-    return Layer({option.name: _from_ini(config, option) for option in OPTIONS}, _ini_name)
-
-
-def in_state(state: State) -> Layer:
-    """The limits a state file names: they hold where nobody says otherwise."""
-    return Layer(
-        {option: state.data.get(field) for option, field in LIMITS.items()},
-        lambda option: LIMITS[option.name],
+    # A plain class: creating a dataclass takes longer than everything else in this module.
+    __slots__ = (
+        "choices",
+        "default",
+        "flag",
+        "help",
+        "key",
+        "kind",
+        "metavar",
+        "minimum",
+        "name",
+        "state_field",
+        "where",
     )
 
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        default: str | bool | None,
+        help: str,  # noqa: A002 - the name that argparse uses
+        *,
+        minimum: int = 0,
+        choices: tuple[str, ...] = (),
+        where: tuple[str, ...] = EVERYWHERE,
+        metavar: str | None = None,
+        state_field: str | None = None,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.default = default
+        self.help = help
+        self.minimum = minimum
+        self.choices = choices
+        self.where = where
+        self.metavar = metavar or METAVARS.get(kind)
+        self.state_field = state_field
+        self.flag = "--ralph" if name == "ralph" else f"--ralph-{name}"
+        self.key = self.flag[2:].replace("-", "_")
 
-def _from_ini(config: pytest.Config, option: Option) -> object:
-    try:
-        value = config.getini(option.key)
-    except (TypeError, ValueError) as error:
-        # Before 9.2 pytest lets its own reading of the file end in these.
-        raise SettingError(f"{_ini_name(option)}: expected {_wanted(option)} ({error})") from None
-    return None if value == "" else value
-
-
-def _ini_name(option: Option) -> str:
-    return f"{option.key} (ini file)"
-
-
-def verify_commands(config: pytest.Config) -> dict[str, str]:
-    """From ids, `[markers]` or phases to the commands that the ini file gives to tasks without a Verify field."""
-    pairs = (line.partition(": ") for line in config.getini("ralph_verify"))
-    return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
-
-
-def read_settings(*layers: Layer) -> Settings:
-    """Settings from layers, the one with the most weight first."""
-    return Settings(**{option.name.replace("-", "_"): _value(option, layers) for option in OPTIONS})
-
-
-def _value(option: Option, layers: Sequence[Layer]) -> Any:
-    for layer in layers:
-        given = layer.values.get(option.name)
-        if given is not None:
-            return _parse(option, given, layer.called(option))
-    if option.name == "jobs":
-        return _cores()
-    return None if option.default is None else _parse(option, option.default, option.flag)
+    @property
+    def takes_value(self) -> bool:
+        """Whether the next word on the command line is the value."""
+        return self.metavar is not None and COMMAND_LINE in self.where
 
 
-def _cores() -> int:
-    """Those this process may use, which in a container are fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _parse(option: Option, given: object, where: str) -> Any:
-    try:
-        return PARSERS[option.kind](option, given)
-    except (ValueError, TypeError):
-        raise SettingError(f"{where}: expected {_wanted(option)}, got {_shown(given)}") from None
-
-
-def _shown(given: object) -> str:
-    return one_line(repr(given if isinstance(given, (dict, list)) else str(given)), 80)
-
-
-def _wanted(option: Option) -> str:
-    return {
-        "flag": "true or false",
-        "switch": "true or false",
-        "count": "a whole number, 0 or more"
-        if option.name != "jobs"
-        else "a whole number, 1 or more",
-        "seconds": "a number of seconds above 0",
-        "choice": f"one of {', '.join(option.choices)}",
-        "list": f"none or some of {', '.join(option.choices)}",
-        "text": "a text",
-    }[option.kind]
-
-
-def _flag(_: Option, given: object) -> bool:
-    word = str(given).strip().lower()
-    if word in TRUE | FALSE:
-        return word in TRUE
-    raise ValueError
-
-
-def _count(option: Option, given: object) -> int:
-    number = int(str(given))
-    if isinstance(given, bool) or number < (option.name == "jobs"):
-        raise ValueError
-    return number
-
-
-def _seconds(_: Option, given: object) -> float:
-    number = float(str(given).strip().removesuffix("s"))
-    if isinstance(given, bool) or not 0 < number < float("inf"):
-        raise ValueError
-    return number
-
-
-def _choice(option: Option, given: object) -> str:
-    if str(given) not in option.choices:
-        raise ValueError
-    return str(given)
-
-
-def _list(option: Option, given: object) -> tuple[str, ...]:
-    words = [
-        str(word).strip() for word in (given if isinstance(given, list) else str(given).split(","))
-    ]
-    if words == ["none"]:
-        return ()
-    if not words or not set(words) <= set(option.choices):
-        raise ValueError
-    return tuple(words)
-
-
-def _text(_: Option, given: object) -> str:
-    if isinstance(given, (dict, list, bool)) or not str(given).strip():
-        raise TypeError
-    return str(given)
-
-
-PARSERS: dict[str, Callable[[Option, object], Any]] = {
-    "flag": _flag,
-    "switch": _flag,
-    "count": _count,
-    "seconds": _seconds,
-    "choice": _choice,
-    "list": _list,
-    "text": _text,
-}
+OPTIONS = (
+    Option(
+        "ralph",
+        "mode",
+        False,
+        "collect every tasks.md below the given paths, one test item per task",
+        where=(COMMAND_LINE, INI),
+    ),
+    Option("recovery", "switch", None, "turn recovery on, whatever the state file says"),
+    Option(
+        "executor",
+        "text",
+        "repair",
+        "who carries out fix tasks: repair (built-in repairs only), none, a preset (claude, codex, "
+        "gemini, opencode, aider, cursor-agent, goose, amp) or any shell command line",
+    ),
+    Option(
+        "execute",
+        "flag",
+        False,
+        "also have the executor carry out each unchecked task before it is verified",
+    ),
+    Option(
+        "max-fixes",
+        "count",
+        "3",
+        "fix tasks per original task",
+        state_field="maxFixTasksPerOriginal",
+    ),
+    Option(
+        "max-depth",
+        "count",
+        "3",
+        "depth of fixes of fixes",
+        state_field="maxFixTaskDepth",
+    ),
+    Option(
+        "budget",
+        "count",
+        "100",
+        "executor runs in one pytest run, all specs together",
+        where=(COMMAND_LINE, INI),
+        state_field="maxGlobalIterations",
+    ),
+    Option("timeout", "seconds", "300", "time limit for one Verify command, in seconds"),
+    Option("executor-timeout", "seconds", "600", "time limit for one executor run, in seconds"),
+    Option(
+        "jobs",
+        "count",
+        None,
+        "tasks of a [P] group that run at once (default: number of cores)",
+        minimum=1,
+    ),
+    Option(
+        "repair",
+        "list",
+        "format,lint,chmod,install",
+        'built-in repairs to allow ("none" disables all)',
+        choices=("format", "lint", "chmod", "install"),
+    ),
+    Option(
+        "rollback",
+        "flag",
+        False,
+        "on BROKEN_BUILD, return to the last good commit before fixing",
+    ),
+    Option(
+        "commit",
+        "choice",
+        "none",
+        "none, message-only (write the commit messages to a script) or auto (commit each task "
+        "that newly passes)",
+        choices=("none", "message-only", "auto"),
+    ),
+    Option("pending", "flag", False, "skip tasks that are already checked off"),
+    Option("fresh", "flag", False, "start over: move the state file aside, keep the history"),
+    Option(
+        "keep-going",
+        "flag",
+        False,
+        "in recovery mode, continue after a task that could not be recovered",
+    ),
+    Option(
+        "interactive",
+        "flag",
+        False,
+        "on a terminal, ask at each failure: fix, retry, skip, edit, halt",
+    ),
+    Option("shell", "text", None, "the shell that runs Verify commands (default: bash, else sh)"),
+    Option(
+        "report",
+        "text",
+        None,
+        "write a self-contained HTML report to this path",
+        where=(COMMAND_LINE, INI),
+    ),
+    Option(
+        "lint",
+        "mode",
+        None,
+        "run nothing; report what is wrong with the specs",
+        choices=("github",),
+        where=(COMMAND_LINE,),
+    ),
+    Option(
+        "stats",
+        "mode",
+        None,
+        "print failure statistics from the history and exit",
+        choices=("json",),
+        where=(COMMAND_LINE,),
+    ),
+    # The rest belongs to a project rather than to a single run.
+    Option(
+        "kinds",
+        "text",
+        None,
+        "YAML file that extends or overrides the table of failure kinds",
+        where=(INI,),
+    ),
+    Option(
+        "templates",
+        "text",
+        None,
+        "directory with the project's own prompt and fix-task templates",
+        where=(INI,),
+    ),
+    Option(
+        "junit",
+        "lines",
+        None,
+        "globs of JUnit XML files that Verify commands write",
+        where=(INI,),
+    ),
+    Option(
+        "verify",
+        "commands",
+        None,
+        "Verify for tasks without one: `T001: command`, `[US1]: command` or `Phase 2: command`",
+        where=(INI, FRONT_MATTER),
+    ),
+    Option(
+        "secrets",
+        "lines",
+        None,
+        "additional regular expressions of text to mask in logs, prompts and reports",
+        where=(INI,),
+    ),
+    Option("executor-model", "text", None, "model that the preset executor uses", where=(INI,)),
+    Option(
+        "executor-args",
+        "text",
+        None,
+        "additional arguments for the preset executor",
+        where=(INI,),
+    ),
+    Option(
+        "executor-program",
+        "text",
+        None,
+        "program to run in place of the preset's own",
+        where=(INI,),
+    ),
+    Option(
+        "alert",
+        "count",
+        "20",
+        "failures in 24 hours above which --ralph-stats raises an alert",
+        where=(INI,),
+    ),
+    Option(
+        "keep-logs",
+        "count",
+        "20",
+        "number of runs whose logs are kept under .ralph/logs",
+        where=(INI,),
+    ),
+)

@@ -1,143 +1,34 @@
-"""pytest's door: options, markers, hooks. Without `--ralph` nothing beyond this module is ever imported."""
+"""The entry module: options, markers and the start of a run.
+
+Every pytest run imports this module, so it imports nothing else of the package but the option
+table. Everything beyond that is imported once a ralph option asks for it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_ralph.options import COMMAND_LINE, INI, OPTIONS, Option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
-class Option:
-    """One row of the option table: the command line flag is `--ralph-<name>`, the ini key `ralph_<name>`."""
-
-    # No dataclass and no NamedTuple: to make one takes longer than all else that happens in here.
-    __slots__ = ("choices", "default", "flag", "help", "key", "kind", "name")
-
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        default: str | bool | None,
-        text: str,
-        choices: tuple[str, ...] = (),
-    ) -> None:
-        self.name, self.kind, self.default, self.help, self.choices = (
-            name,
-            kind,
-            default,
-            text,
-            choices,
-        )
-        self.flag = f"--ralph-{name}"
-        self.key = f"ralph_{name.replace('-', '_')}"
-
-
-OPTIONS = (
-    Option("recovery", "switch", None, "recovery mode on, whatever the state file says"),
-    Option(
-        "executor",
-        "text",
-        "repair",
-        "who carries out a fix task: repair (built-in repairs only), none, a preset (claude, codex, gemini, opencode, "
-        "aider, cursor-agent, goose, amp) or any shell command line",
-    ),
-    Option(
-        "execute",
-        "flag",
-        False,
-        "also have the executor do each unchecked task before it is verified",
-    ),
-    Option("max-fixes", "count", "3", "fix tasks per original task"),
-    Option("max-depth", "count", "3", "how deep a fix of a fix may go"),
-    Option("budget", "count", "100", "executor runs in one pytest run, all specs together"),
-    Option("timeout", "seconds", "300", "seconds for one Verify command"),
-    Option("executor-timeout", "seconds", "600", "seconds for one executor run"),
-    Option(
-        "jobs",
-        "count",
-        None,
-        "how many tasks of a [P] group run at once (default: number of cores)",
-    ),
-    Option(
-        "repair",
-        "list",
-        "format,lint,chmod,install",
-        "which built-in repairs may be made; none for none",
-        ("format", "lint", "chmod", "install"),
-    ),
-    Option(
-        "rollback", "flag", False, "on BROKEN_BUILD, go back to the last good commit before fixing"
-    ),
-    Option(
-        "commit",
-        "choice",
-        "none",
-        "none, message-only (write the messages to a script) or auto (commit each task that newly passes)",
-        ("none", "message-only", "auto"),
-    ),
-    Option("pending", "flag", False, "do not verify again what is already checked off"),
-    Option("fresh", "flag", False, "start over: state moved aside, history kept"),
-    Option(
-        "keep-going",
-        "flag",
-        False,
-        "in recovery mode, go on past a task that could not be recovered",
-    ),
-    Option(
-        "interactive",
-        "flag",
-        False,
-        "on a terminal, ask at each failure: fix, retry, skip, edit, halt",
-    ),
-    Option("shell", "text", None, "the shell that runs Verify commands (default: bash, else sh)"),
-    Option("report", "text", None, "write a self-contained HTML report to this path"),
-)
-
-# Settings that make no sense on a command line: they belong to a project, not to a run.
-INI_ONLY: dict[str, tuple[Literal["string", "linelist", "bool"], str]] = {
-    "ralph_kinds": ("string", "YAML file that extends or overrides the table of failure kinds"),
-    "ralph_templates": ("string", "directory with prompt and fix-task templates of the project"),
-    "ralph_junit": ("linelist", "globs of JUnit XML files that Verify commands write"),
-    "ralph_verify": (
-        "linelist",
-        "Verify for tasks without one: `T001: command`, `[US1]: command` or `Phase 2: command`",
-    ),
-    "ralph_secrets": (
-        "linelist",
-        "further regular expressions of what to mask in logs, prompts and reports",
-    ),
-    "ralph_executor_model": ("string", "model the preset executor is asked to use"),
-    "ralph_executor_args": ("string", "further arguments for the preset executor"),
-    "ralph_executor_program": ("string", "program to run in place of the preset's own"),
-    "ralph_alert": (
-        "string",
-        "failures in 24 hours past which --ralph-stats raises an alert (default 20)",
-    ),
-    "ralph_keep_logs": ("string", "how many runs keep their logs under .ralph/logs (default 20)"),
-}
-
-TRUE = {"1", "true", "yes", "on"}
-
-# Those of hookspecs.py, which is not imported to know them.
-HOOKS = tuple(
-    f"pytest_ralph_{name}"
-    for name in (
-        "classify",
-        "decide",
-        "fix_task",
-        "prompt",
-        "execute",
-        "failed",
-        "fix_inserted",
-        "recovered",
-        "escalated",
-        "halted",
-    )
+# The hooks that hookspecs.py specifies, listed so that it need not be imported to know them.
+HOOKS = (
+    "pytest_ralph_classify",
+    "pytest_ralph_decide",
+    "pytest_ralph_fix_task",
+    "pytest_ralph_prompt",
+    "pytest_ralph_execute",
+    "pytest_ralph_failed",
+    "pytest_ralph_fix_inserted",
+    "pytest_ralph_recovered",
+    "pytest_ralph_escalated",
+    "pytest_ralph_halted",
 )
 
 MARKERS = (
@@ -150,68 +41,66 @@ MARKERS = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("ralph", "specs that heal themselves")
-    group.addoption(
-        "--ralph",
-        action="store_true",
-        default=None,
-        help="collect every tasks.md below the given paths, one item a task",
-    )
-    parser.addini(
-        "ralph", "collect tasks.md files as if --ralph were given", type="bool", default=False
-    )
     for option in OPTIONS:
-        _add(group, option)
-        parser.addini(option.key, option.help, type=_ini_type(option), default=None)
-    # The whole word with its value is one flag: `--ralph-lint specs/foo` must not take the path for the value.
-    for name, value, text in (
-        ("lint", "github", "run nothing; tell what is wrong with the specs"),
-        ("stats", "json", "print failure statistics from the history and exit"),
-    ):
-        group.addoption(
-            f"--ralph-{name}", action="store_const", const="text", dest=f"ralph_{name}", help=text
-        )
-        group.addoption(
-            f"--ralph-{name}={value}",
-            action="store_const",
-            const=value,
-            dest=f"ralph_{name}",
-            help=f"the same as {value}",
-        )
-    for key, (form, text) in INI_ONLY.items():
-        parser.addini(key, text, type=form)
+        if COMMAND_LINE in option.where:
+            _add_to_command_line(group, option)
+        if INI in option.where:
+            parser.addini(option.key, option.help, type=_ini_type(option), default=None)
 
 
-def _add(group: Any, option: Option) -> None:
-    if option.kind in ("flag", "switch"):
-        group.addoption(
-            option.flag, action="store_true", default=None, dest=option.key, help=option.help
-        )
+def _add_to_command_line(group: Any, option: Option) -> None:
+    if option.takes_value:
+        text = option.help
+        if option.default:
+            text += f" (default: {option.default})"
+        group.addoption(option.flag, dest=option.key, metavar=option.metavar, help=text)
+    elif option.choices:
+        _add_mode(group, option)
     else:
-        shown = f" (default: {option.default})" if option.default else ""
-        metavar = {"count": "N", "seconds": "S", "list": "LIST", "choice": "MODE"}.get(
-            option.kind, "X"
-        )
         group.addoption(
-            option.flag, default=None, dest=option.key, metavar=metavar, help=option.help + shown
+            option.flag, dest=option.key, action="store_true", default=None, help=option.help
         )
     if option.kind == "switch":
         group.addoption(
             f"--no-ralph-{option.name}",
-            action="store_false",
             dest=option.key,
-            help=f"{option.name} off",
+            action="store_false",
+            help=f"turn {option.name} off",
+        )
+
+
+def _add_mode(group: Any, option: Option) -> None:
+    """Add `--ralph-lint` and `--ralph-lint=github`.
+
+    Each is a flag of its own: with an optional value, `--ralph-lint specs/foo` would take the path
+    for the value.
+    """
+    group.addoption(
+        option.flag, dest=option.key, action="store_const", const="text", help=option.help
+    )
+    for choice in option.choices:
+        group.addoption(
+            f"{option.flag}={choice}",
+            dest=option.key,
+            action="store_const",
+            const=choice,
+            help=f"the same, in the format {choice}",
         )
 
 
 def _ini_type(option: Option) -> Any:
-    """Where pytest can, any scalar: `ralph_timeout = 30` is a number in TOML, and what it must be is for us to say."""
+    if option.kind in ("lines", "commands"):
+        return "linelist"
     if pytest.version_tuple >= (9, 2):
+        # In TOML `ralph_timeout = 30` is a number. `Settings` checks the type.
         return str | int | float | bool
-    return "bool" if option.kind in ("flag", "switch") else "string"
+    if option.kind in ("flag", "switch", "mode"):
+        return "bool"
+    return "string"
 
 
 def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
-    """Load our hook specifications when somebody implements one of them, and only then."""
+    """Load our hook specifications once a plugin implements one of the hooks."""
     for name in HOOKS:
         if hasattr(plugin, name):
             add_hookspecs(manager)
@@ -219,6 +108,7 @@ def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager
 
 
 def add_hookspecs(manager: pytest.PytestPluginManager) -> None:
+    """Make our hooks known to pytest. Calling this twice is harmless."""
     from pytest_ralph import hookspecs
 
     if not manager.hasplugin("ralph-hooks"):
@@ -227,43 +117,46 @@ def add_hookspecs(manager: pytest.PytestPluginManager) -> None:
 
 
 def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
-    """Inside a Verify command or an executor of another run: there the plugin keeps still."""
+    """Return whether a Verify command or an executor of another ralph run started this pytest."""
     return bool(environ.get("RALPH_NESTED"))
 
 
-def is_wanted(config: pytest.Config) -> bool:
-    given = (
-        config.getoption("ralph"),
-        config.getoption("ralph_recovery"),
-        config.getoption("ralph_lint"),
-    )
+def is_requested(config: pytest.Config) -> bool:
+    """Return whether the command line or the ini file asks for specs to be collected."""
+    for key in ("ralph", "ralph_recovery", "ralph_lint"):
+        if config.getoption(key):
+            return True
     try:
-        in_ini = (config.getini("ralph"), config.getini("ralph_recovery"))
+        in_ini = [config.getini("ralph"), config.getini("ralph_recovery")]
     except (TypeError, ValueError) as error:
-        # Before 9.2 pytest lets its own reading of the file end in these.
+        # pytest before 9.2 raises these for a value of the wrong type.
         raise pytest.UsageError(
             f"ralph, ralph_recovery (ini file): expected true or false ({error})"
         ) from None
-    return any(given) or any(str(value).lower() in TRUE for value in in_ini)
+    return any(str(value).lower() in ("1", "true", "yes", "on") for value in in_ini)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    if is_wanted(config) and not is_nested():
-        _import_from_here(getattr(config, "workerinput", {}).get("ralph", {}))
+    if is_requested(config) and not is_nested():
+        _fix_import_path(getattr(config, "workerinput", {}).get("ralph", {}))
         from pytest_ralph.session.run import start
 
+        add_hookspecs(config.pluginmanager)
         start(config)
 
 
-def _import_from_here(handed: Mapping[str, Any]) -> None:
-    """A worker is given the controller's sys.path, even where it is another Python, which cannot load all of that."""
-    if handed and handed["python"] != sys.implementation.cache_tag:
+def _fix_import_path(worker_data: Mapping[str, Any]) -> None:
+    """Put this Python's own library first if an xdist worker runs another version than its controller.
+
+    xdist gives a worker the controller's sys.path, from which the other version cannot import.
+    """
+    if worker_data and worker_data["python"] != sys.implementation.cache_tag:
         import site
 
-        library = os.path.dirname(os.__file__)  # noqa: PTH120 - pathlib may be in the wrong place
+        library = os.path.dirname(os.__file__)  # noqa: PTH120 - pathlib may not be importable
         sys.path[:0] = [library, f"{library}/lib-dynload", *site.getsitepackages()]
 
 
@@ -280,6 +173,6 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    if is_nested() and is_wanted(config):
+    if is_nested() and is_requested(config):
         return "ralph: inside another ralph run, so specs are not collected here"
     return None

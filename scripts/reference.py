@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph import hookspecs
 from pytest_ralph.failure.kinds import KindRow, Kinds
-from pytest_ralph.options import OF_THE_RUN
-from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS, Option
+from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option
+from pytest_ralph.plugin import MARKERS
 from pytest_ralph.report import junit
 from pytest_ralph.results import Attempt, TaskResult
 from pytest_ralph.session.reporting import WORDS
-from pytest_ralph.spec.frontmatter import SETTING_KEYS
 from pytest_ralph.verify import hazards
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pytest_ralph"
-VALUES = {"count": " N", "seconds": " S", "list": " LIST", "choice": " MODE", "text": " X"}
 EXIT_STATUS = {
     0: "all passed or recovered",
     1: "something failed or is blocked; with `--ralph-lint`, an error was found",
@@ -50,52 +48,47 @@ def table(*rows: tuple[object, ...]) -> Iterator[str]:
 
 
 def option_row(option: Option) -> tuple[str, str, str, str, str]:
-    off = f" / `--no-ralph-{option.name}`" if option.kind == "switch" else ""
-    flag = f"`{option.flag}{VALUES.get(option.kind, '')}`{off}"
-    front = f"`{option.name}`" if option.name in set(SETTING_KEYS) - OF_THE_RUN else "–"
-    default = "off" if option.kind == "flag" else f"`{option.default}`" if option.default else "–"
-    return flag, f"`{option.key}`", front, default, option.help
+    return (
+        command_line_cell(option),
+        f"`{option.key}`" if INI in option.where else "–",
+        f"`{option.name}`" if FRONT_MATTER in option.where else "–",
+        default_cell(option),
+        option.help,
+    )
+
+
+def command_line_cell(option: Option) -> str:
+    if option.takes_value:
+        return f"`{option.flag} {option.metavar}`"
+    forms = [option.flag, *(f"{option.flag}={choice}" for choice in option.choices)]
+    if option.kind == "switch":
+        forms.append(f"--no-ralph-{option.name}")
+    return ", ".join(f"`{form}`" for form in forms)
+
+
+def default_cell(option: Option) -> str:
+    if option.kind in ("flag", "mode"):
+        return "off"
+    return f"`{option.default}`" if option.default else "–"
 
 
 def options() -> Iterator[str]:
+    head = ("command line", "ini key", "key under `ralph:` in front matter", "default", "meaning")
+    of_a_run = [option for option in OPTIONS if COMMAND_LINE in option.where]
+    of_a_project = [option for option in OPTIONS if COMMAND_LINE not in option.where]
     yield "## Options"
     yield ""
-    yield "Command line over front matter over ini file. A task may have a time limit of its own: `**Timeout**: 90s`."
+    yield "The command line beats the front matter, the front matter beats the ini file."
+    yield "A task may have its own time limit: `**Timeout**: 90s`."
     yield ""
-    yield from table(
-        ("command line", "ini key", "key under `ralph:` in front matter", "default", "meaning"),
-        (
-            "`--ralph`",
-            "`ralph`",
-            "–",
-            "off",
-            "collect every tasks.md below the given paths, one item a task",
-        ),
-        *map(option_row, OPTIONS),
-        (
-            "`--ralph-lint`, `--ralph-lint=github`",
-            "–",
-            "–",
-            "off",
-            "run nothing; tell what is wrong with the specs",
-        ),
-        (
-            "`--ralph-stats`, `--ralph-stats=json`",
-            "–",
-            "–",
-            "off",
-            "print failure statistics from the history and exit",
-        ),
-    )
+    yield from table(head, *map(option_row, of_a_run))
     yield ""
     yield "## Settings of a project (ini file only)"
     yield ""
-    yield from table(
-        ("key", "type", "meaning"),
-        *((f"`{key}`", kind, text) for key, (kind, text) in INI_ONLY.items()),
-    )
+    yield from table(head[1:], *(option_row(option)[1:] for option in of_a_project))
     yield ""
-    yield "In front matter only: `verify`, from ids, `[markers]` or phases to commands, for tasks without Verify."
+    yield "`ralph_junit`, `ralph_verify` and `ralph_secrets` take any number of lines. In the front"
+    yield "matter, `verify` maps ids, `[markers]` or phases to commands."
 
 
 def markers_and_words() -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from pytest_ralph.options import OPTIONS
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ _OF_THE_OUTER_RUN = {
     "PYTEST_XDIST_WORKER_COUNT",
     "PYTEST_XDIST_TESTRUNUID",
 }
-_OUR_OPTIONS_WITH_VALUE = regex(
-    r"--ralph-(executor|max-fixes|max-depth|budget|timeout|executor-timeout|jobs|repair|commit|shell|report)"
-)
+_OPTIONS_WITH_VALUE = frozenset(option.flag for option in OPTIONS if option.takes_value)
 _JUNIT_OPTION = regex(r"""--junit-?xml(?:=|\s+)(?P<quote>["']?)(?P<path>[^\s"';|&]+)(?P=quote)""")
 _SPEAKS_OF_JUNIT = regex(r"--junit-?xml|no:junitxml")
 _CONFIG_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
@@ -45,7 +44,7 @@ def without_our_options(addopts: str) -> str:
     rest = iter(words)
     for word in rest:
         if word.startswith(("--ralph", "--no-ralph")):
-            if _OUR_OPTIONS_WITH_VALUE.fullmatch(word):
+            if word in _OPTIONS_WITH_VALUE:
                 next(rest, None)
         elif word in {"-o", "--override-ini"}:
             setting = next(rest, "")

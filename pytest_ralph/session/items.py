@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.options import OF_THE_RUN, SettingError
+from pytest_ralph.settings import RUN_WIDE, SettingError
 from pytest_ralph.spec.document import Problem, SpecError
 from pytest_ralph.text.inert import one_line
 
@@ -73,7 +73,7 @@ class SpecFile(pytest.File):
                 self._warn(problem)
         for conflict in self.run.holding.tolerated(self.spec):
             self._warn(conflict)
-        for name in OF_THE_RUN & self.spec.settings.keys():
+        for name in RUN_WIDE & self.spec.settings.keys():
             self._warn(
                 Problem(
                     self.spec.setting_lines[name],

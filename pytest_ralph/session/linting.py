@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.healing.attempt import task_timeout
-from pytest_ralph.options import (
-    OF_THE_RUN,
-    SettingError,
-    in_front_matter,
-    read_settings,
-    verify_commands,
-)
 from pytest_ralph.session.discovery import find_specs
 from pytest_ralph.session.items import WARNED, TaskItem
+from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
+from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.lint import Finding, format_github, format_text, lint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.session.run import Run
@@ -35,13 +30,17 @@ def lint_specs(config: pytest.Config) -> int:
         create_terminal_writer,
     )  # before a run begins, a config has no public way to a writer
 
+    try:
+        settings = read_settings(ini_layer(config))
+    except SettingError as error:
+        raise pytest.UsageError(str(error)) from None
     writer = create_terminal_writer(config)
     specs = list(find_specs(config))
     if not specs:
         writer.line(f"no tasks.md below {', '.join(config.args)}")
         return int(pytest.ExitCode.NO_TESTS_COLLECTED)
     github = config.getoption("ralph_lint") == "github"
-    found = [(path, finding) for path in specs for finding in findings(config, path)]
+    found = [(path, finding) for path in specs for finding in findings(path, settings.verify)]
     for path, finding in found:
         line = (format_github if github else format_text)(finding, shown_path(config, path))
         severe = finding.severity == "error"
@@ -65,22 +64,22 @@ def shown_path(config: pytest.Config, path: Path) -> str:
     )
 
 
-def findings(config: pytest.Config, path: Path) -> list[Finding]:
+def findings(path: Path, verify: Mapping[str, str]) -> list[Finding]:
     """What is wrong with one spec, by line; a file that cannot be read is a finding too."""
     try:
-        spec = Spec.load(path, verify=verify_commands(config))
+        spec = Spec.load(path, verify=verify)
     except SpecError as error:
         return [Finding(error.line, "unreadable", error.message, "error")]
     return sorted([*_of_settings(spec), *lint(spec)])
 
 
 def _of_settings(spec: Spec) -> Iterator[Finding]:
-    for name in OF_THE_RUN & spec.settings.keys():
+    for name in RUN_WIDE & spec.settings.keys():
         yield Finding(
             spec.setting_lines[name], "setting", f"`{name}` is for the whole run: not heeded here"
         )
     try:
-        read_settings(in_front_matter(spec, ""))
+        read_settings(front_matter_layer(spec, ""))
     except SettingError as error:
         _, line, message = str(error).split(":", 2)
         yield Finding(int(line), "setting", message.strip(), "error")

@@ -17,23 +17,19 @@ from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.services import Services
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.work import SpecWork
-from pytest_ralph.options import (
-    SettingError,
-    Settings,
-    in_front_matter,
-    in_ini_file,
-    in_state,
-    on_command_line,
-    read_settings,
-    verify_commands,
-)
-from pytest_ralph.plugin import INI_ONLY, add_hookspecs
 from pytest_ralph.session.groups import Around, Groups
 from pytest_ralph.session.locks import TurnLock
 from pytest_ralph.session.preflight import Preflight
 from pytest_ralph.session.run_directory import Shared
 from pytest_ralph.session.screen import Screen
+from pytest_ralph.session.setting_sources import (
+    command_line_layer,
+    front_matter_layer,
+    ini_layer,
+    state_layer,
+)
 from pytest_ralph.session.symlinks import own_paths, refuse_to_write
+from pytest_ralph.settings import SettingError, Settings, read_settings
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
@@ -69,7 +65,6 @@ def start(config: pytest.Config) -> None:
     from pytest_ralph.session.signals import Termination
     from pytest_ralph.session.summary import Ending
 
-    add_hookspecs(config.pluginmanager)
     run = Run(config)
     config.stash[run_key] = run
     config.pluginmanager.register(Defaults(run), "ralph-defaults")
@@ -141,7 +136,7 @@ class Run:
 
     def _settings(self) -> Settings:
         try:
-            return read_settings(on_command_line(self.config), in_ini_file(self.config))
+            return read_settings(command_line_layer(self.config), ini_layer(self.config))
         except SettingError as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -149,16 +144,19 @@ class Run:
         """With what its front matter sets, and last what its state does; SettingError if that cannot be."""
         if not spec.settings and state is None:
             return self.settings
-        here = in_front_matter(spec, self.relative(spec.path))
-        last = () if state is None else (in_state(state),)
-        return read_settings(on_command_line(self.config), here, in_ini_file(self.config), *last)
+        here = front_matter_layer(spec, self.relative(spec.path))
+        last = () if state is None else (state_layer(state),)
+        return read_settings(command_line_layer(self.config), here, ini_layer(self.config), *last)
 
     def _check(self) -> None:
         """What would only come to light in the middle of a run is said before it."""
         try:
             # Ours are right, and reading them takes longer than a run without a failure should wait.
-            _ = self.ini("ralph_kinds") and self.kinds, self.ini("ralph_secrets") and self.masker
-            if self.ini("ralph_templates"):
+            if self.settings.kinds:
+                _ = self.kinds
+            if self.settings.secrets:
+                _ = self.masker
+            if self.settings.templates:
                 for unused in self.prompts.templates.check(self.kinds):
                     self.note(unused)
         except (MaskError, TemplatesError) as error:
@@ -189,13 +187,8 @@ class Run:
                 "--ralph-interactive needs a terminal, and standard input or output is none"
             )
 
-    def ini(self, key: str) -> Any:
-        assert key in INI_ONLY, key
-        return self.config.getini(key)
-
-    def _project_path(self, key: str) -> Path | None:
-        value = self.ini(key)
-        return self.root / value if value else None
+    def _project_path(self, name: str | None) -> Path | None:
+        return self.root / name if name else None
 
     def _tolerance(self) -> int | None:
         """How many more failures end the run."""
@@ -209,13 +202,13 @@ class Run:
         from pytest_ralph.failure.kinds import Kinds, KindsError
 
         try:
-            return Kinds.load(self._project_path("ralph_kinds"))
+            return Kinds.load(self._project_path(self.settings.kinds))
         except KindsError as error:
             raise self._unusable(error) from None
 
     @cached_property
     def masker(self) -> Masker:
-        return Masker(self._environ, extra=self.ini("ralph_secrets"))
+        return Masker(self._environ, extra=self.settings.secrets)
 
     def _mask(self, text: str) -> str:
         """Makes the masker only when there is something to mask."""
@@ -255,7 +248,11 @@ class Run:
         from pytest_ralph.fixing.agents import NOBODY, make_executor
 
         if name not in NOBODY and name not in self._executors:
-            given = {key: self.ini(f"ralph_executor_{key}") for key in ("model", "args", "program")}
+            given = {
+                "model": self.settings.executor_model,
+                "args": self.settings.executor_args,
+                "program": self.settings.executor_program,
+            }
             self._executors[name] = make_executor(name, given, self.kinds)
         return self._executors.get(name)
 
@@ -274,7 +271,7 @@ class Run:
     def prompts(self) -> Prompts:
         from pytest_ralph.fixing.prompts import Prompts
 
-        return Prompts(Templates(self._project_path("ralph_templates")), self.masker)
+        return Prompts(Templates(self._project_path(self.settings.templates)), self.masker)
 
     @cached_property
     def interactive(self) -> Interactive | None:
@@ -301,16 +298,12 @@ class Run:
             # The worker that collects it says what is wrong.
             return None
 
-    @cached_property
-    def _verify_mapping(self) -> dict[str, str]:
-        return verify_commands(self.config)
-
     def load(self, path: Path) -> Spec:
         """Read a spec; in a worker, as the controller saw it. SpecError or SettingError if it cannot be used."""
         handed = self.handed.get("specs", {}).get(self.relative(path))
         if handed is not None:
-            return with_progress(Spec.parse(handed, path, verify=self._verify_mapping))
-        spec = with_progress(Spec.load(path, verify=self._verify_mapping))
+            return with_progress(Spec.parse(handed, path, verify=self.settings.verify))
+        spec = with_progress(Spec.load(path, verify=self.settings.verify))
         spec.require_settings()
         self.settings_of(spec)
         return spec
@@ -353,7 +346,7 @@ class Run:
             self.note(
                 f"{spec.name}: state moved aside to {moved.name}; tasks.md, commits and history are as they were"
             )
-        return SpecFiles(spec, self.plan(spec), verify=self._verify_mapping)
+        return SpecFiles(spec, self.plan(spec), verify=self.settings.verify)
 
     def _beside(self, spec: Spec) -> Iterator[Path]:
         """Where other workers may be at work: on the other specs, and on what their tasks name."""
@@ -379,7 +372,7 @@ class Run:
             record=self._record,
             run_id=self.id,
             mask=self.masker.mask,
-            junit_globs=tuple(self.ini("ralph_junit")),
+            junit_globs=self.settings.junit,
             announce=self._announce,
             tell=self._tell,
             live=self.screen.doing,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import __version__
-from pytest_ralph.history.directory import KEEP_RUNS, prune_logs
+from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import (
     PastKind,
@@ -41,7 +41,6 @@ class Ending:
         self.run = run
         # pytest may look at every attribute of a plugin before the first test: what is worked out lives elsewhere.
         self.whole = Whole(run)
-        self._keep_logs = _kept_logs(run.ini("ralph_keep_logs"))
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
@@ -94,7 +93,7 @@ class Ending:
 
     def pytest_unconfigure(self) -> None:
         if self.whole.told:
-            prune_logs(self.run.directory / "logs", keep_runs=self._keep_logs)
+            prune_logs(self.run.directory / "logs", keep_runs=self.run.settings.keep_logs)
 
 
 class Whole:
@@ -163,11 +162,3 @@ class Whole:
         )
         kinds = (PastKind(one.kind, one.failures, one.recovered) for one in found.kinds)
         return RunHistory(tuple(runs), tuple(kinds))
-
-
-def _kept_logs(given: str) -> int:
-    if given and not given.strip().isdecimal():
-        raise pytest.UsageError(
-            f"ralph_keep_logs: expected a whole number, 0 or more, got {given!r}"
-        )
-    return int(given or KEEP_RUNS)

@@ -7,34 +7,17 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.options import FRONT_MATTER
+from pytest_ralph.settings import RUN_WIDE, SETTINGS
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The command line options without their `ralph-`, as a `ralph:` mapping may set them for one spec.
-OPTION_KEYS = (
-    "executor",
-    "execute",
-    "max-fixes",
-    "max-depth",
-    "budget",
-    "timeout",
-    "executor-timeout",
-    "jobs",
-    "repair",
-    "rollback",
-    "commit",
-    "pending",
-    "fresh",
-    "keep-going",
-    "interactive",
-    "shell",
-    "report",
-    "recovery",
+# What a `ralph:` mapping may set. Options that are set for a whole run get a warning there.
+SETTING_KEYS = tuple(
+    option.name for option in SETTINGS if FRONT_MATTER in option.where or option.name in RUN_WIDE
 )
-# `verify` gives commands to tasks of formats that have no Verify field.
-SETTING_KEYS = (*OPTION_KEYS, "verify")
 # Reading YAML takes its time: what is longer was not written by hand.
 LONGEST = 20_000
 MOST_VALUES = 10_000

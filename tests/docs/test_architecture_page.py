@@ -24,10 +24,10 @@ PYTEST = ("pytest", "_pytest", "xdist")
 
 
 def room_of(module: Path) -> str:
-    """The room a module is in; one whose name is a room's own is that room, wherever it lies."""
-    if module.name in ROOMS:
-        return module.name
-    return module.parts[0] if len(module.parts) > 1 else TOP
+    """The package a module is in; a module at the top level may have a row of its own."""
+    if len(module.parts) > 1:
+        return module.parts[0]
+    return module.name if module.name in ROOMS else TOP
 
 
 def imported(module: Path) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.plugin import INI_ONLY, MARKERS, OPTIONS
+from pytest_ralph.options import COMMAND_LINE, INI, OPTIONS
+from pytest_ralph.plugin import MARKERS
 from pytest_ralph.spec.document import Spec
 from tests.docs.literal import DOCS, ROOT, blocks
 
@@ -22,16 +23,11 @@ PAGES = [
     *ROOT.glob(".github/**/*.md"),
 ]
 FLAGS = {
-    "--ralph",
-    "--ralph-lint",
-    "--ralph-stats",
     "--no-ralph-recovery",
-    *(option.flag for option in OPTIONS),
+    *(option.flag for option in OPTIONS if COMMAND_LINE in option.where),
 }
 KEYS = {
-    "ralph",
-    *(option.key for option in OPTIONS),
-    *INI_ONLY,
+    *(option.key for option in OPTIONS if INI in option.where),
     *(marker.partition(":")[0] for marker in MARKERS),
 }
 SOURCE = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pytest_ralph").rglob("*.py"))

@@ -8,7 +8,7 @@ from pytest_ralph.failure.failure import Failure
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.repair import REPAIRS
 from pytest_ralph.healing.decide import RULES, TaskHistory
-from pytest_ralph.plugin import OPTIONS
+from pytest_ralph.options import OPTIONS
 from tests.docs.literal import DOCS, blocks
 from tests.docs.tables import code, rows
 

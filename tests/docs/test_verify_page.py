@@ -49,10 +49,9 @@ def test_a_hazard_is_seen_as_the_page_says(name: str, severe: bool, example: str
 
 def test_every_code_is_on_the_page() -> None:
     sources = "".join(map(inspect.getsource, (hazards, lint, document, linting)))
-    known = set(re.findall(r'(?:Hazard|Finding)\(\s*(?:[\w.()]+, )?"([a-z-]+)"', sources))
-    known |= set(re.findall(r'Problem\(.*, "([a-z-]+)"\)', sources)) | set(
-        lint._PLAN_CODES.values()
-    )
+    known = set(re.findall(r'(?:Hazard|Finding)\(\s*(?:[\w.()]+,\s*)?"([a-z-]+)"', sources))
+    known |= set(re.findall(r'(?s)Problem\(.*?,\s*"([a-z-]+)",?\s*\)', sources))
+    known |= set(lint._PLAN_CODES.values())
 
     told = {
         name

@@ -1,127 +1,47 @@
-"""Settings: what each kind of option takes, which layer wins, and how a bad value is told."""
+"""The option table: every row can be used by what follows from it."""
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import pytest
 
-from pytest_ralph.options import Layer, SettingError, Settings, read_settings
-from pytest_ralph.plugin import OPTIONS
-from pytest_ralph.spec.frontmatter import OPTION_KEYS
+from pytest_ralph.options import COMMAND_LINE, EVERYWHERE, OPTIONS, Option
+from pytest_ralph.settings import SETTINGS, default_value
+
+BY_NAME = {option.name: option for option in OPTIONS}
 
 
-def settings(**values: object) -> Settings:
-    return read_settings(Layer({name.replace("_", "-"): value for name, value in values.items()}))
+def test_every_name_occurs_once() -> None:
+    assert len(BY_NAME) == len(OPTIONS)
 
 
-def test_without_any_layer_the_defaults_of_the_contract_hold() -> None:
-    found = read_settings()
-    assert (found.executor, found.max_fixes, found.max_depth, found.budget) == ("repair", 3, 3, 100)
-    assert (found.timeout, found.executor_timeout, found.commit) == (300.0, 600.0, "none")
-    assert found.repair == ("format", "lint", "chmod", "install")
-    assert found.recovery is None
-    assert found.shell is None
-    assert found.report is None
-    assert 1 <= found.jobs <= (os.cpu_count() or 1)
-    flags = ("execute", "rollback", "pending", "fresh", "keep_going", "interactive")
-    assert not any(getattr(found, name) for name in flags)
+def test_flag_and_key_follow_from_the_name() -> None:
+    option = BY_NAME["max-fixes"]
+    assert (option.flag, option.key) == ("--ralph-max-fixes", "ralph_max_fixes")
+    assert (BY_NAME["ralph"].flag, BY_NAME["ralph"].key) == ("--ralph", "ralph")
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "value"),
-    [
-        ("timeout", "1.5", 1.5),
-        ("timeout", 20, 20.0),
-        ("timeout", "20s", 20.0),
-        ("max_fixes", "0", 0),
-        ("max_fixes", 7, 7),
-        ("jobs", "2", 2),
-        ("repair", "none", ()),
-        ("repair", "format, chmod", ("format", "chmod")),
-        ("repair", ["lint"], ("lint",)),
-        ("commit", "message-only", "message-only"),
-        ("pending", "yes", True),
-        ("pending", True, True),
-        ("pending", "Off", False),
-        ("recovery", "false", False),
-        ("executor", "my-agent --fast", "my-agent --fast"),
-        ("shell", "/bin/dash", "/bin/dash"),
-    ],
-)
-def test_a_value_is_read(name: str, given: object, value: Any) -> None:
-    assert getattr(settings(**{name: given}), name) == value
+def test_only_valued_options_take_the_next_word() -> None:
+    assert BY_NAME["timeout"].takes_value
+    assert not BY_NAME["recovery"].takes_value
+    assert not BY_NAME["lint"].takes_value
+    # It is not on the command line at all.
+    assert not BY_NAME["kinds"].takes_value
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "told"),
-    [
-        ("timeout", "soon", "--ralph-timeout: expected a number of seconds above 0, got 'soon'"),
-        ("timeout", "0", "--ralph-timeout: expected a number of seconds above 0, got '0'"),
-        ("timeout", "-3", "--ralph-timeout: expected a number of seconds above 0, got '-3'"),
-        ("timeout", "inf", "--ralph-timeout: expected a number of seconds above 0, got 'inf'"),
-        ("timeout", "nan", "--ralph-timeout: expected a number of seconds above 0, got 'nan'"),
-        ("timeout", True, "--ralph-timeout: expected a number of seconds above 0, got 'True'"),
-        ("timeout", "", "--ralph-timeout: expected a number of seconds above 0, got ''"),
-        ("max_fixes", "2.5", "--ralph-max-fixes: expected a whole number, 0 or more, got '2.5'"),
-        ("max_fixes", "-1", "--ralph-max-fixes: expected a whole number, 0 or more, got '-1'"),
-        ("max_fixes", False, "--ralph-max-fixes: expected a whole number, 0 or more, got 'False'"),
-        ("jobs", "0", "--ralph-jobs: expected a whole number, 1 or more, got '0'"),
-        (
-            "repair",
-            "paint",
-            "--ralph-repair: expected none or some of format, lint, chmod, install, got 'paint'",
-        ),
-        (
-            "repair",
-            [],
-            "--ralph-repair: expected none or some of format, lint, chmod, install, got []",
-        ),
-        (
-            "commit",
-            "always",
-            "--ralph-commit: expected one of none, message-only, auto, got 'always'",
-        ),
-        ("pending", "perhaps", "--ralph-pending: expected true or false, got 'perhaps'"),
-        ("executor", ["a", "b"], "--ralph-executor: expected a text, got ['a', 'b']"),
-        ("executor", " ", "--ralph-executor: expected a text, got ' '"),
-        ("shell", {"a": 1}, "--ralph-shell: expected a text, got {'a': 1}"),
-        (
-            "commit",
-            "a\nb" * 99,
-            "--ralph-commit: expected one of none, message-only, auto, got 'a\\nb",
-        ),
-    ],
-)
-def test_a_bad_value_is_told_in_one_line(name: str, given: object, told: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        settings(**{name: given})
-    assert str(caught.value).startswith(told)
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 200
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.name))
+def test_every_row_is_complete(option: Option) -> None:
+    assert option.help
+    assert option.where
+    assert set(option.where) <= set(EVERYWHERE)
 
 
-def test_the_first_layer_that_sets_a_value_wins() -> None:
-    first = Layer({"timeout": "1", "jobs": None})
-    second = Layer({"timeout": "2", "jobs": "2"})
-    third = Layer({"timeout": "3", "jobs": "3", "max-fixes": "9"})
-    found = read_settings(first, second, third)
-    assert (found.timeout, found.jobs, found.max_fixes) == (1.0, 2, 9)
+@pytest.mark.parametrize("option", SETTINGS, ids=lambda option: str(option.name))
+def test_every_default_is_a_legal_value(option: Option) -> None:
+    default_value(option)
 
 
-def test_a_switch_set_to_false_is_set() -> None:
-    assert read_settings(Layer({"recovery": False}), Layer({"recovery": True})).recovery is False
-
-
-def test_a_bad_value_in_a_layer_without_weight_does_no_harm() -> None:
-    assert read_settings(Layer({"timeout": "1"}), Layer({"timeout": "soon"})).timeout == 1.0
-
-
-def test_a_layer_says_where_a_bad_value_stands() -> None:
-    with pytest.raises(SettingError, match=r"^here: jobs: expected"):
-        read_settings(Layer({"jobs": "x"}, lambda option: f"here: {option.name}"))
-
-
-def test_the_front_matter_knows_every_option() -> None:
-    assert {option.name for option in OPTIONS} == {*OPTION_KEYS}
+def test_the_help_shows_what_is_on_the_command_line(pytester: pytest.Pytester) -> None:
+    shown = pytester.runpytest("--help").stdout.str().split()
+    for option in OPTIONS:
+        is_shown = any(word.startswith(option.flag) for word in shown)
+        assert is_shown == (COMMAND_LINE in option.where), option.name

@@ -45,14 +45,14 @@ def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "args", [(), ("--co", "-q"), ("--strict-markers", "--strict-config"), ("--help",)]
 )
-def test_only_the_door_is_imported(
+def test_only_the_option_table_is_imported(
     pytester: pytest.Pytester, make_spec: SpecMaker, args: tuple[str, ...]
 ) -> None:
     make_spec(t1_1="true")
     pytester.makepyfile("def test_one(): pass")
     result, loaded, packages = run_alone(pytester, *args)
     assert result.ret == pytest.ExitCode.OK
-    assert loaded == ["pytest_ralph", "pytest_ralph.plugin"]
+    assert loaded == ["pytest_ralph", "pytest_ralph.options", "pytest_ralph.plugin"]
     assert not packages & HEAVY
 
 

@@ -1,0 +1,64 @@
+"""The places where options are set, as layers for `read_settings`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, Option
+from pytest_ralph.settings import SETTINGS, Layer, SettingError, expected_value
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.state import State
+
+
+def command_line_layer(config: pytest.Config) -> Layer:
+    """Return what was given on the command line."""
+    values = {}
+    for option in SETTINGS:
+        if COMMAND_LINE in option.where:
+            values[option.name] = getattr(config.option, option.key, None)
+    return Layer(values)
+
+
+def ini_layer(config: pytest.Config) -> Layer:
+    """Return what the ini file sets. Raise SettingError for a value that pytest cannot read."""
+    values = {option.name: _ini_value(config, option) for option in SETTINGS if INI in option.where}
+    return Layer(values, _ini_name)
+
+
+def _ini_value(config: pytest.Config, option: Option) -> object:
+    try:
+        value = config.getini(option.key)
+    except (TypeError, ValueError) as error:
+        # pytest before 9.2 raises these for a value of the wrong type.
+        expected = expected_value(option)
+        raise SettingError(f"{_ini_name(option)}: expected {expected} ({error})") from None
+    return None if value == "" else value
+
+
+def _ini_name(option: Option) -> str:
+    return f"{option.key} (ini file)"
+
+
+def front_matter_layer(spec: Spec, path: str) -> Layer:
+    """Return what the front matter of a spec sets; `path` is how messages name the spec."""
+
+    def locate(option: Option) -> str:
+        line = spec.setting_lines.get(option.name, 1)
+        return f"{path}:{line}: `{option.name}` under `ralph:`"
+
+    values = {}
+    for option in SETTINGS:
+        if FRONT_MATTER in option.where:
+            values[option.name] = spec.settings.get(option.name)
+    return Layer(values, locate)
+
+
+def state_layer(state: State) -> Layer:
+    """Return the limits that a state file sets. They apply where nothing else sets them."""
+    fields = {option.name: option.state_field for option in SETTINGS if option.state_field}
+    values = {name: state.data.get(field) for name, field in fields.items()}
+    return Layer(values, lambda option: fields[option.name])
