@@ -16,6 +16,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+TASKS_NAME = "tasks.md"
+STATE_NAME = ".ralph-state.json"
+PROGRESS_NAME = ".progress.md"
+# In the root of the project: history, logs, and files of the running session.
+RALPH_DIRECTORY = ".ralph"
+
 on_fault_point: Callable[[str], None] | None = None
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
@@ -123,10 +129,11 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
     return written
 
 
-def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:
-    """Put `new`, which differs from `old` in one byte, in its place: it is written or it is not.
+def write_at(path: Path, offset: int, old: bytes, new: bytes) -> Seen:
+    """Write `new`, which differs from `old` in one byte, over `old` at `offset`.
 
-    False where `old` is not there, because somebody else wrote the file.
+    Return the signature of the file as written, or None if `old` is not there or the file was
+    replaced meanwhile: then another process changed it, and the caller has to read it again.
     """
     assert len(old) == len(new)
     at = next(at for at in range(len(old)) if old[at] != new[at])
@@ -135,9 +142,13 @@ def write_at(path: Path, offset: int, old: bytes, new: bytes) -> bool:
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         if os.pread(descriptor, len(old), offset) != old:
-            return False
+            return None
         os.pwrite(descriptor, new[at : at + 1], offset + at)
+        # Of the open file, before anybody else can write: a later look at the path would take an
+        # edit saved in between for our own.
+        written = _signature(os.fstat(descriptor))
     finally:
         os.close(descriptor)
     fault_point(f"after write {path.name}")
-    return True
+    replaced = file_signature(path) != written
+    return None if replaced else written

@@ -1,10 +1,13 @@
-"""A tasks.md being worked on. Read again only when somebody else wrote it; a tick is one byte, and moves no line."""
+"""A tasks.md that a run works on.
+
+The file is read again only after another process wrote it. A tick changes one byte in place, and
+an insertion is parsed only around the new task, so that long specs stay fast.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections import defaultdict
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -12,17 +15,23 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged, write_at
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.spec import edit
-from pytest_ralph.spec.completion import with_progress
+from pytest_ralph.spec.completion import current_index, with_progress
 from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.spec.task import is_same_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_ralph.spec.task import Task
 
+# Another process that saves the file without pause must not keep a run waiting for ever.
+_MAX_TRIES = 100
+_ALWAYS_CHANGING = "another process keeps saving the file; nothing was written"
+
 
 class Document:
-    """The spec as it is on disk, with what would take time to find out of it again and again."""
+    """The spec as it is on disk, with indexes that make looking up tasks cheap."""
 
     def __init__(self, spec: Spec, verify: Mapping[str, str] | None = None) -> None:
         self.spec = spec
@@ -30,144 +39,162 @@ class Document:
         # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
         self._seen: Seen = ()
         self._lines = _Lines(spec.source)
-        self._look()
+        self._build_indexes()
 
-    def _look(self) -> None:
-        self._place = {task.name: at for at, task in enumerate(self.spec.tasks)}
-        self._owner = edit.owners(self.spec.tasks)
-        self._made: dict[str, list[str]] = defaultdict(list)
-        for name, owner in self._owner.items():
-            self._made[owner].append(name)
-        self._index = 0
+    @property
+    def _where(self) -> str:
+        return f"{self.spec.directory.name}/{self.spec.path.name}"
+
+    def _build_indexes(self) -> None:
+        self._positions = {task.name: at for at, task in enumerate(self.spec.tasks)}
+        self._tree = FixTree(self.spec.tasks)
+        self._current_index = 0
 
     def read(self) -> Spec:
+        """Return the spec, read again if the file changed."""
         seen = file_signature(self.spec.path)
         if seen is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.spec.path))
         if seen != self._seen:
-            self._take(Spec.load(self.spec.path, verify=self._verify), seen)
+            self._use(Spec.load(self.spec.path, verify=self._verify), seen)
         return self.spec
 
-    def _take(self, spec: Spec, seen: Seen) -> None:
-        self.spec, self._seen = with_progress(spec), seen
+    def _use(self, spec: Spec, seen: Seen) -> None:
+        self.spec = with_progress(spec)
+        self._seen = seen
         self._lines = _Lines(spec.source)
-        self._look()
+        self._build_indexes()
 
-    # What is in it
+    # Looking up tasks
 
     def find(self, task: Task) -> Task | None:
-        """The task as it is now; None if somebody took it out."""
-        self.read()
-        return self._named(task.name)
+        """Return the task as it is now, or None if it was removed from the file.
 
-    def _named(self, name: str) -> Task | None:
-        at = self._place.get(name)
-        return None if at is None else self.spec.tasks[at]
+        Its id alone does not identify a task: the author may have deleted it and renumbered the
+        tasks below it. So title or Verify have to be the same too.
+        """
+        self.read()
+        position = self._positions.get(task.name)
+        if position is not None and is_same_task(self.spec.tasks[position], task):
+            return self.spec.tasks[position]
+
+        renumbered = [
+            position
+            for position, other in enumerate(self.spec.tasks)
+            if other.title == task.title and other.verify.text == task.verify.text
+        ]
+        return self.spec.tasks[renumbered[0]] if len(renumbered) == 1 else None
 
     def owner_of(self, fix: Task) -> Task | None:
-        return self._named(self._owner.get(fix.name, ""))
+        """Return the task that a fix or part was written for."""
+        owner = self._tree.owner_of(fix.name)
+        return None if owner is None else self.spec.tasks[self._positions[owner.name]]
 
     def made_for(self, task: Task) -> list[Task]:
-        """Its own fixes and parts, in file order."""
+        """Return the fixes and parts of the task itself, in file order."""
         self.read()
-        return [self.spec.tasks[self._place[name]] for name in self._made.get(task.name, ())]
+        return self._now(self._tree.children_of(task.name))
 
     def lineage(self, task: Task) -> list[Task]:
-        """Its fixes and parts, theirs, and so on."""
-        found: dict[str, Task] = {}
-        waiting = [task]
-        while waiting:
-            new = [
-                one
-                for one in self.made_for(waiting.pop())
-                if one.name not in found and one.name != task.name
-            ]
-            found.update({one.name: one for one in new})
-            waiting += new
-        return sorted(found.values(), key=lambda one: one.line)
+        """Return the fixes and parts of the task, theirs, and so on, in file order."""
+        self.read()
+        return self._now(self._tree.descendants_of(task.name))
+
+    def _now(self, tasks: Sequence[Task]) -> list[Task]:
+        # The tree is built when the file is read; a tick since then is only in the spec.
+        return [self.spec.tasks[self._positions[task.name]] for task in tasks]
 
     def index(self) -> int:
-        """Where the spec stands: at its first unchecked task, which a fix never is while an original waits."""
-        tasks, at = self.spec.tasks, self._index
-        while at < len(tasks) and (tasks[at].checked or tasks[at].fix_for is not None):
-            at += 1
-        # What was checked stays so until the document is read again.
-        self._index = at
-        if at < len(tasks):
-            return at
-        return next((place for place, task in enumerate(tasks) if not task.checked), len(tasks))
+        """Return the index of the first open task."""
+        self._current_index = current_index(self.spec.tasks, self._current_index)
+        return self._current_index
 
-    # What is done to it
+    # Changing the file
 
     def insert(self, target: Task, *blocks: str) -> None:
-        """Put tasks in after the last fix of `target`, all at once, and count them where the front matter counts."""
-        while True:
-            spec = self._with(self.read(), target, blocks)
-            if seen := replace_if_unchanged(spec.path, spec.source, self._seen):
-                self._take(spec, seen)
+        """Insert tasks behind the last fix of `target`, all of them in one write."""
+        for _ in range(_MAX_TRIES):
+            spec = self._with_blocks(target, blocks)
+            seen = replace_if_unchanged(spec.path, spec.source, self._seen)
+            if seen is not None:
+                self._use(spec, seen)
                 return
-            # Somebody saved it at the same moment: what they wrote is what we write into.
+            # Another process saved the file at the same moment: insert into what it wrote.
+        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
-    def _with(self, spec: Spec, target: Task, blocks: Sequence[str]) -> Spec:
+    def _with_blocks(self, target: Task, blocks: Sequence[str]) -> Spec:
+        """Return the spec with the blocks inserted; only in memory."""
         from pytest_ralph.spec.splice import spliced
 
-        for block in blocks:
-            original = spec.get(target.name) or target
-            put_in = edit.insertion(spec, original, block)
-            source, total = put_in.into(spec.source), spec.front_matter.get("total_tasks")
-            source = edit.set_total(source, int(str(total)) + 1) if str(total).isdigit() else source
-            again = spliced(spec, original, put_in, source) or Spec.parse(
-                source, spec.path, verify=self._verify
+        found = self.find(target)
+        if found is None or found.id != target.id:
+            raise SpecFilesError(
+                f"{self._where}: task {target.id} was removed or renumbered during the run; "
+                "no fix task was inserted"
             )
-            before, spec = len(spec.tasks), again
-            if len(spec.tasks) <= before:
-                where = f"{spec.directory.name}/{spec.path.name}:{target.line}"
+
+        spec = self.spec
+        for block in blocks:
+            original = spec[found.name]
+            insertion = edit.insertion(spec, original, block)
+            source = insertion.into(spec.source)
+            total = str(spec.front_matter.get("total_tasks"))
+            if total.isdigit():
+                source = edit.set_total(source, int(total) + 1)
+
+            changed = spliced(spec, original, insertion, source)
+            if changed is None:
+                changed = Spec.parse(source, spec.path, verify=self._verify)
+            if len(changed.tasks) <= len(spec.tasks):
                 raise SpecFilesError(
-                    f"{where}: nothing can be put in after {target.id}: is a code fence not closed?"
+                    f"{self._where}:{original.line}: cannot insert a task after {target.id}; "
+                    "is a code fence not closed?"
                 )
+            spec = changed
         return spec
 
     def tick(self, tasks: Sequence[Task]) -> None:
-        """Check them off; one that somebody took out meanwhile has no box."""
+        """Tick the boxes of the tasks; one that was removed meanwhile has none."""
         for task in tasks:
-            while (now := self.find(task)) is not None and not now.checked and not self._tick(now):
-                continue
+            self._tick_one(task)
 
-    def _tick(self, task: Task) -> bool:
-        """False where somebody saved the document at the same moment."""
+    def _tick_one(self, task: Task) -> None:
+        for _ in range(_MAX_TRIES):
+            current = self.find(task)
+            if current is None or current.checked:
+                return
+            self._tick(current)
+        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
+
+    def _tick(self, task: Task) -> None:
+        """Tick one box, unless another process saved the file at the same moment."""
         line = self._lines.line(self.spec.source, task.line)
-        box = edit.empty_box(line)
-        if box is None:
-            # A heading may have none: that it is done stands in the progress log.
-            source = self.spec.source
-        elif (source := self._with_tick(task.line, box)) and not self._write_tick(
-            task.line, line, box, source
-        ):
-            return False
-        at = self._place[task.name]
-        tasks = (
-            *self.spec.tasks[:at],
-            replace(self.spec.tasks[at], checked=True),
-            *self.spec.tasks[at + 1 :],
-        )
-        self.spec = replace(self.spec, source=source, tasks=tasks)
-        self._seen = file_signature(self.spec.path)
-        return True
+        ticked = edit.ticked_line(line)
+        if ticked is None:
+            # A heading without a box: `.progress.md` says that it is done.
+            self._mark_checked(task, self.spec.source)
+            return
 
-    def _with_tick(self, number: int, box: slice) -> str:
-        start = self._lines.start(number)
-        return f"{self.spec.source[: start + box.start]}x{self.spec.source[start + box.stop :]}"
+        start = self._lines.start(task.line)
+        source = self.spec.source[:start] + ticked + self.spec.source[start + len(line) :]
+        if len(ticked) == len(line):
+            offset = self._lines.byte(task.line)
+            seen = write_at(self.spec.path, offset, line.encode(), ticked.encode())
+        else:
+            seen = replace_if_unchanged(self.spec.path, source, self._seen)
+            self._lines = _Lines(source)
+        if seen is None:
+            # Read again: the box may be ticked, moved or gone.
+            self._seen = ()
+            return
+        self._seen = seen
+        self._mark_checked(task, source)
 
-    def _write_tick(self, number: int, line: str, box: slice, source: str) -> bool:
-        """One byte where that is all it takes."""
-        if len(line[box]) == 1:
-            ticked = f"{line[: box.start]}x{line[box.stop :]}"
-            return write_at(
-                self.spec.path, self._lines.byte(number), line.encode(), ticked.encode()
-            )
-        if seen := replace_if_unchanged(self.spec.path, source, self._seen):
-            self._lines, self._seen = _Lines(source), seen
-        return seen is not None
+    def _mark_checked(self, task: Task, source: str) -> None:
+        position = self._positions[task.name]
+        tasks = list(self.spec.tasks)
+        tasks[position] = replace(tasks[position], checked=True)
+        self.spec = replace(self.spec, source=source, tasks=tuple(tasks))
 
 
 class _Lines:
@@ -176,10 +203,9 @@ class _Lines:
     def __init__(self, source: str) -> None:
         lines = source.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
-        plain = source.isascii()
-        self._bytes = (
-            self._starts if plain else [0, *accumulate(len(line.encode()) + 1 for line in lines)]
-        )
+        self._bytes = self._starts
+        if not source.isascii():
+            self._bytes = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
 
     def start(self, number: int) -> int:
         return self._starts[number - 1]

@@ -13,13 +13,13 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import fault_point, sweep
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
 from pytest_ralph.healing.document import Document
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.document import SpecError
-from pytest_ralph.spec.state import STATE_NAME, State, StateError
+from pytest_ralph.spec.state import State, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.order import Plan
     from pytest_ralph.spec.task import Task
 
-PROGRESS_NAME = ".progress.md"
 # The status of a fix task that was carried out; whether it helped is for the original's Verify to say.
 EXECUTED = "executed"
 _FILE = re.compile(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents.naming import called
 from pytest_ralph.report.phrases import duration
+from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import fitted
 
@@ -49,9 +50,8 @@ def can_draw() -> bool:
 def history_line(story: TaskResult) -> str:
     """The line `.progress.md` keeps about a task that needed fixes."""
     ids = [fix.id for depth, fix in story.all_fixes if depth == 0]
-    count = "1 fix attempted" if len(ids) == 1 else f"{len(ids)} fixes attempted"
     final = "PASS" if story.outcome == "recovered" else f"FAIL ({story.final})"
-    return f"- Task {story.id}: {count} ({', '.join(ids)}) - Final: {final}"
+    return fix_history_entry(story.id, ids, final)
 
 
 class Branch(NamedTuple):

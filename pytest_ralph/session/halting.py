@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import STATE_NAME
 from pytest_ralph.fixing.git.messages import commit_message
 from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
 from pytest_ralph.report.halt import brief_lines, halt_lines, halt_of, missing_lines
 from pytest_ralph.report.terminal import can_draw
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.state import STATE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

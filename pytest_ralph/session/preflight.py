@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.session.locks import SpecHeld, SpecLocks
-from pytest_ralph.spec.progress import PROGRESS_NAME
-from pytest_ralph.spec.state import STATE_NAME, State, StateError
+from pytest_ralph.spec.state import State, StateError
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.services import Services
@@ -33,8 +34,7 @@ from pytest_ralph.settings import SettingError, Settings, read_settings
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
-from pytest_ralph.spec.progress import PROGRESS_NAME
-from pytest_ralph.spec.state import STATE_NAME, State, set_aside
+from pytest_ralph.spec.state import State, set_aside
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:

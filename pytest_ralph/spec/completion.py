@@ -1,14 +1,19 @@
-"""Which tasks of a spec are done: a ticked box says so; of a task that has no box, `.progress.md` does."""
+"""Which tasks of a spec are done.
+
+A ticked box says so. `.progress.md` says so for a task that has no box, as most headings.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import PROGRESS_NAME
 from pytest_ralph.spec import progress
-from pytest_ralph.spec.edit import empty_box
+from pytest_ralph.spec.edit import ticked_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_ralph.spec.document import Spec
@@ -16,32 +21,51 @@ if TYPE_CHECKING:
 
 
 def with_progress(spec: Spec) -> Spec:
-    """The spec as it is read, with those of its tasks checked that have no box and are noted as done."""
-    open_ones = without_box(spec)
-    if not open_ones:
+    """Return the spec with the tasks checked that have no box and that `.progress.md` lists."""
+    candidates = {task.name for task in without_box(spec)}
+    if not candidates:
         return spec
-    done = progress.completed_tasks(read_progress(spec.directory / progress.PROGRESS_NAME))
-    checked = {task.name for task in open_ones if task.name in done}
-    return replace(
-        spec, tasks=tuple(replace(t, checked=True) if t.name in checked else t for t in spec.tasks)
-    )
+    done = progress.completed_tasks(read_progress(spec.directory / PROGRESS_NAME))
+    tasks = []
+    for task in spec.tasks:
+        is_done = task.name in candidates and task.name in done
+        tasks.append(replace(task, checked=True) if is_done else task)
+    return replace(spec, tasks=tuple(tasks))
 
 
 def without_box(spec: Spec) -> tuple[Task, ...]:
-    """The tasks that a tick could not be put on: headings, most of them."""
+    """Return the open tasks that have no box to tick."""
     lines = spec.source.split("\n")
     return tuple(
-        task for task in spec.tasks if not task.checked and empty_box(lines[task.line - 1]) is None
+        task
+        for task in spec.tasks
+        if not task.checked and ticked_line(lines[task.line - 1]) is None
     )
 
 
 def is_complete(spec: Spec) -> bool:
-    """Every task is checked off."""
+    """Return whether the spec has tasks and every one of them is done."""
     tasks = with_progress(spec).tasks
     return bool(tasks) and all(task.checked for task in tasks)
 
 
+def current_index(tasks: Sequence[Task], start: int = 0) -> int:
+    """Return the index of the first open task; fix tasks come after all others.
+
+    Tasks before `start` are known to be done, so that a caller who asks after every task of a
+    long spec need not pass over them again.
+    """
+    for index in range(start, len(tasks)):
+        if not tasks[index].checked and tasks[index].fix_for is None:
+            return index
+    for index, task in enumerate(tasks):
+        if not task.checked:
+            return index
+    return len(tasks)
+
+
 def read_progress(path: Path) -> str:
+    """Return the text of `.progress.md`, or an empty one where there is no such file."""
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:

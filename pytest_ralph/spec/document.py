@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ralph.files import TASKS_NAME
 from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, verify_text
 from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter, unusable
 from pytest_ralph.spec.outline import read_outline
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task_block import TaskBlock
 
-TASKS_FILE = "tasks.md"
 MAX_BYTES = 50 * 1000 * 1000
 
 
@@ -65,14 +65,14 @@ class Spec:
         """Read a spec directory, its tasks.md, or any other markdown file. SpecError says what is in the way."""
         file = Path(path)
         if file.is_dir():
-            file = file / TASKS_FILE
+            file = file / TASKS_NAME
         return cls.parse(_read(file), file, verify)
 
     @classmethod
     def parse(
         cls,
         source: str,
-        path: str | os.PathLike[str] = TASKS_FILE,
+        path: str | os.PathLike[str] = TASKS_NAME,
         verify: Mapping[str, str] | None = None,
     ) -> Spec:
         """Read a text. `verify` maps ids, `[markers]` or phases to commands for tasks without a Verify field."""
@@ -106,7 +106,7 @@ class Spec:
     @cached_property
     def name(self) -> str:
         """The directory's name for a tasks.md, the file's stem for any other file."""
-        if self.path.name.lower() != TASKS_FILE:
+        if self.path.name.lower() != TASKS_NAME:
             return self.path.stem
         return self.path.parent.name or self.path.resolve().parent.name
 
@@ -147,8 +147,8 @@ def _read(file: Path) -> str:
             )
         data = file.read_bytes()
     except FileNotFoundError:
-        missing = f"no {TASKS_FILE} in this directory" if file.parent.is_dir() else "no such file"
-        raise SpecError(file, 1, missing if file.name == TASKS_FILE else "no such file") from None
+        missing = f"no {TASKS_NAME} in this directory" if file.parent.is_dir() else "no such file"
+        raise SpecError(file, 1, missing if file.name == TASKS_NAME else "no such file") from None
     except OSError as error:
         raise SpecError(file, 1, f"cannot be read: {error.strerror or error}") from None
     if (nul := data.find(b"\0")) >= 0:

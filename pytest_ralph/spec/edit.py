@@ -1,28 +1,34 @@
-"""The only edits ever made to a `tasks.md`: a task put in, a box ticked, the total set. All other bytes stay.
+"""The only edits ever made to a tasks.md: insert a task, tick a box, set the total.
 
-Text to text. Where a task begins and ends is the reader's word; nothing here looks for tasks by itself.
+These functions map text to text and leave every other byte as it is. They take the position of a
+task from the parsed spec and never search for tasks themselves.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 _BLOCK = regex(r"- \[ \] (?P<heading>.*)")
 _HEADING = regex(r"\ufeff?[ \t]*(#{1,6})(?:[ \t]|$)")
 _ITEM = regex(r"\ufeff?(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d{1,9}[.)])")
-_BOXES = (
+_EMPTY_BOXES = (
+    # - [ ] 1.3 Title
     regex(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),
+    # ### [ ] 1.3 Title
     regex(r"\ufeff?[ \t]*#{1,6}[ \t]*\[(?P<mark> )\]"),
+    # ### 1.3 Title [ ]
     regex(r"\ufeff?[ \t]*#{1,6}[ \t].*[ \t]\[(?P<mark> )\][ \t#]*\r?$"),
+    # ### 1.3: [ ] Title
     regex(r"\ufeff?[ \t]*#{1,6}[ \t]+[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?[ \t]+`?\[(?P<mark> )\]"),
 )
 _FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
@@ -30,20 +36,11 @@ _TOTAL = regex(
     r"^(?P<before>total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?))\d+(?=(?P=quote)[ \t]*(?:#.*)?\r?$)",
     re.MULTILINE,
 )
-_COLUMNS_OF_TAB = 4
-
-
-class Document(Protocol):
-    """What an edit needs to know of a spec."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def tasks(self) -> Sequence[Task]: ...
+_TAB_WIDTH = 4
 
 
 class Insertion(NamedTuple):
-    """What is put in, and in front of which character."""
+    """A text to insert before the character at `offset`."""
 
     offset: int
     text: str
@@ -52,46 +49,42 @@ class Insertion(NamedTuple):
         return source[: self.offset] + self.text + source[self.offset :]
 
 
-def insert_task(spec: Document, original: Task, block: str) -> str:
-    """The source with `block` after `original` and all that was inserted for it before, a blank line on either side.
+def insertion(spec: Spec, original: Task, block: str) -> Insertion:
+    """Return the edit that inserts `block` behind `original` and its fixes, between blank lines.
 
-    The block comes as a list item; it takes on the line ends, indentation and form of the original.
+    The block is written as a list item. It takes on the line ends, indentation and form (list item
+    or heading) of the original.
     """
-    return insertion(spec, original, block).into(spec.source)
-
-
-def insertion(spec: Document, original: Task, block: str) -> Insertion:
     lines = spec.source.split("\n")
-    end = max(task.end_line for task in (original, *lineage(spec, original.name)))
-    at = next((at for at in range(min(end, len(lines)) - 1, 0, -1) if lines[at].strip()), 0)
-    eol = "\r\n" if lines[min(original.line, len(lines) - 1) - 1].endswith("\r") else "\n"
-    offset = sum(len(line) + 1 for line in lines[:at]) + len(lines[at].removesuffix("\r"))
-    new = eol.join(
-        ["", "", *_styled(re.split(r"\r?\n", block.strip("\r\n")), lines[original.line - 1])]
-    )
-    followed = at + 1 < len(lines) and lines[at + 1].strip()
-    return Insertion(offset, new + (eol if followed else ""))
+    model = lines[original.line - 1]
+    # The last line of the file may have no line end: the one above it has.
+    ended = lines[min(original.line, len(lines) - 1) - 1]
+    eol = "\r\n" if ended.endswith("\r") else "\n"
+
+    family = [original, *FixTree(spec.tasks).descendants_of(original.name)]
+    last = min(max(task.end_line for task in family), len(lines)) - 1
+    while last > 0 and not lines[last].strip():
+        last -= 1
+    offset = sum(len(line) + 1 for line in lines[:last]) + len(lines[last].removesuffix("\r"))
+
+    new_lines = _in_form_of(model, re.split(r"\r?\n", block.strip("\r\n")))
+    text = eol.join(["", "", *new_lines])
+    if last + 1 < len(lines) and lines[last + 1].strip():
+        text += eol
+    return Insertion(offset, text)
 
 
-def tick(source: str, task: Task) -> str:
-    """The source with the box of `task` ticked. A task that is ticked, or has no box, leaves it as it is."""
-    lines = source.split("\n")
-    box = empty_box(lines[task.line - 1])
-    if box is None:
-        return source
-    line = lines[task.line - 1]
-    lines[task.line - 1] = f"{line[: box.start]}x{line[box.stop :]}"
-    return "\n".join(lines)
-
-
-def empty_box(line: str) -> slice | None:
-    """Where in the first line of a task its tick goes; None if it is ticked or has no box."""
-    found = next((match for pattern in _BOXES if (match := pattern.match(line))), None)
-    return slice(*found.span("mark")) if found else None
+def ticked_line(line: str) -> str | None:
+    """Return the first line of a task with its box ticked, or None if it has no empty box."""
+    for pattern in _EMPTY_BOXES:
+        box = pattern.match(line)
+        if box is not None:
+            return f"{line[: box.start('mark')]}x{line[box.end('mark') :]}"
+    return None
 
 
 def set_total(source: str, total: int) -> str:
-    """The source with `total_tasks` of its front matter set; one that has none gets none."""
+    """Return the source with `total_tasks` set, if its front matter has that key."""
     front = _FRONT_MATTER.match(source)
     if front is None:
         return source
@@ -100,78 +93,61 @@ def set_total(source: str, total: int) -> str:
     return source[:start] + body + source[end:]
 
 
-def owners(tasks: Iterable[Task]) -> dict[str, str]:
-    """Each fix or part by name → the name of the task it was made for; where an id is given twice, the one above."""
-    tasks = tuple(tasks)
-    anywhere = {task.id: task.name for task in reversed(tasks)}
-    above: dict[str, str] = {}
-    found: dict[str, str] = {}
-    for task in tasks:
-        if task.fix_for is not None and (
-            owner := above.get(task.fix_for) or anywhere.get(task.fix_for)
-        ):
-            found[task.name] = owner
-        above[task.id] = task.name
-    return found
-
-
-def lineage(spec: Document, original: str) -> tuple[Task, ...]:
-    """The fixes of the task of this name, the fixes of those and so on, in file order."""
-    made_for: dict[str, list[str]] = defaultdict(list)
-    for name, owner in owners(spec.tasks).items():
-        made_for[owner].append(name)
-    found: set[str] = set()
-    waiting = [original]
-    while waiting:
-        new = set(made_for.pop(waiting.pop(), ()))
-        found |= new
-        waiting += new
-    return tuple(task for task in spec.tasks if task.name in found and task.name != original)
-
-
-def next_fix_id(spec: Document, original_id: str, used: Iterable[str] = ()) -> str:
-    """An id below that of the original which no task has or ever had; `used` are ids that may be gone from the file."""
+def next_fix_id(spec: Spec, original_id: str, used: Iterable[str] = ()) -> str:
+    """Return an id below `original_id` that no task has; `used` are ids that were removed."""
     stem = original_id.rstrip(".")
-    number = re.compile(rf"{re.escape(stem)}\.(\d+)\b")
-    taken = (
-        match
-        for known in (*(task.id for task in spec.tasks), *used)
-        if (match := number.match(known))
-    )
-    return f"{stem}.{max((int(match[1]) for match in taken), default=0) + 1}"
+    child = re.compile(rf"{re.escape(stem)}\.(\d+)\b")
+    highest = 0
+    for known in (*(task.id for task in spec.tasks), *used):
+        match = child.match(known)
+        if match:
+            highest = max(highest, int(match[1]))
+    return f"{stem}.{highest + 1}"
 
 
 def shifted(lines: Iterable[str], columns: int) -> list[str]:
-    """The lines moved to the right, or to the left as far as their own indentation goes. Blank lines stay."""
-    if columns > 0:
-        return [" " * columns + _spaced(line) if line.strip() else line for line in lines]
-    return [_without(line, -columns) for line in lines]
+    """Return the lines indented by `columns` more, or less where `columns` is negative.
+
+    A line loses at most its own indentation. Blank lines stay as they are.
+    """
+    if columns <= 0:
+        return [_outdented(line, -columns) for line in lines]
+    return [_indented(line, columns) for line in lines]
 
 
-def _styled(block: Sequence[str], model: str) -> list[str]:
-    """The block as its author would have written it beside the line `model`."""
+def _in_form_of(model: str, block: Sequence[str]) -> list[str]:
+    """Return the lines of `block` in the form of `model`, the first line of another task."""
     first = _BLOCK.match(block[0])
     if first is None:
         return list(block)
-    if heading := _HEADING.match(model):
+
+    heading = _HEADING.match(model)
+    if heading:
         return [f"{heading[1]} [ ] {first['heading']}", *shifted(block[1:], -2)]
+
     item = _ITEM.match(model)
     if item is None:
         return list(block)
     bullet = item["bullet"] if item["bullet"] in "-*+" else "-"
-    fields = [re.sub(r"^  - (?=\*\*)", f"  {bullet} ", line) for line in block[1:]]
-    indented = [item["indent"] + line if line.startswith("  ") else line for line in fields]
-    return [f"{item['indent']}{bullet} [ ] {first['heading']}", *indented]
+    lines = [f"{item['indent']}{bullet} [ ] {first['heading']}"]
+    for line in block[1:]:
+        field = re.sub(r"^  - (?=\*\*)", f"  {bullet} ", line)
+        lines.append(item["indent"] + field if field.startswith("  ") else field)
+    return lines
 
 
-def _spaced(line: str) -> str:
+def _indented(line: str, columns: int) -> str:
     content = line.lstrip(" \t")
-    return line[: len(line) - len(content)].expandtabs(_COLUMNS_OF_TAB) + content
+    if not content.strip():
+        return line
+    indent = line[: len(line) - len(content)].expandtabs(_TAB_WIDTH)
+    return " " * columns + indent + content
 
 
-def _without(line: str, columns: int) -> str:
-    at = taken = 0
-    while taken < columns and at < len(line) and line[at] in " \t":
-        taken += 1 if line[at] == " " else _COLUMNS_OF_TAB - taken % _COLUMNS_OF_TAB
-        at += 1
-    return line[at:]
+def _outdented(line: str, columns: int) -> str:
+    position = 0
+    removed = 0
+    while removed < columns and line[position : position + 1] in (" ", "\t"):
+        removed += 1 if line[position] == " " else _TAB_WIDTH - removed % _TAB_WIDTH
+        position += 1
+    return line[position:]

@@ -10,7 +10,6 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PROGRESS_NAME = ".progress.md"
 TITLE = "# Progress"
 COMPLETED = "Completed Tasks"
 HISTORY = "Fix Task History"
@@ -54,10 +53,15 @@ def completed_tasks(text: str) -> set[str]:
 
 def fixes(text: str, task_id: str, fix_ids: Sequence[str], final: str) -> str:
     """Note how the fixes of a task ended. One entry a task: a later end takes the place of the earlier one."""
-    count = "1 fix attempted" if len(fix_ids) == 1 else f"{len(fix_ids)} fixes attempted"
-    entry = f"- Task {task_id}: {count} ({', '.join(fix_ids)}) - Final: {final}"
+    entry = fix_history_entry(task_id, fix_ids, final)
     known = re.compile(rf"[-*+] Task {re.escape(task_id)}:")
     return _with_entry(text, HISTORY, (LEARNINGS,), known, entry, replace=True)
+
+
+def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
+    """Return the line of the fix history about one task."""
+    count = "1 fix attempted" if len(fix_ids) == 1 else f"{len(fix_ids)} fixes attempted"
+    return f"- Task {task_id}: {count} ({', '.join(fix_ids)}) - Final: {final}"
 
 
 def learnings(text: str) -> list[str]:

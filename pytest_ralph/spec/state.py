@@ -9,7 +9,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
-from pytest_ralph.spec.edit import owners
+from pytest_ralph.spec.completion import current_index
+from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.state_text import StateText
 from pytest_ralph.text.regex import regex
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Task
 
-STATE_NAME = ".ralph-state.json"
 FAILED_AFTER_RETRIES = "Failed after maximum retries"
 
 DEFAULTS: Mapping[str, int] = {
@@ -139,9 +139,6 @@ class State:
 
     def fix_ids(self, task_id: str) -> tuple[str, ...]:
         return tuple(self._fixes(task_id).get("fixTaskIds") or ())
-
-    def last_error(self, task_id: str) -> str:
-        return str(self._fixes(task_id).get("lastError") or "")
 
     def current_fixes(self, task_id: str) -> tuple[str, ...]:
         """The fixes of this run, or of one that was cut off and that this one goes on with."""
@@ -273,11 +270,12 @@ class State:
         return said
 
     def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:
-        owner_of = owners(tasks)
+        tree = FixTree(tasks)
         for task in tasks:
             if task.fix_for is None:
                 continue
-            owner = owner_of.get(task.name, task.fix_for)
+            original = tree.owner_of(task.name)
+            owner = task.fix_for if original is None else original.name
             if task.has_marker("SPLIT"):
                 if task.id not in self.part_ids(owner):
                     self._own("splitTaskMap", owner)["partIds"] = [*self.part_ids(owner), task.id]
@@ -328,13 +326,6 @@ class State:
     def _drop_empty(self, field: str) -> None:
         if self.data.get(field) == {}:
             del self.data[field]
-
-
-def current_index(tasks: Sequence[Task]) -> int:
-    """Where the spec stands: at its first unchecked task, which a fix never is while an original waits."""
-    open_places = [at for at, task in enumerate(tasks) if not task.checked]
-    originals = [at for at in open_places if tasks[at].fix_for is None]
-    return next(iter(originals or open_places), len(tasks))
 
 
 def set_aside(path: Path, now: datetime | None = None) -> Path | None:

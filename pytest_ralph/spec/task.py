@@ -52,3 +52,10 @@ class Task:
     @property
     def heading(self) -> str:
         return f"{self.id} {self.title}".strip()
+
+
+def is_same_task(left: Task, right: Task) -> bool:
+    """Return whether two tasks with the same id are one task, perhaps edited in between."""
+    if left.title == right.title:
+        return True
+    return bool(left.verify.text) and left.verify.text == right.verify.text

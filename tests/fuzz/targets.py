@@ -77,11 +77,13 @@ def spec(data: bytes) -> None:
 
 def _edits(found: Spec) -> None:
     task = found.tasks[len(found.tasks) // 2]
-    ticked = edit.tick(found.source, task)
-    changed = [(old, new) for old, new in zip(found.source, ticked, strict=False) if old != new]
-    assert ticked == found.source or changed[0][1] == "x" or "[x]" in ticked
-    if len(ticked) == len(found.source):
-        assert len(changed) <= 1
+    line = found.source.split("\n")[task.line - 1]
+    ticked = edit.ticked_line(line)
+    if ticked is not None and len(ticked) == len(line):
+        changed = [new for old, new in zip(line, ticked, strict=True) if old != new]
+        assert changed == ["x"]
+    elif ticked is not None:
+        assert "[x]" in ticked
     failing = next((task for task in found.tasks if task.verify.checks), None)
     if failing is not None:
         _insertion(found, failing)

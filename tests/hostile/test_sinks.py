@@ -184,7 +184,8 @@ def test_in_the_state_it_is_a_string_and_comes_back(tmp_path: Path) -> None:
         state.save()
         read = State.load(state.path)
         assert set(read.data) == {"taskResults", "fixTaskMap", "totalTasks"}
-        assert read.last_error("1.3").isprintable() or read.last_error("1.3") == text
+        error = read.data["fixTaskMap"]["1.3"]["lastError"]
+        assert error.isprintable() or error == text
 
     worst(check, [*SAMPLES, *LARGE])
 

@@ -13,7 +13,8 @@ from pytest_ralph.failure.failure import NO_FIX, Failure
 from pytest_ralph.healing.errors import FixTaskError
 from pytest_ralph.healing.fix_task import error_type, make_fix_task, make_split_tasks, scope, steps
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.edit import insert_task, lineage, next_fix_id
+from pytest_ralph.spec.edit import insertion, next_fix_id
+from pytest_ralph.spec.fix_tree import FixTree
 
 ORIGINAL = """\
 - [ ] 1.3 Add failure parser
@@ -151,7 +152,9 @@ def test_the_verify_field_is_the_originals(written: str, eol: str) -> None:
     source = f"- [ ] 1.3 A\n{VERIFIES[written]}\n  - **Files**:\n    - `a.py` (new)\n    - b/c.py\n"
     spec = Spec.parse(source.replace("\n", eol))
     task = spec["1.3"]
-    after = Spec.parse(insert_task(spec, task, make_fix_task(task, FAILURE, "1.3.1")))
+    after = Spec.parse(
+        insertion(spec, task, make_fix_task(task, FAILURE, "1.3.1")).into(spec.source)
+    )
     fix = after["1.3.1"]
     assert fix.verify == task.verify._replace(text=fix.verify.text)
     assert fix.fields["Verify"] == task.fields["Verify"]
@@ -168,7 +171,9 @@ def test_a_verify_field_of_the_usual_form_keeps_every_byte() -> None:
 def test_a_heading_style_original_gets_a_fix_with_the_same_verify() -> None:
     spec = Spec.parse("### Task 1.3: A\n\n**Verify**:\n```bash\na\n  b\n```\n\n### Task 1.4: B\n")
     task = spec["1.3"]
-    after = Spec.parse(insert_task(spec, task, make_fix_task(task, FAILURE, "1.3.1")))
+    after = Spec.parse(
+        insertion(spec, task, make_fix_task(task, FAILURE, "1.3.1")).into(spec.source)
+    )
     assert [each.id for each in after.tasks] == ["1.3", "1.3.1", "1.4"]
     assert after["1.3.1"].fields["Verify"] == task.fields["Verify"]
 
@@ -218,7 +223,8 @@ def test_no_error_text_can_add_a_task_or_a_field(error: str, attempted: str) -> 
     failure = Failure(
         error=error, attempted_fix=attempted, status=error, guidance=attempted, kind="test_failure"
     )
-    after = Spec.parse(insert_task(spec, spec["1.3"], make_fix_task(spec["1.3"], failure, "1.3.1")))
+    block = make_fix_task(spec["1.3"], failure, "1.3.1")
+    after = Spec.parse(insertion(spec, spec["1.3"], block).into(spec.source))
     assert [task.id for task in after.tasks] == ["1.3", "1.3.1", "9.9"]
     fix = after["1.3.1"]
     assert fix.fields.keys() == {"Do", "Files", "Done when", "Verify", "Commit"}
@@ -315,8 +321,12 @@ def test_the_parts_are_put_below_each_other_and_belong_to_the_original() -> None
     first = next_fix_id(Spec.parse(source), "1.3")
     for block in make_split_tasks(Spec.parse(source)["1.3"], first, timeout=9).values():
         spec = Spec.parse(source)
-        source = insert_task(spec, spec["1.3"], block)
+        source = insertion(spec, spec["1.3"], block).into(source)
     spec = Spec.parse(source)
     assert [task.id for task in spec.tasks] == ["1.3", "1.3.1", "1.3.2", "1.3.3", "1.4"]
-    assert [task.id for task in lineage(spec, "1.3")] == ["1.3.1", "1.3.2", "1.3.3"]
+    assert [task.id for task in FixTree(spec.tasks).descendants_of("1.3")] == [
+        "1.3.1",
+        "1.3.2",
+        "1.3.3",
+    ]
     assert spec["1.3.3"].markers == ("SPLIT 1.3",)

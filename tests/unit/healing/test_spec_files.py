@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TASKS = "# Tasks\n\n" + "\n".join(
@@ -287,3 +288,105 @@ def test_crlf_stays_crlf(tmp_path: Path) -> None:
         log.completed([task(number)])
 
     assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") == 7
+
+
+@pytest.fixture
+def at_step() -> Iterator[dict[str, Callable[[], object]]]:
+    """Functions to call, once each, when a write reaches the step of that name."""
+    actions: dict[str, Callable[[], object]] = {}
+
+    def act(name: str) -> None:
+        actions.pop(name, lambda: None)()
+
+    disk.on_fault_point = act
+    yield actions
+    disk.on_fault_point = None
+
+
+def test_an_edit_saved_during_a_tick_is_kept(
+    path: Path, at_step: dict[str, Callable[[], object]]
+) -> None:
+    work = open_spec_files(path)
+
+    def save_a_note() -> None:
+        source = path.read_text(encoding="utf-8")
+        path.write_text(source.replace("# Tasks", "# Tasks\n\nA note."), encoding="utf-8")
+
+    at_step["after write tasks.md"] = save_a_note
+    work.passed(work.spec["1.1"], 4)
+    work.passed(work.spec["1.2"], 4)
+
+    assert "A note." in path.read_text(encoding="utf-8")
+    assert [task.id for task in Spec.load(path).tasks if task.checked] == ["1.1", "1.2"]
+
+
+def test_a_file_replaced_during_a_tick_is_ticked(
+    path: Path, at_step: dict[str, Callable[[], object]]
+) -> None:
+    work = open_spec_files(path)
+
+    def replace_the_file() -> None:
+        other = path.with_name("other")
+        other.write_text(f"{TASKS}\nA note.\n", encoding="utf-8")
+        other.replace(path)
+
+    at_step["after write tasks.md"] = replace_the_file
+    work.passed(work.spec["1.1"], 4)
+
+    assert path.read_text(encoding="utf-8").endswith("A note.\n")
+    assert Spec.load(path)["1.1"].checked
+
+
+def test_no_fix_is_inserted_for_a_removed_task(path: Path) -> None:
+    work = open_spec_files(path)
+    task = work.spec["1.2"]
+    source = TASKS.replace("- [ ] 1.2 Täsk 2 — ok\n  - **Verify**: `true`\n", "")
+    path.write_text(source, encoding="utf-8")
+
+    with pytest.raises(SpecFilesError, match=r"^demo/tasks\.md: task 1\.2 was removed"):
+        work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+    assert path.read_text(encoding="utf-8") == source
+
+
+def test_another_task_with_a_reused_id_is_left_alone(path: Path) -> None:
+    path.write_text("- [ ] 1.1 A\n  - **Verify**: `a`\n- [ ] 1.2 B\n  - **Verify**: `b`\n")
+    work = open_spec_files(path)
+    task = work.spec["1.1"]
+    renumbered = "- [ ] 1.1 B\n  - **Verify**: `b`\n"
+    path.write_text(renumbered)
+
+    work.passed(task, 4)
+    with pytest.raises(SpecFilesError, match="removed or renumbered"):
+        work.insert_fix(task, "1.1.1", fix_block("1.1.1", "1.1"), "broken")
+    assert path.read_text() == renumbered
+
+
+def test_a_renumbered_task_is_ticked_by_its_content(path: Path) -> None:
+    path.write_text("- [ ] 1.1 A\n  - **Verify**: `a`\n")
+    work = open_spec_files(path)
+    task = work.spec["1.1"]
+    path.write_text("- [ ] 1.1 New\n  - **Verify**: `n`\n- [ ] 1.2 A\n  - **Verify**: `a`\n")
+
+    work.passed(task, 4)
+
+    assert [(task.id, task.checked) for task in Spec.load(path).tasks] == [
+        ("1.1", False),
+        ("1.2", True),
+    ]
+
+
+def test_a_file_saved_without_pause_is_reported(path: Path) -> None:
+    work = open_spec_files(path)
+    saves = itertools.count()
+
+    def save(name: str) -> None:
+        if name == "before replace tasks.md":
+            path.write_text(f"{TASKS}\n{next(saves)}\n", encoding="utf-8")
+
+    disk.on_fault_point = save
+    try:
+        with pytest.raises(SpecFilesError, match="another process keeps saving the file"):
+            work.insert_fix(work.spec["1.2"], "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+    finally:
+        disk.on_fault_point = None
+    assert "1.2.1" not in path.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 from pytest_ralph import Spec
 from pytest_ralph.spec import document
 from pytest_ralph.spec.document import SpecError
-from pytest_ralph.spec.edit import insert_task
+from pytest_ralph.spec.edit import insertion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -295,9 +295,8 @@ def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_whe
         "Phase 2",
         False,
     )
-    fixed = insert_task(
-        Spec.parse(source), first, "- [ ] 1.1.1 [FIX 1.1] Fix: it\n  - **Verify**: `x`"
-    )
+    block = "- [ ] 1.1.1 [FIX 1.1] Fix: it\n  - **Verify**: `x`"
+    fixed = insertion(Spec.parse(source), first, block).into(source)
     assert [(task.id, task.verify.text) for task in Spec.parse(fixed).tasks] == [
         ("1.1", "`x`"),
         ("1.1.1", "`x`"),

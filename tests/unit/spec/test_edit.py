@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.edit import insert_task, lineage, next_fix_id, set_total, shifted, tick
+from pytest_ralph.spec.edit import insertion, next_fix_id, set_total, shifted, ticked_line
+from pytest_ralph.spec.fix_tree import FixTree
+
+if TYPE_CHECKING:
+    from pytest_ralph.spec.task import Task
 
 BEFORE = """\
 - [ ] 1.3 Add failure parser
@@ -52,6 +57,16 @@ AFTER = """\
 
 - [ ] 1.4 Next task
 """
+
+
+def insert_task(spec: Spec, original: Task, block: str) -> str:
+    return insertion(spec, original, block).into(spec.source)
+
+
+def tick(source: str, task: Task) -> str:
+    lines = source.split("\n")
+    lines[task.line - 1] = ticked_line(lines[task.line - 1]) or lines[task.line - 1]
+    return "\n".join(lines)
 
 
 def inserted(source: str, original: str = "1.3", block: str = FIX) -> str:
@@ -222,7 +237,7 @@ def test_a_fix_of_any_id_is_found_again(original: str) -> None:
         (original, None),
         (fix_id, original),
     ]
-    assert lineage(after, original) == (after.tasks[1],)
+    assert FixTree(after.tasks).descendants_of(original) == [after.tasks[1]]
 
 
 def test_a_task_without_an_id_is_fixed_under_its_slug() -> None:
@@ -256,9 +271,9 @@ def test_where_an_id_is_given_twice_each_has_its_own_fixes() -> None:
     source = inserted(source, "1.3", small("1.3.2", "1.3"))
     assert ids(source) == "1.3 1.3.2 1.4 1.3~2 1.3.1 1.5"
     spec = Spec.parse(source)
-    assert [fix.id for fix in lineage(spec, "1.3")] == ["1.3.2"]
-    assert [fix.id for fix in lineage(spec, "1.3~2")] == ["1.3.1"]
-    assert lineage(spec, "8.8") == ()
+    assert [fix.id for fix in FixTree(spec.tasks).descendants_of("1.3")] == ["1.3.2"]
+    assert [fix.id for fix in FixTree(spec.tasks).descendants_of("1.3~2")] == ["1.3.1"]
+    assert FixTree(spec.tasks).descendants_of("8.8") == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ralph.spec.state import STATE_NAME, State
+from pytest_ralph.files import STATE_NAME
+from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_text import StateText
 
 if TYPE_CHECKING:

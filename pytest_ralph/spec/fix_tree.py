@@ -1,0 +1,64 @@
+"""Which tasks of a spec were written to fix, or to split, which other task."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_ralph.spec.task import Task
+
+
+class FixTree:
+    """The fixes and parts of every task.
+
+    Tasks are known by their names, which are unique; a `[FIX 1.3]` marker holds an id, which may
+    not be. Where several tasks share an id, a fix belongs to the nearest one above it.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = {task.name: task for task in tasks}
+        self._owners = _find_owners(self._tasks)
+        self._children: dict[str, list[Task]] = defaultdict(list)
+        for name, owner in self._owners.items():
+            self._children[owner].append(self._tasks[name])
+
+    def owner_of(self, name: str) -> Task | None:
+        """Return the task that the fix or part called `name` was written for."""
+        owner = self._owners.get(name)
+        return None if owner is None else self._tasks[owner]
+
+    def children_of(self, name: str) -> list[Task]:
+        """Return the fixes and parts written for the task itself, in file order."""
+        return list(self._children.get(name, ()))
+
+    def descendants_of(self, name: str) -> list[Task]:
+        """Return the fixes and parts of the task, theirs, and so on, in file order."""
+        found: dict[str, Task] = {}
+        waiting = [name]
+        while waiting:
+            for child in self._children.get(waiting.pop(), ()):
+                if child.name not in found and child.name != name:
+                    found[child.name] = child
+                    waiting.append(child.name)
+
+        return sorted(found.values(), key=lambda task: task.line)
+
+
+def _find_owners(tasks: Mapping[str, Task]) -> dict[str, str]:
+    """Map the name of each fix or part to the name of the task it was written for."""
+    first_with_id: dict[str, str] = {}
+    for task in tasks.values():
+        first_with_id.setdefault(task.id, task.name)
+
+    above: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for task in tasks.values():
+        if task.fix_for is not None:
+            owner = above.get(task.fix_for) or first_with_id.get(task.fix_for)
+            if owner is not None:
+                owners[task.name] = owner
+        above[task.id] = task.name
+    return owners
