@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.base import Job
-from pytest_ralph.fixing.agents.naming import called
+from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.facts import look_around
 from pytest_ralph.fixing.prompts import PromptContext
 
@@ -125,7 +125,7 @@ class Delegation:
             f"fix {max(1, len(past.fixes))} of {past.max_fixes}" if task.fix_for else past.action
         )
         foretold = "" if chance is None else f", chance {chance:.0%}"
-        return f"{task.id} {doing} by {called(self.services.executor_name)}{foretold}"
+        return f"{task.id} {doing} by {display_name(self.services.executor_name)}{foretold}"
 
     def _ask(self, job: Job, on_output: Callable[[str], None] | None) -> Outcome | None:
         return (
@@ -164,7 +164,7 @@ def foretell(
     chance = services.advisor.chance(failure.kind, who) if failure else None
     if chance is None:
         return None
-    line = f"{task.id}: chance that this helps: {str(chance).replace(who, called(who))}"
+    line = f"{task.id}: chance that this helps: {str(chance).replace(who, display_name(who))}"
     attempt_log.say(line)
     services.tell(line)
     return chance.probability

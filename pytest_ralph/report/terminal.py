@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.agents.naming import called
+from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.report.phrases import duration
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.inert import one_line, terminal
@@ -142,7 +142,9 @@ class Summary:
     def _fix(self, branch: Branch) -> None:
         fix = branch.fix
         mark = MARKS.get(fix.outcome, Mark("·", "", fix.outcome))
-        by = f"by {called(fix.executor)}" if fix.executor not in ("", "repair", "none") else ""
+        by = (
+            f"by {display_name(fix.executor)}" if fix.executor not in ("", "repair", "none") else ""
+        )
         how = ", ".join(filter(None, (by, mark.words)))
         room = self._width - len(branch.stroke) - len("  ✓  ()") - 1
         if room - len(how) < len(fix.id) + SHORTEST_TITLE:
@@ -167,7 +169,11 @@ class Summary:
 
     def _attempt(self, attempt: Attempt, *, with_output: bool) -> None:
         after = " ".join(duration(attempt.duration))
-        who = called(attempt.executor) if attempt.executor else one_line(attempt.command, LONGEST)
+        who = (
+            display_name(attempt.executor)
+            if attempt.executor
+            else one_line(attempt.command, LONGEST)
+        )
         self._line(f"  {attempt.number}. {attempt.what} {attempt.outcome} in {after}: {who}")
         if attempt.failed:
             self._line(f"     {attempt.kind}: {one_line(attempt.error, LONGEST)}", "red")

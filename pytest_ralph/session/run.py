@@ -245,9 +245,9 @@ class Run:
 
     def executor(self, name: str) -> Executor | None:
         """Who carries out tasks; a spec may ask for one of its own."""
-        from pytest_ralph.fixing.agents import NOBODY, make_executor
+        from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
 
-        if name not in NOBODY and name not in self._executors:
+        if name not in NO_EXECUTOR and name not in self._executors:
             given = {
                 "model": self.settings.executor_model,
                 "args": self.settings.executor_args,

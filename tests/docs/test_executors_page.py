@@ -11,7 +11,7 @@ import pytest
 from pytest_ralph.fixing.agents import PRESETS, make_executor
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.base import Job
-from pytest_ralph.fixing.agents.launch import Start
+from pytest_ralph.fixing.agents.launch import Launch
 from tests.docs.literal import DOCS, blocks
 
 PAGE = DOCS / "executors.md"
@@ -30,7 +30,7 @@ def called(name: str, session: str = "", **options: str) -> str:
     preset = make_executor(name, options)
     assert isinstance(preset, Agent)
     job = Job(task_id="1.3.1", prompt="PROMPT", session_id=session, files=("FILE",))
-    words = [*preset.program, *preset.arguments(Start(job, Path("PROMPT_FILE.prompt.md")))]
+    words = [*preset.program, *preset.arguments(Launch(job, Path("PROMPT_FILE.prompt.md")))]
     before = "".join(f"{key}={value} " for key, value in preset.environment().items())
     return before + " ".join(NAMES.get(word, shlex.quote(word)) for word in words)
 

@@ -1,4 +1,7 @@
-"""Executors: who carries out a task. One class a file; a preset is imported only when it is asked for."""
+"""Executors: the programs that carry out a task.
+
+Each preset has a module of its own, which is imported only when that preset is used.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +24,31 @@ PRESETS: dict[str, str] = {
     "goose": "Goose",
     "amp": "Amp",
 }
-NOBODY = ("repair", "none")
+
+# Values of --ralph-executor that mean "no agent".
+NO_EXECUTOR = ("repair", "none")
 
 
 def make_executor(
     name: str, options: Mapping[str, str | None] | None = None, kinds: Kinds | None = None
 ) -> Executor | None:
-    """The executor of this name: a preset, else a shell command line. None where no agent is wanted.
+    """Return the executor called `name`: a preset, or a shell command line.
 
-    `options` may hold `model`, `args` (as on a command line) and `program`, all for presets only.
+    Return None if `name` asks for no agent. `options` applies to presets only and may hold
+    `model`, `args` (as written on a command line) and `program`.
     """
     name = name.strip()
-    if name in NOBODY or not name:
+    if not name or name in NO_EXECUTOR:
         return None
-    if name not in PRESETS:
-        from pytest_ralph.fixing.agents.shell import Shell
 
-        return Shell(name, kinds)
-    from pytest_ralph.fixing.agents.agent import Options
+    if name not in PRESETS:
+        from pytest_ralph.fixing.agents.shell import ShellExecutor
+
+        return ShellExecutor(name, kinds)
+
+    from pytest_ralph.fixing.agents.agent import PresetOptions
 
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     preset: Any = getattr(module, PRESETS[name])
-    executor: Executor = preset(Options.read(options or {}), kinds)
+    executor: Executor = preset(PresetOptions.read(options or {}), kinds)
     return executor

@@ -1,4 +1,4 @@
-"""Fixing: an Agent, what the presets share: finding the program, running it, listening to what it says."""
+"""Agent: what all presets share, which is finding the program, running it and reading its output."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ralph.fixing.agents.conversation import Conversation, Event, events, read_event
-from pytest_ralph.fixing.agents.judge import could_not_run, judge
-from pytest_ralph.fixing.agents.launch import Start
+from pytest_ralph.fixing.agents.events import Event, parse_line, read_events
+from pytest_ralph.fixing.agents.launch import Launch
+from pytest_ralph.fixing.agents.outcome import not_started, read_outcome
+from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
@@ -21,116 +22,144 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a project may change about a preset."""
+class PresetOptions:
+    """What a project can change about a preset: the model, extra arguments, the program."""
 
     model: str = ""
     args: tuple[str, ...] = ()
     program: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, options: Mapping[str, str | None]) -> Options:
+    def read(cls, options: Mapping[str, str | None]) -> PresetOptions:
+        """Split the texts of the settings into words, as a shell would."""
         return cls(
             model=options.get("model") or "",
             args=tuple(shlex.split(options.get("args") or "")),
             program=tuple(shlex.split(options.get("program") or "")),
         )
 
-    def unless(self, *words: str, default: Sequence[str]) -> Sequence[str]:
-        """`default`, unless the project's own arguments already say something about it."""
-        given = {word.split("=", 1)[0] for word in self.args}
-        return () if given & {*words, default[0]} else default
+    def default(self, *words: str, unless: Sequence[str] = ()) -> Sequence[str]:
+        """Return `words` unless the project's arguments set the same option, or one of `unless`."""
+        given = {word.partition("=")[0] for word in self.args}
+        overriding = {words[0], *unless}
+        if given.isdisjoint(overriding):
+            return words
+        return ()
 
 
 class Agent:
-    """A program that is told in words what to do. A preset says how to call it and how to read what it prints."""
+    """A program that takes its task as a prompt in natural language.
+
+    A preset subclasses it and says how to call the program (`arguments`, `environment`) and how to
+    read one event of its output (`read_event`) or one line that is not an event (`read_line`).
+    """
 
     name: ClassVar[str]
     install: ClassVar[str]
     model_flag: ClassVar[str] = "--model"
-    # Whether a session is called what we call it, so that the program need not tell.
+    # True if we choose the name of a session, so that the program need not report it.
     names_session: ClassVar[bool] = False
 
-    def __init__(self, options: Options | None = None, kinds: Kinds | None = None) -> None:
-        self.options = options or Options()
+    def __init__(self, options: PresetOptions | None = None, kinds: Kinds | None = None) -> None:
+        self.options = options or PresetOptions()
         self._kinds = kinds
 
-    # What a preset says
-
-    def arguments(self, start: Start) -> Sequence[str]:
-        """The command line after the program."""
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        """Return the command line after the program."""
         raise NotImplementedError
-
-    def hear(self, event: Event, talk: Conversation) -> None:
-        """Take in one event of the program's output."""
-        raise NotImplementedError
-
-    def hear_line(self, line: str, talk: Conversation) -> None:
-        """Take in a line that is no event: what a program prints that does not, or not yet, keep to its format."""
-        if line.strip():
-            talk.say(f"{line}\n", more=True)
 
     def environment(self) -> Mapping[str, str]:
+        """Return the environment variables that the program needs to run unattended."""
         return {}
 
-    # What all share
+    def read_event(self, event: Event, transcript: Transcript) -> None:
+        """Add one event of the program's output to `transcript`."""
+        raise NotImplementedError
+
+    def read_line(self, line: str, transcript: Transcript) -> None:
+        """Add a line that is not an event: programs print some before or beside their events."""
+        if line.strip():
+            transcript.append_text(f"{line}\n")
 
     @property
     def program(self) -> tuple[str, ...]:
+        """The words that start the program."""
         return self.options.program or (self.name,)
 
     @property
     def model(self) -> Sequence[str]:
-        return (self.model_flag, self.options.model) if self.options.model else ()
+        """The arguments that select the model, if the project names one."""
+        if not self.options.model:
+            return ()
+        return (self.model_flag, self.options.model)
 
     def available(self) -> str | None:
-        if shutil.which(self.program[0]):
+        """Return why the program cannot be used here, or None if it can."""
+        program = self.program[0]
+        if shutil.which(program):
             return None
-        return f"executor {self.name}: {self.program[0]!r} is not installed ({self.install})"
+        return f"executor {self.name}: {program!r} is not installed ({self.install})"
 
     def run(
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
+        """Carry out `job` and read from the program's output how it went."""
+
+        def show(line: str) -> None:
+            if on_output is not None:
+                on_output(self.summarize_line(line))
+
         try:
-            start = Start.of(job, runner.logs)
-            ended = start.run(
+            launch = Launch.prepare(job, runner.logs)
+            result = launch.run(
                 runner,
-                argv=[*self.program, *self.arguments(start)],
+                argv=[*self.program, *self.arguments(launch)],
                 env=self.environment(),
                 label=self.name,
-                on_output=on_output and (lambda line: on_output(self.glance(line))),
+                on_output=show if on_output else None,
             )
         except (RunError, OSError) as error:
-            return could_not_run(job, error, missing=self.available(), kinds=self._kinds)
-        talk = self.listen(ended)
-        talk.session_id = talk.session_id or (start.session if self.names_session else start.resume)
-        return judge(job, ended, talk, root=runner.root, kinds=self._kinds, must_speak=True)
+            return not_started(job, error, missing=self.available(), kinds=self._kinds)
 
-    def listen(self, ended: CommandResult) -> Conversation:
-        talk = Conversation()
-        for event in events(ended.stdout.path):
-            self.take_in(event, talk)
-        return talk
-
-    def glance(self, line: str) -> str:
-        """What one line of the program's output says, for a person who looks on."""
-        talk = Conversation()
-        event = read_event(line)
-        self.take_in(event, talk)
-        said = talk.text.strip().splitlines()
-        return (
-            said[-1]
-            if said
-            else talk.error or talk.busy_with or (line if isinstance(event, str) else "")
+        transcript = self.read_output(result)
+        if not transcript.session_id:
+            transcript.session_id = launch.session if self.names_session else launch.resume
+        return read_outcome(
+            job, result, transcript, root=runner.root, kinds=self._kinds, must_answer=True
         )
 
-    def take_in(self, event: Event | str, talk: Conversation) -> None:
+    def read_output(self, result: CommandResult) -> Transcript:
+        """Return the transcript of a run that has ended."""
+        transcript = Transcript()
+        for event in read_events(result.stdout.path):
+            self.add_to(transcript, event)
+        return transcript
+
+    def summarize_line(self, line: str) -> str:
+        """Return the readable part of one line of the program's output, for the live display."""
+        transcript = Transcript()
+        event = parse_line(line)
+        self.add_to(transcript, event)
+
+        text = transcript.text.strip()
+        if text:
+            return text.splitlines()[-1]
+        if transcript.error:
+            return transcript.error
+        if transcript.running_tool:
+            return transcript.running_tool
+        return line if isinstance(event, str) else ""
+
+    def add_to(self, transcript: Transcript, event: Event | str) -> None:
+        """Add an event, or a line that is not one, to `transcript`."""
         if isinstance(event, str):
-            self.hear_line(event, talk)
+            self.read_line(event, transcript)
             return
-        talk.heard = True
+
+        transcript.has_events = True
         try:
-            self.hear(event, talk)
+            self.read_event(event, transcript)
         except (AttributeError, KeyError, TypeError, IndexError):
-            # Another version of the program may shape an event in another way: that is no reason to lose the rest.
+            # Another version of the program may change the shape of one event. Skip it and keep
+            # reading the others.
             return

@@ -1,4 +1,4 @@
-"""Fixing: aider as an executor. It has no machine-readable output, so its lines are read."""
+"""The aider preset. aider has no machine-readable output, so its lines are read."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pytest_ralph.fixing.agents.agent import Agent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
-QUIET = (
+UNATTENDED = (
     "--yes-always",
     "--no-pretty",
     "--no-stream",
@@ -27,65 +28,76 @@ QUIET = (
     "--no-detect-urls",
     "--no-suggest-shell-commands",
 )
-# Commits and .gitignore belong to the project and to --ralph-commit.
-HANDS_OFF = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
+# Commits are made by --ralph-commit, and .gitignore belongs to the project.
+NO_GIT_CHANGES = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
-APPLIED = re.compile(r"Applied edit to (.+)")
-FAILED = re.compile(r"(?:litellm\.)?(\w*(?:Error|Exception|Timeout))\b(?:: )?(.*)")
+APPLIED_EDIT = re.compile(r"Applied edit to (.+)")
 TOKENS = re.compile(r"Tokens: \S+ sent,.*?\b(\S+) received")
 GAVE_UP = re.compile(
     r"Only \d+ reflections allowed|did not conform to the edit format|has hit a token limit"
 )
-CHATTER = re.compile(
-    r"(?:Aider v\d|(?:Main|Weak|Editor) model:|Git repo:|Repo-map:|Added .+ to the chat|Retrying in \d|Tokens: |Cost: "
-    r"|Warning: Input is not a terminal|Restored previous conversation|Analytics|Update git (?:name|email)"
+# litellm names its own exceptions; others are errors of the service only if they are API errors.
+SERVICE_ERROR = re.compile(
+    r"(?:litellm\.(?P<litellm>\w*(?:Error|Exception|Timeout))|(?P<api>\w*APIError))\b"
+    r"(?:: )?(?P<text>.*)"
+)
+NOT_THE_ANSWER = re.compile(
+    r"(?:Aider v\d|(?:Main|Weak|Editor) model:|Git repo:|Repo-map:|Added .+ to the chat"
+    r"|Retrying in \d|Tokens: |Cost: |Warning: Input is not a terminal"
+    r"|Restored previous conversation|Analytics|Update git (?:name|email)"
     r"|HTTPSConnectionPool|https?://aider\.chat/)"
 )
 
 
 class Aider(Agent):
-    """Its session is the file of its chat history. With the files to edit given it needs no map of the repository."""
+    """A session is the file that holds aider's chat history.
+
+    aider needs no map of the repository if it is given the files to edit.
+    """
 
     name = "aider"
     install = "python -m pip install aider-install && aider-install"
     names_session = True
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        restore = ("--restore-chat-history",) if start.resume else ()
-        files = [word for path in start.job.files for word in ("--file", path)]
-        no_map = self.options.unless(default=("--map-tokens", "0")) if files else ()
-        return [
-            "--message-file",
-            str(start.prompt_file),
-            *QUIET,
-            *HANDS_OFF,
-            "--input-history-file",
-            os.devnull,
-            "--chat-history-file",
-            f"{start.session}.history",
-            *restore,
-            *no_map,
-            *self.model,
-            *self.options.args,
-            *files,
-        ]
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["--message-file", str(launch.prompt_file), *UNATTENDED, *NO_GIT_CHANGES]
+        words += ["--input-history-file", os.devnull]
+        words += ["--chat-history-file", f"{launch.session}.history"]
+        if launch.resume:
+            words.append("--restore-chat-history")
+        if launch.job.files:
+            words += self.options.default("--map-tokens", "0")
+        words += [*self.model, *self.options.args]
+        for path in launch.job.files:
+            words += ["--file", path]
+        return words
 
-    def hear(self, event: Event, talk: Conversation) -> None:
-        """It knows no events: a line that happens to be JSON is a line of its answer."""
-        self.hear_line(json.dumps(event), talk)
+    def read_event(self, event: Event, transcript: Transcript) -> None:
+        """Read a line that happens to be JSON as a line of the answer: aider prints no events."""
+        self.read_line(json.dumps(event), transcript)
 
-    def hear_line(self, line: str, talk: Conversation) -> None:
-        if applied := APPLIED.match(line):
-            talk.used("edit", applied[1].strip(), well=True)
-        elif tokens := TOKENS.match(line):
-            talk.heard = True
+    def read_line(self, line: str, transcript: Transcript) -> None:
+        edit = APPLIED_EDIT.match(line)
+        if edit:
+            transcript.add_tool("edit", edit[1].strip(), succeeded=True)
+            return
+
+        tokens = TOKENS.match(line)
+        if tokens:
+            transcript.has_events = True
             if tokens[1] != "0":
-                talk.recover()
-        elif GAVE_UP.search(line):
-            talk.fail(line)
-        elif (failed := FAILED.match(line)) and (
-            line.startswith("litellm.") or failed[1].endswith("APIError")
-        ):
-            talk.fail(f"{failed[1]}: {failed[2]}")
-        elif not CHATTER.match(line):
-            talk.say(f"{line}\n", more=True)
+                transcript.clear_error()
+            return
+
+        if GAVE_UP.search(line):
+            transcript.set_error(line)
+            return
+
+        error = SERVICE_ERROR.match(line)
+        if error:
+            name = error["litellm"] or error["api"]
+            transcript.set_error(f"{name}: {error['text']}")
+            return
+
+        if not NOT_THE_ANSWER.match(line):
+            transcript.append_text(f"{line}\n")

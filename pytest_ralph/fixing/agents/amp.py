@@ -1,29 +1,30 @@
-"""Fixing: Amp as an executor."""
+"""The Amp preset."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.stream_json import hear_stream_json
+from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
 
 class Amp(Agent):
-    """Its models come in modes, so the model of a project is the mode here."""
+    """Amp groups its models into modes, so the model of a project selects the mode."""
 
     name = "amp"
     install = "npm install -g @sourcegraph/amp"
     model_flag = "--mode"
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        thread = ("threads", "continue", start.resume) if start.resume else ()
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        thread = ("threads", "continue", launch.resume) if launch.resume else ()
         return [*thread, *self.model, *self.options.args, "--execute", "--stream-json"]
 
-    def hear(self, event: Event, talk: Conversation) -> None:
-        hear_stream_json(event, talk)
+    def read_event(self, event: Event, transcript: Transcript) -> None:
+        read_stream_json(event, transcript)

@@ -1,4 +1,4 @@
-"""Fixing: an Executor is handed a Job, one task to carry out, and gives back the Outcome."""
+"""Executor: takes a Job, which is one task to carry out, and returns its Outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is to be done. `session_id` names an earlier run of the same executor to continue."""
+    """One task for an executor. `session_id` names an earlier run of that executor to continue."""
 
     task_id: str
     prompt: str
@@ -28,6 +28,7 @@ class Job:
     files: tuple[str, ...] = ()
 
     def environment(self, prompt_file: Path) -> dict[str, str]:
+        """Return the variables of the executor protocol."""
         return {
             "RALPH_PROMPT_FILE": str(prompt_file),
             "RALPH_TASK_ID": self.task_id,
@@ -40,9 +41,10 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How it went, as far as the executor can know: whether the task is done is for its Verify to say.
+    """How an executor run went, as far as the executor can know: only Verify decides.
 
-    `failure` is there whenever `completed` is not. `output` is what was said, bounded; `note` one line for the log.
+    `failure` is set whenever `completed` is false. `output` is the executor's last message, cut to a
+    bounded length, and `note` is one line for the log.
     """
 
     completed: bool
@@ -54,27 +56,30 @@ class Outcome:
 
     @property
     def progress(self) -> bool:
-        """Whether anything was done, so that more time may help."""
-        worked = self.failure is not None and bool(
-            self.failure.tool_usage or self.failure.files_modified
-        )
-        return self.completed or worked or (self.ended is not None and self.ended.progress)
+        """Whether the executor did anything, so that more time may help."""
+        if self.completed:
+            return True
+        failure = self.failure
+        if failure is not None and (failure.tool_usage or failure.files_modified):
+            return True
+        return self.ended is not None and self.ended.progress
 
     @property
     def interrupted(self) -> bool:
+        """Whether the run was stopped from outside, with Ctrl-C for example."""
         return self.ended is not None and self.ended.interrupted
 
 
 class Executor(Protocol):
-    """Who carries out a task."""
+    """A program that can carry out tasks."""
 
     @property
     def name(self) -> str: ...
 
     def available(self) -> str | None:
-        """Why it cannot be used here, in one line that says what to do about it; None if it can."""
+        """Return why it cannot be used here and what to do about it, in one line; None if it can."""
 
     def run(
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
-        """Carry out the job. `on_output` is told, now and then, the last thing the executor said."""
+        """Carry out the job. `on_output` receives the executor's latest line about twice a second."""

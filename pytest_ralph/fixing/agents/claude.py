@@ -1,41 +1,35 @@
-"""Fixing: Claude Code as an executor."""
+"""The Claude Code preset."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.stream_json import hear_stream_json
+from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
 
 class Claude(Agent):
-    """May edit files; to let it run commands too, give it `--allowedTools Bash` as an argument of its own."""
+    """Claude may edit files. The argument `--allowedTools Bash` lets it run commands as well."""
 
     name = "claude"
     install = "npm install -g @anthropic-ai/claude-code"
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        permissions = self.options.unless(
-            "--dangerously-skip-permissions", default=("--permission-mode", "acceptEdits")
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["-p", "--output-format", "stream-json", "--verbose"]
+        words += self.options.default(
+            "--permission-mode", "acceptEdits", unless=["--dangerously-skip-permissions"]
         )
-        resume = ("--resume", start.resume) if start.resume else ()
-        # Variadic options (`--allowedTools a b`) go last: nothing follows that they could swallow.
-        return [
-            "-p",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            *permissions,
-            *resume,
-            *self.model,
-            *self.options.args,
-        ]
+        if launch.resume:
+            words += ["--resume", launch.resume]
+        # The project's arguments come last: nothing may follow a variadic option (`--allowedTools`).
+        return [*words, *self.model, *self.options.args]
 
-    def hear(self, event: Event, talk: Conversation) -> None:
-        hear_stream_json(event, talk)
+    def read_event(self, event: Event, transcript: Transcript) -> None:
+        read_stream_json(event, transcript)

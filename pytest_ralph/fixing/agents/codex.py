@@ -1,4 +1,4 @@
-"""Fixing: Codex as an executor."""
+"""The Codex preset."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pytest_ralph.fixing.agents.agent import Agent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
-SANDBOX_WORDS = (
+SANDBOX_OPTIONS = (
     "-s",
     "--dangerously-bypass-approvals-and-sandbox",
     "--approve-for-me",
@@ -22,46 +23,42 @@ SANDBOX_WORDS = (
 
 
 class Codex(Agent):
-    """Edits and commands within the project, in its own sandbox."""
+    """Codex edits files and runs commands in its own sandbox, which is limited to the project."""
 
     name = "codex"
     install = "npm install -g @openai/codex"
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        sandbox = self.options.unless(*SANDBOX_WORDS, default=("--sandbox", "workspace-write"))
-        resume = ("resume", start.resume) if start.resume else ()
-        return [
-            "exec",
-            "--json",
-            "--skip-git-repo-check",
-            *sandbox,
-            *self.model,
-            *self.options.args,
-            *resume,
-            "-",
-        ]
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["exec", "--json", "--skip-git-repo-check"]
+        words += self.options.default("--sandbox", "workspace-write", unless=SANDBOX_OPTIONS)
+        words += [*self.model, *self.options.args]
+        if launch.resume:
+            words += ["resume", launch.resume]
+        return [*words, "-"]
 
-    def hear(self, event: Event, talk: Conversation) -> None:
+    def read_event(self, event: Event, transcript: Transcript) -> None:
         kind = event.get("type")
         if kind == "thread.started":
-            talk.session_id = event["thread_id"]
+            transcript.session_id = event["thread_id"]
         elif kind == "item.completed":
-            _hear_item(event["item"], talk)
+            _read_item(event["item"], transcript)
         elif kind in ("error", "turn.failed"):
-            # An `error` may be a connection that is tried again: a turn that completes takes it back.
-            talk.fail(event.get("error") or event.get("message"))
+            transcript.set_error(event.get("error") or event.get("message"))
         elif kind == "turn.completed":
-            talk.recover()
+            # The error was a lost connection, and a later attempt to connect succeeded.
+            transcript.clear_error()
 
 
-def _hear_item(item: Event, talk: Conversation) -> None:
+def _read_item(item: Event, transcript: Transcript) -> None:
     kind = item.get("type") or item.get("item_type")
     if kind in ("agent_message", "assistant_message"):
-        talk.say(item.get("text", ""))
+        transcript.set_text(item.get("text", ""))
     elif kind == "command_execution":
-        talk.used("shell", well=item.get("exit_code") == 0)
+        transcript.add_tool("shell", succeeded=item.get("exit_code") == 0)
     elif kind == "file_change":
         for change in item.get("changes") or ():
-            talk.used("edit", change.get("path", ""), well=item.get("status") != "failed")
+            path = change.get("path", "")
+            transcript.add_tool("edit", path, succeeded=item.get("status") != "failed")
     elif kind == "mcp_tool_call":
-        talk.used(str(item.get("tool") or kind), well=item.get("status") == "completed")
+        tool = str(item.get("tool") or kind)
+        transcript.add_tool(tool, succeeded=item.get("status") == "completed")

@@ -1,40 +1,46 @@
-"""Fixing: Cursor's agent as an executor."""
+"""The Cursor preset."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.stream_json import hear_stream_json
+from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
 
 class CursorAgent(Agent):
-    """Without `--force` it only proposes its edits; without `--trust` it asks about the directory."""
+    """Without `--force` Cursor only proposes edits; without `--trust` it asks about the directory."""
 
     name = "cursor-agent"
     install = "see https://cursor.com/cli"
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        force = self.options.unless("-f", "--yolo", default=("--force",))
-        trust = self.options.unless(default=("--trust",))
-        resume = ("--resume", start.resume) if start.resume else ()
-        # Its prompt is an argument; the bound on prompts keeps it far below what one argument may hold.
-        how = ("--print", "--output-format", "stream-json", *force, *trust)
-        return [*how, *resume, *self.model, *self.options.args, start.job.prompt]
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["--print", "--output-format", "stream-json"]
+        words += self.options.default("--force", unless=["-f", "--yolo"])
+        words += self.options.default("--trust")
+        if launch.resume:
+            words += ["--resume", launch.resume]
+        # Cursor takes its prompt as an argument. Prompts are bounded far below the length that an
+        # argument may have.
+        return [*words, *self.model, *self.options.args, launch.job.prompt]
 
-    def hear(self, event: Event, talk: Conversation) -> None:
+    def read_event(self, event: Event, transcript: Transcript) -> None:
         if event.get("type") != "tool_call":
-            hear_stream_json(event, talk)
+            read_stream_json(event, transcript)
             return
+
         # {"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}
         name, call = next(iter(event["tool_call"].items()))
+        call_id = event.get("call_id")
         if event.get("subtype") == "started":
-            talk.begin(event.get("call_id"), name.removesuffix("ToolCall"), call.get("args"))
+            transcript.start_tool(call_id, name.removesuffix("ToolCall"), call.get("args"))
         elif event.get("subtype") == "completed":
-            talk.end(event.get("call_id"), well="success" in (call.get("result") or {}))
+            result = call.get("result") or {}
+            transcript.end_tool(call_id, succeeded="success" in result)

@@ -1,4 +1,4 @@
-"""Fixing: Gemini CLI as an executor."""
+"""The Gemini CLI preset."""
 
 from __future__ import annotations
 
@@ -9,54 +9,62 @@ from pytest_ralph.fixing.agents.agent import Agent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
 
 class Gemini(Agent):
-    """May edit files; to let it run commands too, give it `--yolo` as an argument of its own."""
+    """Gemini may edit files. The argument `--yolo` lets it run commands as well."""
 
     name = "gemini"
     install = "npm install -g @google/gemini-cli"
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        approval = self.options.unless("-y", "--yolo", default=("--approval-mode", "auto_edit"))
-        resume = ("--resume", start.resume) if start.resume else ()
-        return [
-            "--output-format",
-            "stream-json",
-            *approval,
-            *resume,
-            *self.model,
-            *self.options.args,
-        ]
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["--output-format", "stream-json"]
+        words += self.options.default("--approval-mode", "auto_edit", unless=["-y", "--yolo"])
+        if launch.resume:
+            words += ["--resume", launch.resume]
+        return [*words, *self.model, *self.options.args]
 
     def environment(self) -> Mapping[str, str]:
-        # Whoever has a spec's commands run here trusts the directory; without a terminal it could not be asked.
+        # Without a terminal Gemini cannot ask whether to trust the directory. Whoever runs the
+        # commands of a spec here trusts it.
         return {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
-    def hear_line(self, line: str, talk: Conversation) -> None:
-        """Only events count: warnings are printed among them."""
+    def read_line(self, line: str, transcript: Transcript) -> None:
+        """Ignore the line: Gemini prints warnings between its events."""
 
-    def hear(self, event: Event, talk: Conversation) -> None:
+    def read_event(self, event: Event, transcript: Transcript) -> None:
         kind = event.get("type")
-        talk.session_id = event.get("session_id") or talk.session_id
+        if event.get("session_id"):
+            transcript.session_id = event["session_id"]
+
         if kind == "message" and event.get("role") == "assistant":
-            talk.say(event.get("content", ""), more=bool(event.get("delta")))
+            _read_message(event, transcript)
         elif kind == "tool_use":
-            # What was said before a tool is called is not the answer.
-            talk.text = ""
-            talk.begin(event.get("tool_id"), event.get("tool_name"), event.get("parameters"))
+            # The text before a tool call is not the answer.
+            transcript.text = ""
+            arguments = event.get("parameters")
+            transcript.start_tool(event.get("tool_id"), event.get("tool_name"), arguments)
         elif kind == "tool_result":
-            talk.end(event.get("tool_id"), well=event.get("status") == "success")
+            transcript.end_tool(event.get("tool_id"), succeeded=event.get("status") == "success")
         elif kind == "error" and event.get("severity") != "warning":
-            talk.fail(event.get("message"))
+            transcript.set_error(event.get("message"))
         elif kind == "result":
-            _hear_result(event, talk)
+            _read_result(event, transcript)
 
 
-def _hear_result(event: Event, talk: Conversation) -> None:
-    if event.get("status") == "success":
-        talk.recover()
+def _read_message(event: Event, transcript: Transcript) -> None:
+    text = event.get("content", "")
+    if event.get("delta"):
+        transcript.append_text(text)
     else:
-        talk.fail(event.get("error") or event.get("status"))
+        transcript.set_text(text)
+
+
+def _read_result(event: Event, transcript: Transcript) -> None:
+    if event.get("status") == "success":
+        transcript.clear_error()
+    else:
+        transcript.set_error(event.get("error") or event.get("status"))

@@ -1,4 +1,4 @@
-"""Fixing: goose as an executor."""
+"""The goose preset."""
 
 from __future__ import annotations
 
@@ -11,56 +11,58 @@ from pytest_ralph.fixing.agents.agent import Agent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
-# It prints the error of its provider as one more message, and ends well.
-RAN_INTO = re.compile(r"Ran into this error: (.+)", re.DOTALL)
+# goose prints an error of its provider as one more message, and exits with 0.
+PROVIDER_ERROR = re.compile(r"Ran into this error: (.+)", re.DOTALL)
 
 
 class Goose(Agent):
-    """It does not print the id of its session, so the session gets a name from us."""
+    """goose does not print the id of its session, so we name the session."""
 
     name = "goose"
     install = "see https://block.github.io/goose/docs/getting-started/installation"
     names_session = True
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        resume = ("--resume",) if start.resume else ()
-        session = (*resume, "--name", f"ralph-{Path(start.session).name}")
-        return [
-            "run",
-            "--instructions",
-            "-",
-            "--output-format",
-            "stream-json",
-            *session,
-            *self.model,
-            *self.options.args,
-        ]
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["run", "--instructions", "-", "--output-format", "stream-json"]
+        if launch.resume:
+            words.append("--resume")
+        words += ["--name", f"ralph-{Path(launch.session).name}"]
+        return [*words, *self.model, *self.options.args]
 
     def environment(self) -> Mapping[str, str]:
         return {"GOOSE_MODE": "auto"}
 
-    def hear(self, event: Event, talk: Conversation) -> None:
+    def read_event(self, event: Event, transcript: Transcript) -> None:
         kind = event.get("type")
-        if kind == "message":
-            for part in event["message"].get("content") or ():
-                _hear_part(part, event["message"].get("role"), talk)
-        elif kind == "error":
-            talk.fail(event.get("error"))
+        if kind == "error":
+            transcript.set_error(event.get("error"))
+        elif kind == "message":
+            message = event["message"]
+            for part in message.get("content") or ():
+                _read_part(part, message.get("role"), transcript)
 
 
-def _hear_part(part: Event, role: object, talk: Conversation) -> None:
+def _read_part(part: Event, role: object, transcript: Transcript) -> None:
     kind = part.get("type")
     if kind == "text" and role == "assistant":
-        text = part.get("text", "")
-        talk.say(text, more=True)
-        if ran_into := RAN_INTO.search(text):
-            talk.fail(ran_into[1].split("\n\n")[0])
+        _read_text(part.get("text", ""), transcript)
     elif kind == "toolRequest":
         call = (part.get("toolCall") or {}).get("value") or {}
-        talk.text = ""
-        talk.begin(part.get("id"), call.get("name"), call.get("arguments"))
+        # The text before a tool call is not the answer.
+        transcript.text = ""
+        transcript.start_tool(part.get("id"), call.get("name"), call.get("arguments"))
     elif kind == "toolResponse":
-        talk.end(part.get("id"), well=(part.get("toolResult") or {}).get("status") == "success")
+        result = part.get("toolResult") or {}
+        transcript.end_tool(part.get("id"), succeeded=result.get("status") == "success")
+
+
+def _read_text(text: str, transcript: Transcript) -> None:
+    transcript.append_text(text)
+    error = PROVIDER_ERROR.search(text)
+    if error:
+        first_paragraph = error[1].split("\n\n")[0]
+        transcript.set_error(first_paragraph)

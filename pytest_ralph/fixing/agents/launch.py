@@ -1,4 +1,8 @@
-"""Fixing: Start an executor by the protocol: project root, prompt on stdin and in a file, task in the environment."""
+"""Launch: start an executor by the protocol.
+
+The executor runs in the project root. Its prompt is on stdin and in `$RALPH_PROMPT_FILE`, and
+environment variables name the task.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,24 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.base import Job
     from pytest_ralph.running.runner import CommandResult, Runner
 
+PROMPT_SUFFIX = ".prompt.md"
 SHOWN_WORD = 80
 
 
 @dataclass(frozen=True)
-class Start:
-    """A job with its prompt on disk."""
+class Launch:
+    """A job with its prompt in a file, ready to be run."""
 
     job: Job
     prompt_file: Path
 
     @classmethod
-    def of(cls, job: Job, directory: Path) -> Start:
+    def prepare(cls, job: Job, directory: Path) -> Launch:
+        """Write the prompt of `job` to a new file in `directory`."""
         directory.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^\w.-]+", "-", job.task_id, flags=re.ASCII)[:60]
         descriptor, path = tempfile.mkstemp(
-            prefix=f"{name}.{job.attempt}.", suffix=".prompt.md", dir=directory
+            prefix=f"{name}.{job.attempt}.", suffix=PROMPT_SUFFIX, dir=directory
         )
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(job.prompt)
@@ -39,13 +45,13 @@ class Start:
 
     @property
     def resume(self) -> str:
-        """The session to continue, or nothing."""
+        """The session to continue, or an empty string."""
         return self.job.session_id
 
     @property
     def session(self) -> str:
-        """The session to continue, else a name for a new one, where it is for us to choose."""
-        return self.job.session_id or str(self.prompt_file).removesuffix(".prompt.md")
+        """The session to continue, or a name for a new one if the name is ours to choose."""
+        return self.job.session_id or str(self.prompt_file).removesuffix(PROMPT_SUFFIX)
 
     def run(
         self,
@@ -57,13 +63,13 @@ class Start:
         label: str,
         on_output: Callable[[str], None] | None,
     ) -> CommandResult:
-        """Run a shell `command`, or `argv` as it is."""
+        """Run `command` with the shell, or `argv` without one."""
         return runner.run(
-            shown(argv) if argv else command,
+            display_command(argv) if argv else command,
             argv=argv,
             timeout=self.job.timeout,
             env={**(env or {}), **self.job.environment(self.prompt_file)},
-            # Apart: what the executor answers must not be mixed with what it logs, its prompt among it.
+            # Keep the executor's answer apart from its log, which may repeat the prompt.
             split=True,
             stdin=self.prompt_file,
             label=f"{self.job.task_id}-{label}",
@@ -71,8 +77,10 @@ class Start:
         )
 
 
-def shown(words: Sequence[str]) -> str:
-    """A command line for people: one that carries the whole prompt as a word is cut there."""
-    return shlex.join(
-        word if len(word) <= SHOWN_WORD else f"{word[:SHOWN_WORD]}…" for word in words
-    )
+def display_command(words: Sequence[str]) -> str:
+    """Return a command line for people. Long words, such as a whole prompt, are cut."""
+    shown = []
+    for word in words:
+        fits = len(word) <= SHOWN_WORD
+        shown.append(word if fits else f"{word[:SHOWN_WORD]}…")
+    return shlex.join(shown)

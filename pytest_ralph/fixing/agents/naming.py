@@ -1,4 +1,4 @@
-"""Fixing: what an executor is called on a screen, where its whole command line would be too much."""
+"""Names of executors for the terminal, where a whole command line would not fit."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import re
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.width import fitted
 
-LONGEST = 32
-# A path that is a word of its own, in quotes or not: `/usr/bin/python`, `./agent.sh`, `"C/my tools/agent"`.
-_PATH = re.compile(
-    r"""(?<!\S)(?:~?|\.{1,2})/(?:[^\s"'/]+/)*([^\s"'/]+)(?!\S)|(?<!\S)(["'])(?:[^"'/]*/)+([^"'/]+)\2"""
+LONGEST_NAME = 32
+
+# A path that is a word of its own, quoted or not: `/usr/bin/python`, `./agent.sh`,
+# `"C/my tools/agent"`. One of the two groups is its last part.
+PATH = re.compile(
+    r"""(?<!\S)(?:~?|\.{1,2})/(?:[^\s"'/]+/)*([^\s"'/]+)(?!\S)"""
+    r"""|(?<!\S)(["'])(?:[^"'/]*/)+([^"'/]+)\2"""
 )
 
 
-def called(executor: str) -> str:
-    """`python agent.py` for `"/opt/venv/bin/python" ./agent.py`; a preset is called by its name."""
-    return fitted(_PATH.sub(lambda match: match[1] or match[3], one_line(executor)), LONGEST)
+def display_name(executor: str) -> str:
+    """Return `python agent.py` for `"/opt/venv/bin/python" ./agent.py`; presets keep their name."""
+    without_directories = PATH.sub(lambda path: path[1] or path[3], one_line(executor))
+    return fitted(without_directories, LONGEST_NAME)

@@ -1,4 +1,4 @@
-"""Fixing: opencode as an executor."""
+"""The opencode preset."""
 
 from __future__ import annotations
 
@@ -9,34 +9,41 @@ from pytest_ralph.fixing.agents.agent import Agent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
-    from pytest_ralph.fixing.agents.launch import Start
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.launch import Launch
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
 
 class OpenCode(Agent):
-    """What it may do is for its own configuration to say."""
+    """opencode's own configuration says what it may do."""
 
     name = "opencode"
     install = "npm install -g opencode-ai"
 
-    def arguments(self, start: Start) -> Sequence[str]:
-        session = ("--session", start.resume) if start.resume else ()
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        session = ("--session", launch.resume) if launch.resume else ()
         return ["run", "--format", "json", *session, *self.model, *self.options.args]
 
-    def hear(self, event: Event, talk: Conversation) -> None:
-        talk.session_id = event.get("sessionID") or talk.session_id
-        part = event.get("part") or {}
+    def read_event(self, event: Event, transcript: Transcript) -> None:
         kind = event.get("type")
+        part = event.get("part") or {}
+        if event.get("sessionID"):
+            transcript.session_id = event["sessionID"]
+
         if kind == "text":
-            talk.say(part.get("text", ""))
+            transcript.set_text(part.get("text", ""))
         elif kind == "tool_use":
             state = part.get("state") or {}
-            talk.begin(part.get("callID"), part.get("tool"), state.get("input"))
-            talk.end(part.get("callID"), well=state.get("status") == "completed")
+            transcript.start_tool(part.get("callID"), part.get("tool"), state.get("input"))
+            transcript.end_tool(part.get("callID"), succeeded=state.get("status") == "completed")
         elif kind == "error":
-            error = event.get("error") or {}
-            data = error.get("data") or {}
-            words = f"{error.get('name', '')}: {data.get('message') or error.get('message') or ''}"
-            talk.fail(words.strip(": "), status=data.get("statusCode"))
+            _read_error(event.get("error") or {}, transcript)
         elif kind == "step_finish" and part.get("reason") == "stop":
-            talk.recover()
+            transcript.clear_error()
+
+
+def _read_error(error: Event, transcript: Transcript) -> None:
+    data = error.get("data") or {}
+    message = data.get("message") or error.get("message") or ""
+    text = f"{error.get('name', '')}: {message}".strip(": ")
+    transcript.set_error(text, status=data.get("statusCode"))

@@ -1,4 +1,4 @@
-"""Fixing: any shell command line as an executor. Exit status 0 and no word to the contrary: carried out."""
+"""ShellExecutor: any shell command line as an executor."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.agents.conversation import Conversation
-from pytest_ralph.fixing.agents.judge import could_not_run, judge, without_echo
-from pytest_ralph.fixing.agents.launch import Start
+from pytest_ralph.fixing.agents.launch import Launch
+from pytest_ralph.fixing.agents.outcome import not_started, read_outcome, without_prompt
+from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ BARE_WORD = re.compile(r"[A-Za-z][\w.-]*")
 BUILTINS = frozenset({"exit", "eval", "exec", "source", "true", "false", "test", "return"})
 
 
-class Shell:
-    """Runs its command line with the shell that runs Verify commands."""
+class ShellExecutor:
+    """Runs a command line with the shell that also runs Verify commands.
+
+    The task counts as carried out if the command exits with 0 and its output does not say otherwise.
+    """
 
     def __init__(self, command: str, kinds: Kinds | None = None) -> None:
         self.command = command
@@ -32,17 +35,19 @@ class Shell:
 
     @property
     def name(self) -> str:
-        return (
-            self.command
-            if len(self.command) <= NAME_LENGTH
-            else f"{self.command[: NAME_LENGTH - 1]}…"
-        )
+        """The command line, cut to a length that fits into messages."""
+        if len(self.command) <= NAME_LENGTH:
+            return self.command
+        return f"{self.command[: NAME_LENGTH - 1]}…"
 
     def available(self) -> str | None:
-        """Only a single word can be told from here to be wrong: most likely the misspelt name of a preset."""
+        """Return a message if the command is a single unknown word: a misspelt preset, most likely."""
         word = self.command.strip()
-        if not BARE_WORD.fullmatch(word) or word in BUILTINS or shutil.which(word):
+        if not BARE_WORD.fullmatch(word):
             return None
+        if word in BUILTINS or shutil.which(word):
+            return None
+
         from pytest_ralph.fixing.agents import PRESETS
 
         return f"executor {word!r} is neither a preset ({', '.join(PRESETS)}) nor a command on PATH"
@@ -50,10 +55,14 @@ class Shell:
     def run(
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
+        """Carry out `job` by running the command line."""
         try:
-            start = Start.of(job, runner.logs)
-            ended = start.run(runner, command=self.command, label="executor", on_output=on_output)
+            launch = Launch.prepare(job, runner.logs)
+            result = launch.run(runner, command=self.command, label="executor", on_output=on_output)
         except (RunError, OSError) as error:
-            return could_not_run(job, error, kinds=self._kinds)
-        talk = Conversation(text=without_echo(ended.stdout.text(), job.prompt))
-        return judge(job, ended, talk, root=runner.root, kinds=self._kinds, must_speak=False)
+            return not_started(job, error, kinds=self._kinds)
+
+        transcript = Transcript(text=without_prompt(result.stdout.text(), job.prompt))
+        return read_outcome(
+            job, result, transcript, root=runner.root, kinds=self._kinds, must_answer=False
+        )

@@ -1,14 +1,16 @@
-"""Fixing: the event stream that Claude Code prints, and others after its model."""
+"""The event stream of Claude Code, which Amp and Cursor print as well."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.agents.conversation import Conversation, Event
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.transcript import Transcript
 
-# A result may call itself a success and be an error, or the other way round: only `is_error` and these tell.
-ENDED_EARLY = {
+# Why a run ended early. The subtype of a result is not reliable otherwise: an error may be called
+# "success", which is why `is_error` is read as well.
+EARLY_ENDS = {
     "error_max_turns": "task_incomplete",
     "error_max_budget_usd": "task_incomplete",
     "prompt_too_long": "context_exhausted",
@@ -16,53 +18,56 @@ ENDED_EARLY = {
 }
 
 
-def hear_stream_json(event: Event, talk: Conversation) -> None:
-    talk.session_id = event.get("session_id") or talk.session_id
+def read_stream_json(event: Event, transcript: Transcript) -> None:
+    """Add one event to `transcript`."""
     kind = event.get("type")
+    if event.get("session_id"):
+        transcript.session_id = event["session_id"]
+
     if kind == "assistant":
-        _hear_message(event, talk)
+        _read_message(event, transcript)
     elif kind == "user":
-        for block in _blocks(event):
-            if block.get("type") == "tool_result":
-                talk.end(block.get("tool_use_id"), well=not block.get("is_error"))
+        _read_tool_results(event, transcript)
     elif kind == "result":
-        _hear_result(event, talk)
+        _read_result(event, transcript)
     elif kind == "error":
-        talk.fail(event.get("error") or event.get("message"))
+        transcript.set_error(event.get("error") or event.get("message"))
 
 
-def _hear_message(event: Event, talk: Conversation) -> None:
+def _read_message(event: Event, transcript: Transcript) -> None:
     texts = []
-    for block in _blocks(event):
+    for block in _content(event):
         if block.get("type") == "text":
             texts.append(block.get("text", ""))
         elif block.get("type") == "tool_use":
-            talk.begin(block.get("id"), block.get("name"), block.get("input"))
-    talk.say("\n".join(texts))
+            transcript.start_tool(block.get("id"), block.get("name"), block.get("input"))
+    transcript.set_text("\n".join(texts))
 
 
-def _hear_result(event: Event, talk: Conversation) -> None:
-    talk.say(event.get("result") or "")
-    ended = next(
-        (
-            word
-            for word in (event.get("terminal_reason"), event.get("subtype"))
-            if word in ENDED_EARLY
-        ),
-        "",
-    )
-    if event.get("is_error") or ended:
-        words = (
-            event.get("error")
-            or event.get("result")
-            or "\n".join(event.get("errors") or ())
-            or event.get("subtype")
-        )
-        talk.fail(words, status=event.get("api_error_status"), kind=ENDED_EARLY.get(ended, ""))
-    else:
-        talk.recover()
+def _read_tool_results(event: Event, transcript: Transcript) -> None:
+    for block in _content(event):
+        if block.get("type") == "tool_result":
+            transcript.end_tool(block.get("tool_use_id"), succeeded=not block.get("is_error"))
 
 
-def _blocks(event: Event) -> list[Event]:
+def _read_result(event: Event, transcript: Transcript) -> None:
+    result = event.get("result") or ""
+    transcript.set_text(result)
+
+    kind = ""
+    for reason in (event.get("subtype"), event.get("terminal_reason")):
+        kind = EARLY_ENDS.get(reason or "", kind)
+    if not event.get("is_error") and not kind:
+        transcript.clear_error()
+        return
+
+    errors = "\n".join(event.get("errors") or ())
+    message = event.get("error") or result or errors or event.get("subtype")
+    transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
+
+
+def _content(event: Event) -> list[Event]:
     content = (event.get("message") or {}).get("content") or []
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content

@@ -1,4 +1,4 @@
-"""Executors as real processes: the protocol is kept, and however one misbehaves the outcome says so."""
+"""Executors as real processes: the protocol, command lines, and outcomes of every kind of end."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ COMMAND_LINES = {
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_each_preset_is_called_without_a_person(
+def test_each_preset_is_called_for_unattended_use(
     preset: str, tmp_path: Path, runner: Runner
 ) -> None:
     words = arguments(preset, tmp_path, runner)
@@ -156,9 +156,7 @@ def test_a_session_is_continued(
 
 
 @pytest.mark.parametrize("preset", ["goose", "aider"])
-def test_a_session_we_name_ourselves_is_found_again(
-    preset: str, tmp_path: Path, runner: Runner
-) -> None:
+def test_a_session_we_named_is_continued(preset: str, tmp_path: Path, runner: Runner) -> None:
     agent = fake_agent(preset, tmp_path, RECORD)
     first = agent.run(JOB, runner)
     words = json.loads((runner.root / "record.json").read_text())["argv"]
@@ -174,9 +172,7 @@ def test_a_session_we_name_ourselves_is_found_again(
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_model_and_arguments_of_the_project_are_passed_on(
-    preset: str, tmp_path: Path, runner: Runner
-) -> None:
+def test_model_and_arguments_are_passed_on(preset: str, tmp_path: Path, runner: Runner) -> None:
     words = arguments(preset, tmp_path, runner, model="the-model", args="--extra 'two words'")
 
     flag = "--mode" if preset == "amp" else "--model"
@@ -196,7 +192,7 @@ def test_model_and_arguments_of_the_project_are_passed_on(
         ("aider", "--map-tokens 1024", "0"),
     ],
 )
-def test_what_the_project_says_of_permissions_replaces_ours(
+def test_permissions_of_the_project_replace_the_default(
     preset: str, own: str, ours: str, tmp_path: Path, runner: Runner
 ) -> None:
     words = arguments(preset, tmp_path, runner, args=own)
@@ -216,12 +212,12 @@ def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None
 
 
 @pytest.mark.parametrize("name", ["repair", "none", ""])
-def test_there_is_no_executor_where_none_is_wanted(name: str) -> None:
+def test_some_names_mean_no_executor(name: str) -> None:
     assert make_executor(name) is None
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_preset_that_is_not_installed_says_how_to_install_it(
+def test_a_missing_preset_says_how_to_install_it(
     preset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
@@ -236,7 +232,7 @@ def test_a_preset_that_is_not_installed_says_how_to_install_it(
     assert "\n" not in why
 
 
-def test_a_preset_that_vanished_fails_as_a_command_that_is_missing(
+def test_a_program_that_vanished_is_command_not_found(
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = make_executor("claude", {"program": "/nowhere/claude"})
@@ -261,7 +257,7 @@ def test_a_preset_that_vanished_fails_as_a_command_that_is_missing(
         ("make fix", False),
     ],
 )
-def test_only_a_lone_unknown_word_is_taken_for_a_slip(command: str, wrong: bool) -> None:
+def test_only_a_single_unknown_word_is_refused(command: str, wrong: bool) -> None:
     why = shell(command).available()
 
     assert (why is not None) == wrong
@@ -300,7 +296,7 @@ def test_a_shell_command_need_not_say_anything(runner: Runner) -> None:
         pytest.param("printf 'Task 1.3.1: Fix FAILED\\n- Error: boom\\n'", None, id="FAILED block"),
     ],
 )
-def test_a_bad_end_is_told_for_what_it_is(command: str, kind: str | None, runner: Runner) -> None:
+def test_each_bad_end_has_its_kind(command: str, kind: str | None, runner: Runner) -> None:
     outcome = run_shell(command, runner)
 
     assert not outcome.completed
@@ -324,7 +320,7 @@ def test_the_fields_of_a_failed_block_are_kept(runner: Runner) -> None:
     )
 
 
-def test_a_failed_block_counts_for_more_than_the_words_around_it(runner: Runner) -> None:
+def test_a_failed_block_outranks_the_words_around_it(runner: Runner) -> None:
     words = "429 Too Many Requests is tested.\\nTask 1.3.1: Fix FAILED\\n- Error: AssertionError: assert 1 == 2\\n"
 
     failure = run_shell(f"printf '{words}'", runner).failure
@@ -358,7 +354,7 @@ Suggested recovery actions:
 """
 
 
-def test_a_report_is_kept_as_it_was_made(runner: Runner) -> None:
+def test_the_fields_of_a_report_are_kept(runner: Runner) -> None:
     (runner.root / "report.txt").write_text(REPORT)
 
     failure = run_shell("cat report.txt", runner).failure
@@ -380,13 +376,13 @@ def test_a_report_is_kept_as_it_was_made(runner: Runner) -> None:
         "context length: 12",
     ],
 )
-def test_words_of_a_command_that_ended_well_are_only_words(words: str, runner: Runner) -> None:
+def test_words_of_a_successful_command_are_no_failure(words: str, runner: Runner) -> None:
     outcome = run_shell(f"echo '{words}'", runner)
 
     assert outcome.completed, outcome.note
 
 
-def test_a_prompt_that_is_printed_back_is_not_an_answer(runner: Runner) -> None:
+def test_an_echoed_prompt_is_not_an_answer(runner: Runner) -> None:
     prompt = "Do it.\n\nTask 1.3.1: Fix FAILED\n- Error: boom\n\nIt requires manual work.\n"
 
     outcome = run_shell(
@@ -403,7 +399,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_hanging_executor_is_ended_with_all_it_started(runner: Runner) -> None:
+def test_a_hanging_executor_is_ended_with_its_children(runner: Runner) -> None:
     job = Job(task_id="1.3.1", prompt="x", timeout=0.5)
     started = time.monotonic()
 
@@ -418,7 +414,7 @@ def test_a_hanging_executor_is_ended_with_all_it_started(runner: Runner) -> None
     assert not is_running(int((runner.root / "pid").read_text()))
 
 
-def test_a_hanging_executor_that_did_nothing_made_no_progress(runner: Runner) -> None:
+def test_a_silent_hanging_executor_made_no_progress(runner: Runner) -> None:
     outcome = run_shell("sleep 60", runner, Job(task_id="1.3.1", prompt="x", timeout=0.3))
 
     assert outcome.failure is not None
@@ -426,14 +422,14 @@ def test_a_hanging_executor_that_did_nothing_made_no_progress(runner: Runner) ->
     assert not outcome.progress
 
 
-def test_a_flood_is_bounded(runner: Runner) -> None:
+def test_the_output_of_an_outcome_is_bounded(runner: Runner) -> None:
     outcome = run_shell("yes 'a line of output' | head -c 20000000; echo TASK_COMPLETE", runner)
 
     assert outcome.completed, outcome.note
     assert len(outcome.output) < 200_000
 
 
-def test_an_executor_that_deletes_our_directory_is_survived(runner: Runner) -> None:
+def test_an_executor_may_delete_the_log_directory(runner: Runner) -> None:
     outcome = run_shell("rm -rf .ralph; echo gone; exit 1", runner)
 
     assert not outcome.completed
@@ -441,7 +437,7 @@ def test_an_executor_that_deletes_our_directory_is_survived(runner: Runner) -> N
     assert run_shell("cat > again.txt", runner).completed
 
 
-def test_nothing_runs_after_a_stop(runner: Runner) -> None:
+def test_no_executor_starts_after_a_stop(runner: Runner) -> None:
     runner.stop()
 
     outcome = run_shell("touch ran", runner)
@@ -492,7 +488,7 @@ def claude_result(**more: object) -> str:
         ),
     ],
 )
-def test_an_agent_is_not_believed_on_its_exit_status(
+def test_the_exit_status_alone_is_not_trusted(
     body: str, kind: str, tmp_path: Path, runner: Runner
 ) -> None:
     outcome = fake_agent("claude", tmp_path, body).run(JOB, runner)
@@ -501,7 +497,7 @@ def test_an_agent_is_not_believed_on_its_exit_status(
     assert outcome.completed == (not kind)
 
 
-def test_what_an_agent_did_before_it_failed_is_told(tmp_path: Path, runner: Runner) -> None:
+def test_a_failure_lists_what_the_agent_did(tmp_path: Path, runner: Runner) -> None:
     use = {"type": "tool_use", "id": "1", "name": "Edit", "input": {"file_path": "app.py"}}
     done = {"type": "tool_result", "tool_use_id": "1"}
     events = [
@@ -522,9 +518,7 @@ def test_what_an_agent_did_before_it_failed_is_told(tmp_path: Path, runner: Runn
     assert failure.session_id == outcome.session_id == "s-1"
 
 
-def test_a_session_with_a_full_context_is_not_offered_for_continuing(
-    tmp_path: Path, runner: Runner
-) -> None:
+def test_a_session_with_full_context_is_not_continued(tmp_path: Path, runner: Runner) -> None:
     outcome = fake_agent(
         "claude", tmp_path, claude_result(is_error=True, result="Prompt is too long")
     ).run(JOB, runner)
@@ -534,7 +528,7 @@ def test_a_session_with_a_full_context_is_not_offered_for_continuing(
     assert outcome.failure.session_id == "s-1"
 
 
-def test_who_looks_on_is_told_what_the_agent_says(tmp_path: Path, runner: Runner) -> None:
+def test_the_live_display_gets_the_last_words(tmp_path: Path, runner: Runner) -> None:
     body = (
         claude_result(result="Looking at app.py")
         + "; import sys, time; sys.stdout.flush(); time.sleep(1.5)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.fixing.agents.naming import called
+from pytest_ralph.fixing.agents.naming import display_name
 
 
 @pytest.mark.parametrize(
@@ -25,5 +25,5 @@ from pytest_ralph.fixing.agents.naming import called
         ("", ""),
     ],
 )
-def test_an_executor_is_called_by_what_tells_it_from_others(executor: str, name: str) -> None:
-    assert called(executor) == name
+def test_the_name_of_an_executor_is_short(executor: str, name: str) -> None:
+    assert display_name(executor) == name

@@ -1,4 +1,4 @@
-"""What each agent prints, in the form its program prints it, comes to: text, session, tools, files, error."""
+"""Transcripts read from the recorded output of each agent: text, session, tools, files, error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from pytest_ralph.fixing.agents import make_executor
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.conversation import Conversation, events, plain_message
-from pytest_ralph.fixing.agents.trouble import kind_of_trouble
+from pytest_ralph.fixing.agents.events import plain_message, read_events
+from pytest_ralph.fixing.agents.transcript import Transcript
+from pytest_ralph.fixing.agents.trouble import kind_of_error
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
 PRESETS = sorted(path.name for path in SAMPLES.iterdir())
@@ -24,11 +25,12 @@ def agent_of(preset: str) -> Agent:
     return agent
 
 
-def listen(preset: str, output: Path) -> Conversation:
-    agent, talk = agent_of(preset), Conversation()
-    for event in events(output):
-        agent.take_in(event, talk)
-    return talk
+def read_output(preset: str, output: Path) -> Transcript:
+    agent = agent_of(preset)
+    transcript = Transcript()
+    for event in read_events(output):
+        agent.add_to(transcript, event)
+    return transcript
 
 
 def sample(preset: str, name: str) -> Path:
@@ -53,17 +55,21 @@ def sample(preset: str, name: str) -> Path:
         ("aider", "", {"edit": 1}, "edit"),
     ],
 )
-def test_a_run_that_ends_well_is_heard_in_full(
+def test_a_completed_run_is_read_in_full(
     preset: str, session: str, tools: dict[str, int], last_tool: str
 ) -> None:
-    """Each sample looks around, has one tool fail, edits app.py and says that it is done."""
-    talk = listen(preset, sample(preset, "well"))
+    """In each sample one tool fails, app.py is edited and the agent says that it is done."""
+    transcript = read_output(preset, sample(preset, "well"))
 
-    assert talk.text.rstrip().endswith("Done.\nTASK_COMPLETE")
-    assert "Let me look" not in talk.text
-    assert (talk.session_id, talk.tools, talk.last_tool) == (session, tools, last_tool)
-    assert talk.files(ROOT) == ("app.py",)
-    assert (talk.error, talk.error_kind) == ("", "")
+    assert transcript.text.rstrip().endswith("Done.\nTASK_COMPLETE")
+    assert "Let me look" not in transcript.text
+    assert (transcript.session_id, transcript.tools, transcript.last_tool) == (
+        session,
+        tools,
+        last_tool,
+    )
+    assert transcript.edited_files(ROOT) == ("app.py",)
+    assert (transcript.error, transcript.error_kind) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -114,12 +120,12 @@ def test_a_run_that_ends_well_is_heard_in_full(
         ("aider", "gave_up", "task_incomplete", "Only 3 reflections allowed, stopping."),
     ],
 )
-def test_an_error_is_told_in_the_words_of_the_tool(
+def test_an_error_keeps_the_words_of_the_agent(
     preset: str, name: str, kind: str, error: str
 ) -> None:
-    talk = listen(preset, sample(preset, name))
+    transcript = read_output(preset, sample(preset, name))
 
-    assert (talk.error_kind, talk.error) == (kind, error)
+    assert (transcript.error_kind, transcript.error) == (kind, error)
 
 
 @pytest.mark.parametrize(
@@ -144,10 +150,8 @@ def test_an_error_is_told_in_the_words_of_the_tool(
         ("Something else", None, ""),
     ],
 )
-def test_the_words_of_an_error_tell_its_kind_before_its_status(
-    message: str, status: int | None, kind: str
-) -> None:
-    assert kind_of_trouble(message, status) == kind
+def test_words_of_an_error_outrank_its_status(message: str, status: int | None, kind: str) -> None:
+    assert kind_of_error(message, status) == kind
 
 
 @pytest.mark.parametrize(
@@ -164,7 +168,7 @@ def test_the_words_of_an_error_tell_its_kind_before_its_status(
         ({}, ""),
     ],
 )
-def test_the_sentence_is_found_inside_json(wrapped: object, plain: str) -> None:
+def test_the_message_is_found_inside_json(wrapped: object, plain: str) -> None:
     assert plain_message(wrapped) == plain
 
 
@@ -184,25 +188,25 @@ def test_the_sentence_is_found_inside_json(wrapped: object, plain: str) -> None:
         {"type": "error", "error": [1]},
     ],
 )
-def test_an_event_of_another_shape_does_not_lose_the_rest(
+def test_an_event_of_unknown_shape_is_skipped(
     preset: str, event: dict[str, Any], tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
     output.write_text(f"{json.dumps(event)}\n{sample(preset, 'well').read_text()}")
 
-    assert listen(preset, output).text.rstrip().endswith("TASK_COMPLETE")
+    assert read_output(preset, output).text.rstrip().endswith("TASK_COMPLETE")
 
 
-def test_lines_that_are_no_events_are_kept_as_lines(tmp_path: Path) -> None:
+def test_lines_without_an_event_stay_text(tmp_path: Path) -> None:
     output = tmp_path / "out"
     output.write_bytes(
         b'{"type": "a"}\nplain \xff text\n{broken\n[1]\n' + b'{"x": ' + b"[" * 100_000
     )
 
-    heard = list(events(output))
+    lines = list(read_events(output))
 
-    assert heard[:4] == [{"type": "a"}, "plain \ufffd text", "{broken", "[1]"]
-    assert list(events(tmp_path / "absent")) == []
+    assert lines[:4] == [{"type": "a"}, "plain \ufffd text", "{broken", "[1]"]
+    assert list(read_events(tmp_path / "absent")) == []
 
 
 LOOKING = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Let me look."}]}}
@@ -227,7 +231,5 @@ CALLING = {
         ("aider", "Looking at app.py", "Looking at app.py"),
     ],
 )
-def test_a_glance_at_one_line_shows_what_a_person_can_read(
-    preset: str, line: str, shown: str
-) -> None:
-    assert agent_of(preset).glance(line) == shown
+def test_one_line_is_summarized_for_the_display(preset: str, line: str, shown: str) -> None:
+    assert agent_of(preset).summarize_line(line) == shown

@@ -1,0 +1,56 @@
+"""Events: the machine-readable output of an agent, one JSON object per line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Event = dict[str, Any]
+
+# One event may hold a whole file or the output of a command. A longer line is not read as an event.
+LONGEST_EVENT = 4 * 1024 * 1024
+
+# Where services and agents put the text of an error, most specific first.
+MESSAGE_KEYS = ("message", "error", "data", "detail", "name", "type")
+
+
+def read_events(output: Path) -> Iterator[Event | str]:
+    """Yield every line of a file: as an event if it is a JSON object, otherwise as text."""
+    try:
+        with output.open("rb") as file:
+            while line := file.readline(LONGEST_EVENT):
+                yield parse_line(line.decode("utf-8", "replace").rstrip("\r\n"))
+    except OSError:
+        return
+
+
+def parse_line(line: str) -> Event | str:
+    """Return the JSON object that `line` holds, or `line` itself if it holds none."""
+    if not line.lstrip().startswith("{"):
+        return line
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    return event if isinstance(event, dict) else line
+
+
+def plain_message(error: object, depth: int = 4) -> str:
+    """Return the sentence inside an error, which services and agents wrap in layers of JSON."""
+    if depth and isinstance(error, dict):
+        for key in MESSAGE_KEYS:
+            if error.get(key):
+                return plain_message(error[key], depth - 1)
+        return ""
+
+    text = str(error).strip()
+    start = text.find('{"')
+    if depth and start >= 0:
+        wrapped = parse_line(text[start : text.rfind("}") + 1])
+        inner = plain_message(wrapped, depth - 1) if isinstance(wrapped, dict) else ""
+        return inner or text
+    return text
