@@ -1,4 +1,4 @@
-"""Agent: what all presets share, which is finding the program, running it and reading its output."""
+"""Agent: what all presets share, from finding the program to reading its output."""
 
 from __future__ import annotations
 

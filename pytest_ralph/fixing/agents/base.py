@@ -43,8 +43,8 @@ class Job:
 class Outcome:
     """How an executor run went, as far as the executor can know: only Verify decides.
 
-    `failure` is set whenever `completed` is false. `output` is the executor's last message, cut to a
-    bounded length, and `note` is one line for the log.
+    `failure` is set whenever `completed` is false. `output` is the executor's last message, cut
+    to a bounded length, and `note` is one line for the log.
     """
 
     completed: bool
@@ -77,9 +77,9 @@ class Executor(Protocol):
     def name(self) -> str: ...
 
     def available(self) -> str | None:
-        """Return why it cannot be used here and what to do about it, in one line; None if it can."""
+        """Return in one line why it cannot be used here and what to do, or None if it can."""
 
     def run(
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
-        """Carry out the job. `on_output` receives the executor's latest line about twice a second."""
+        """Carry out the job. `on_output` gets the latest line of output twice a second."""

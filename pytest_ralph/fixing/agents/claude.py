@@ -28,7 +28,8 @@ class Claude(Agent):
         )
         if launch.resume:
             words += ["--resume", launch.resume]
-        # The project's arguments come last: nothing may follow a variadic option (`--allowedTools`).
+        # The project's arguments come last: nothing may follow a variadic option like
+        # `--allowedTools`.
         return [*words, *self.model, *self.options.args]
 
     def read_event(self, event: Event, transcript: Transcript) -> None:

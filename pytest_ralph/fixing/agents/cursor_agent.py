@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CursorAgent(Agent):
-    """Without `--force` Cursor only proposes edits; without `--trust` it asks about the directory."""
+    """Without `--force` Cursor only proposes edits; without `--trust` it asks for trust."""
 
     name = "cursor-agent"
     install = "see https://cursor.com/cli"

@@ -181,7 +181,7 @@ def _limit(claims: Claims) -> Reason | None:
 
 
 def _fatal_signal(result: CommandResult) -> int:
-    """Return the signal that ended the executor, or a command of its shell script; 0 if none did."""
+    """Return the signal that ended the executor or a command of its script, or 0."""
     if result.signal:
         return result.signal
     # A shell reports that signal n ended its command as status 128 + n.

@@ -26,7 +26,8 @@ BUILTINS = frozenset({"exit", "eval", "exec", "source", "true", "false", "test",
 class ShellExecutor:
     """Runs a command line with the shell that also runs Verify commands.
 
-    The task counts as carried out if the command exits with 0 and its output does not say otherwise.
+    The task counts as carried out if the command exits with 0 and its output does not say
+    otherwise.
     """
 
     def __init__(self, command: str, kinds: Kinds | None = None) -> None:
@@ -41,7 +42,7 @@ class ShellExecutor:
         return f"{self.command[: NAME_LENGTH - 1]}…"
 
     def available(self) -> str | None:
-        """Return a message if the command is a single unknown word: a misspelt preset, most likely."""
+        """Return a message if the command is one unknown word, probably a misspelt preset."""
         word = self.command.strip()
         if not BARE_WORD.fullmatch(word):
             return None

@@ -34,8 +34,8 @@ class ToolCall:
 class Transcript:
     """Filled event by event while the output of an agent is read.
 
-    `text` is the last message, `error` the agent's own words for why it stopped and `error_kind` the
-    kind of failure they mean. `tools` counts the calls per tool. `has_events` tells whether the
+    `text` is the last message, `error` the agent's own words for why it stopped and `error_kind`
+    the kind of failure they mean. `tools` counts the calls per tool. `has_events` tells whether the
     program keeps to its event format: then errors of its service are events, and its messages need
     not be searched for them.
     """
@@ -97,7 +97,7 @@ class Transcript:
         return self._running[last_call].tool
 
     def edited_files(self, root: Path) -> tuple[str, ...]:
-        """Return the files the agent changed with its tools, relative to `root` if they are inside."""
+        """Return the files that the agent's tools changed, relative to `root` if inside it."""
         return tuple(_relative_to(root, path) for path in self.edited_paths)
 
 
