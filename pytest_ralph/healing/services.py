@@ -186,9 +186,9 @@ class Services:
     def written_since(self, moment: float) -> bool:
         """Whether any file of the project, our own aside, was written from then on."""
         from pytest_ralph.fixing.git.checkout import SPEC_FILES
-        from pytest_ralph.fixing.git.listing import listing
+        from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
 
-        files = listing(self.root).items()
+        files = take_snapshot(self.root).items()
         return any(
             changed >= moment * 1e9
             for path, (_, changed) in files

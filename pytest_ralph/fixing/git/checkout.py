@@ -1,4 +1,4 @@
-"""Room fixing: files and index entries made what a tree says, ignored files and kept ones untouched."""
+"""Make files and index entries equal to a tree, without touching ignored or protected files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
 SPEC_FILES = frozenset({"tasks.md", ".progress.md", ".ralph-state.json"})
-# What people write beside a tasks.md; a broken build is never a reason to take it away.
-_SPEC_DOCUMENTS = (
+
+# Documents that people write beside a tasks.md. A rollback leaves them alone.
+SPEC_DOCUMENTS = (
     "requirements.md",
     "design.md",
     "research.md",
@@ -26,164 +27,191 @@ _SPEC_DOCUMENTS = (
     "plan.md",
     "proposal.md",
 )
-_ABSENT = "000000"
+
+# The mode that git's raw diff shows for a file that does not exist.
+ABSENT = "000000"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One path that differs between an old and a new side. `old` and `new` are (mode, object)."""
+class TreeChange:
+    """One path that differs between an old and a new tree, with the mode and object id of both."""
 
     path: str
-    old: tuple[str, str]
-    new: tuple[str, str]
+    old_mode: str
+    old_object: str
+    new_mode: str
 
     @property
     def added(self) -> bool:
-        return self.old[0] == _ABSENT
+        """Whether only the new tree has the path."""
+        return self.old_mode == ABSENT
 
     @property
     def removed(self) -> bool:
-        return self.new[0] == _ABSENT
+        """Whether only the old tree has the path."""
+        return self.new_mode == ABSENT
 
 
-def entries(raw: str) -> list[Entry]:
-    """The entries of git's `--raw -z` output."""
+def parse_raw_diff(raw: str) -> list[TreeChange]:
+    """Return the changes in the output of a git diff with the options `--raw -z`."""
     parts = raw.split("\0")
-    found = []
+    changes = []
     for header, path in zip(parts[::2], parts[1::2], strict=False):
-        old_mode, new_mode, old, new, _ = header.lstrip(":").split(" ")
-        found.append(Entry(path, (old_mode, old), (new_mode, new)))
-    return found
+        old_mode, new_mode, old_object, _, _ = header.lstrip(":").split(" ")
+        changes.append(TreeChange(path, old_mode, old_object, new_mode))
+    return changes
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Which paths (named from the root) stay as they are: spec files wherever they are, and some more."""
+class PathSet:
+    """A set of paths, given relative to the root: files of some names anywhere, and whole paths.
 
-    names: frozenset[str]
-    directories: tuple[str, ...]
+    A directory in `paths` stands for everything below it.
+    """
+
+    paths: tuple[str, ...]
+    names: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, root: Path, keep: Collection[Path]) -> Kept:
-        beside = [
+    def of(cls, root: Path, paths: Iterable[Path]) -> PathSet:
+        """Return the set of `paths`. Those outside `root` are left out."""
+        return cls(_relative_paths(root, paths))
+
+    @classmethod
+    def protected(cls, root: Path, keep: Collection[Path]) -> PathSet:
+        """Return what a rollback must not touch: `keep`, and the files of specs and of ralph."""
+        documents = [
             path.parent / name
             for path in keep
             if path.name == "tasks.md"
-            for name in _SPEC_DOCUMENTS
+            for name in SPEC_DOCUMENTS
         ]
-        return cls(SPEC_FILES, (".ralph", *_below(root, [*keep, *beside])))
+        return cls((".ralph", *_relative_paths(root, [*keep, *documents])), SPEC_FILES)
 
-    @staticmethod
-    def paths(root: Path, chosen: Iterable[Path]) -> Callable[[str], bool]:
-        return Kept(frozenset(), _below(root, chosen))
-
-    def __call__(self, path: str) -> bool:
+    def __contains__(self, path: str) -> bool:
         if path.rpartition("/")[2] in self.names:
             return True
-        return any(
-            path == kept or path.startswith(f"{kept}/") or kept == "." for kept in self.directories
-        )
+        return any(member in (".", path) or path.startswith(f"{member}/") for member in self.paths)
 
 
-def _below(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:
-    relative = (
-        os.path.relpath(Path(os.path.realpath((root / path).parent)) / path.name, root)
-        for path in paths
-    )
-    return tuple(sorted({name for name in relative if not name.startswith("..")}))
+def _relative_paths(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:
+    relative = set()
+    for path in paths:
+        # Resolve the directory only: the path itself may be a link that is to be kept.
+        directory = os.path.realpath((root / path).parent)
+        name = os.path.relpath(Path(directory, path.name), root)
+        if not name.startswith(".."):
+            relative.add(name)
+    return tuple(sorted(relative))
 
 
 @dataclass
-class Moved:
+class CheckoutResult:
+    """The paths that `check_out` wrote and removed, and those it had to leave alone."""
+
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
-def move_files(git: GitCommand, tree: str, changes: list[Entry]) -> Moved:
-    """Make the working tree (git's directory) what `tree` says for these changes. Old sides are known to be kept."""
-    moved = Moved()
-    leaving = [entry.path for entry in changes if entry.removed]
-    coming = [entry for entry in changes if not entry.removed]
-    with _index_of(git, tree) as check_out:
-        # First what is ignored, then the rest: a lost .gitignore must not cost the files it protected.
-        rules = [entry for entry in coming if Path(entry.path).name == ".gitignore"]
-        _write(git.directory, rules, check_out, moved)
-        ignored = _ignored(git, leaving)
-        for path in leaving:
-            (
-                moved.left if path in ignored or not _remove(git.directory, path) else moved.removed
-            ).append(path)
-        _write(git.directory, [entry for entry in coming if entry not in rules], check_out, moved)
-    return moved
+def check_out(git: GitCommand, tree: str, changes: list[TreeChange]) -> CheckoutResult:
+    """Make git's directory equal to `tree` for the paths in `changes`.
+
+    The caller has kept the old side of the changes.
+    """
+    result = CheckoutResult()
+    removed = [change.path for change in changes if change.removed]
+    written = [change for change in changes if not change.removed]
+    ignore_files = [change for change in written if Path(change.path).name == ".gitignore"]
+    others = [change for change in written if change not in ignore_files]
+
+    with _index_of(git, tree) as write_paths:
+        # Restore .gitignore files first: they may protect files that would be removed otherwise.
+        _write(git.directory, ignore_files, write_paths, result)
+        ignored = _ignored(git, removed)
+        for path in removed:
+            if path not in ignored and _remove(git.directory, path):
+                result.removed.append(path)
+            else:
+                result.left.append(path)
+        _write(git.directory, others, write_paths, result)
+    return result
+
+
+def reset_index(git: GitCommand, changes: list[TreeChange]) -> None:
+    """Make the user's index equal to the old side of `changes`."""
+    entries = []
+    for change in changes:
+        # Mode 0 removes an entry.
+        mode = "0" if change.added else change.old_mode
+        entries.append(f"{mode} {change.old_object}\t{change.path}")
+    git("update-index", "-z", "--index-info", stdin=null_separated(entries))
+    # Status 1 only means that some files differ from the index.
+    git.run("update-index", "-q", "--refresh")
+
+
+@contextmanager
+def _index_of(git: GitCommand, tree: str) -> Iterator[Callable[[list[str]], None]]:
+    """Yield a function that writes paths of `tree` to disk without using the user's index."""
+    with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
+        env = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+        git("read-tree", tree, env=env)
+
+        def write_paths(paths: list[str]) -> None:
+            git("checkout-index", "--force", "-z", "--stdin", stdin=null_separated(paths), env=env)
+
+        yield write_paths
 
 
 def _write(
-    top: Path, coming: list[Entry], check_out: Callable[[list[str]], None], moved: Moved
+    top: Path,
+    changes: list[TreeChange],
+    write_paths: Callable[[list[str]], None],
+    result: CheckoutResult,
 ) -> None:
-    blocked = {entry.path for entry in coming if _in_the_way(top, entry)}
-    written = [entry.path for entry in coming if entry.path not in blocked]
-    check_out(written)
-    moved.written += written
-    moved.left += sorted(blocked)
+    blocked = sorted(change.path for change in changes if _is_blocked(top, change))
+    written = [change.path for change in changes if change.path not in blocked]
+    write_paths(written)
+    result.written += written
+    result.left += blocked
+
+
+def _is_blocked(top: Path, change: TreeChange) -> bool:
+    """Return whether writing the path would destroy an ignored file or follow a link."""
+    if _is_below_link(top, change.path) or _is_directory(top / change.path):
+        return True
+    return change.added and os.path.lexists(top / change.path)
 
 
 def _ignored(git: GitCommand, paths: list[str]) -> set[str]:
-    _, output, _ = git.status("check-ignore", "-z", "--stdin", stdin=null_separated(paths))
-    return set(output.split("\0"))
+    result = git.run("check-ignore", "-z", "--stdin", stdin=null_separated(paths))
+    return set(result.stdout.split("\0"))
 
 
 def _remove(top: Path, path: str) -> bool:
-    if _linked(top, path) or _is_directory(top / path):
+    """Remove a file and the directories that become empty. Return False if it must stay."""
+    if _is_below_link(top, path) or _is_directory(top / path):
         return False
     with contextlib.suppress(FileNotFoundError):
         (top / path).unlink()
-    # Stops, as it should, at the first directory in which something is left; `.git` ends it at the top.
+    # Stops at the first directory that is not empty, at the latest at the one with `.git`.
     with contextlib.suppress(OSError):
         os.removedirs((top / path).parent)
     return True
 
 
-def _in_the_way(top: Path, entry: Entry) -> bool:
-    """Would writing it destroy what no snapshot holds: an ignored file, a directory of them, what a link leads to?"""
-    if _linked(top, entry.path) or _is_directory(top / entry.path):
-        return True
-    return entry.added and os.path.lexists(top / entry.path)
-
-
-def _linked(top: Path, path: str) -> bool:
-    """Is a parent of `path` something else than a directory?"""
-    parents = [top / parent for parent in Path(path).parents if parent.parts]
-    return any(os.path.lexists(parent) and not _is_directory(parent) for parent in parents)
-
-
-def _is_directory(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return stat.S_ISDIR(path.lstat().st_mode)
+def _is_below_link(top: Path, path: str) -> bool:
+    """Return whether a parent of `path` exists and is not a real directory."""
+    for parent in Path(path).parents:
+        if not parent.parts:
+            continue
+        if os.path.lexists(top / parent) and not _is_directory(top / parent):
+            return True
     return False
 
 
-@contextmanager
-def _index_of(git: GitCommand, tree: str) -> Iterator[Callable[[list[str]], None]]:
-    """A function that writes paths of `tree` to disk, with an index of its own."""
-    with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
-        env = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
-        git("read-tree", tree, env=env)
-
-        def check_out(paths: list[str]) -> None:
-            git("checkout-index", "--force", "-z", "--stdin", stdin=null_separated(paths), env=env)
-
-        yield check_out
-
-
-def move_index(git: GitCommand, changes: list[Entry]) -> None:
-    """Make the user's index what the old side of `changes` (a tree against the index) says."""
-    lines = b"".join(
-        (f"0 {entry.old[1]}\t" if entry.added else f"{entry.old[0]} {entry.old[1]}\t").encode()
-        + os.fsencode(entry.path)
-        + b"\0"
-        for entry in changes
-    )
-    git("update-index", "-z", "--index-info", stdin=lines)
-    # Exit status 1 only says that some files differ from the index.
-    git.status("update-index", "-q", "--refresh")
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False

@@ -1,4 +1,4 @@
-"""Room fixing: git, run as a child process. One call, one answer or one clear line."""
+"""Run git as a child process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-# Set by git itself while it runs a hook; with them a run started by a hook would work on the wrong repository.
-_REPOSITORY_VARIABLES = (
+# git sets these while it runs a hook. A run started by a hook would work on the wrong repository.
+REPOSITORY_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -29,9 +29,10 @@ _REPOSITORY_VARIABLES = (
     "GIT_PREFIX",
     "GIT_WORK_TREE",
 )
-_QUIET = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
-# Only a real commit is the business of the project's hooks; a file with mixed line ends is no reason to stop.
-_PLAIN = (
+UNATTENDED = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
+
+# Hooks of the project run for real commits only, and mixed line endings are not an error.
+CONFIGURATION = (
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -39,81 +40,104 @@ _PLAIN = (
     "-c",
     "advice.addEmbeddedRepo=false",
 )
-# Hooks of the project run inside `git commit`; one that never ends must not hold the whole run.
+
+# `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.
 TIME_LIMIT = 600.0
-_NOISE = re.compile(r"(?i)^(?:fatal|error|warning|hint):\s*")
+
+MESSAGE_PREFIX = re.compile(r"(?i)^(?:fatal|error|warning|hint):\s*")
 
 
 class GitError(Exception):
-    """One clear line: why git could not do it, and that nothing was changed."""
+    """git could not do something. The message is one line; nothing was changed."""
+
+
+class GitResult(NamedTuple):
+    """How a git command ended. Paths that are not UTF-8 hold lone surrogates."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    def check(self, verb: str) -> str:
+        """Return what git printed. Raise GitError if its exit status is not 0."""
+        if self.status == 0:
+            return self.stdout
+        for line in (self.stderr or self.stdout).splitlines():
+            message = MESSAGE_PREFIX.sub("", line).strip()
+            if message:
+                raise GitError(f"git {verb}: {message}")
+        raise GitError(f"git {verb}: exit status {self.status}")
 
 
 class GitCommand(NamedTuple):
-    """How to call git in one directory."""
+    """Calls git in one directory."""
 
     directory: Path
     environ: Mapping[str, str]
 
     @classmethod
     def at(cls, directory: Path, environ: Mapping[str, str] | None = None) -> GitCommand:
-        inherited = dict(os.environ if environ is None else environ)
-        for name in _REPOSITORY_VARIABLES:
-            inherited.pop(name, None)
-        return cls(directory, {**inherited, **_QUIET})
+        """Return the command for `directory`, free of variables about other repositories."""
+        inherited = os.environ if environ is None else environ
+        kept = {
+            name: value for name, value in inherited.items() if name not in REPOSITORY_VARIABLES
+        }
+        return cls(directory, {**kept, **UNATTENDED})
 
     def __call__(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> str:
-        """What git prints, paths outside UTF-8 as lone surrogates. GitError if it fails."""
-        status, output, errors = self.status(*arguments, stdin=stdin, env=env)
-        if status != 0:
-            raise GitError(_one_line(arguments[0], errors or output, status))
-        return output
+        """Return what git prints. Raise GitError if its exit status is not 0."""
+        return self.run(*arguments, stdin=stdin, env=env).check(arguments[0])
 
-    def status(
+    def succeeds(self, *arguments: str) -> bool:
+        """Return whether the exit status of a git command is 0."""
+        return self.run(*arguments).status == 0
+
+    def run(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
-    ) -> tuple[int, str, str]:
-        """Exit status, stdout and stderr."""
-        plain = () if arguments[0] == "commit" else _PLAIN
+    ) -> GitResult:
+        """Run git to its end, whatever its exit status."""
+        process = self._start(arguments, env or {})
         try:
-            process = subprocess.Popen(
-                ["git", *plain, *arguments],
+            stdout, stderr = process.communicate(stdin, timeout=TIME_LIMIT)
+        except subprocess.TimeoutExpired as error:
+            _kill(process)
+            message = f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s"
+            raise GitError(message) from error
+        except BaseException:
+            _kill(process)
+            raise
+        return GitResult(process.returncode, os.fsdecode(stdout), stderr.decode("utf-8", "replace"))
+
+    def _start(self, arguments: tuple[str, ...], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        configuration = () if arguments[0] == "commit" else CONFIGURATION
+        try:
+            return subprocess.Popen(
+                ["git", *configuration, *arguments],
                 cwd=self.directory,
-                env={**self.environ, **(env or {})},
+                env={**self.environ, **env},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
         except FileNotFoundError as error:
-            missing = (
-                f"no directory {self.directory}"
-                if not self.directory.is_dir()
-                else "git is not installed"
-            )
-            raise GitError(missing) from error
+            if not self.directory.is_dir():
+                raise GitError(f"no directory {self.directory}") from error
+            raise GitError("git is not installed") from error
         except OSError as error:
             raise GitError(f"git cannot be run: {error.strerror or error}") from error
-        try:
-            output, errors = process.communicate(stdin, timeout=TIME_LIMIT)
-        except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            with process:
-                """Its pipes are closed, and it is waited for."""
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise GitError(
-                    f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s"
-                ) from error
-            raise
-        return process.returncode, os.fsdecode(output), errors.decode("utf-8", "replace")
 
 
 def null_separated(paths: Iterable[str]) -> bytes:
+    """Return `paths` in the form that git's `-z --stdin` options read."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
-def _one_line(verb: str, text: str, status: int) -> str:
-    lines = [_NOISE.sub("", line).strip() for line in text.splitlines()]
-    told = next((line for line in lines if line), f"exit status {status}")
-    return f"git {verb}: {told}"
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill git with everything it has started, close its pipes and wait for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with process:
+        pass

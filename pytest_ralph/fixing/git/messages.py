@@ -1,4 +1,4 @@
-"""Room fixing: what a commit of a task says, and the script of commits that `--ralph-commit=message-only` leaves."""
+"""Commit messages of tasks, and the script that `--ralph-commit=message-only` writes."""
 
 from __future__ import annotations
 
@@ -16,45 +16,57 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Task
 
-_LONGEST = 200
-_NO_MESSAGE = re.compile(
+LONGEST_MESSAGE = 200
+NO_MESSAGE = re.compile(
     r"(?i)^(?:none|n/?a|no commit.*|no changes?.*|not? needed.*|skip.*|-+|—|tbd)?[.\s]*$"
 )
+SCRIPT_HEADING = """\
+#!/bin/sh
+# One commit per task that passed. Read this script, then run it. Later tasks are appended.
+set -e
+cd "$(dirname "$0")"/{root}
+"""
 
 
 def commit_message(task: Task, spec: str) -> str:
-    """The task's Commit field as one plain line; without one, `feat(<spec>): <title>`."""
-    written = next(
-        (text for name, text in task.fields.items() if name.strip().casefold() == "commit"), ""
-    )
-    # Only the first line: notes below it are for the reader of the spec.
-    message = _plain(next((line for line in written.splitlines() if line.strip("` \t")), ""))
-    if _NO_MESSAGE.match(message) is None:
-        return message
-    return _plain(f"feat({spec}): {task.title or task.id}")
-
-
-def _plain(text: str) -> str:
-    return one_line(text.replace("`", ""), _LONGEST)
+    """Return the task's Commit field as one plain line; without one, `feat(<spec>): <title>`."""
+    message = _plain_line(_first_line(_commit_field(task)))
+    if NO_MESSAGE.match(message):
+        return _plain_line(f"feat({spec}): {task.title or task.id}")
+    return message
 
 
 def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) -> None:
-    """Add one commit of `paths` (named from `root`) to a shell script that makes the commits when a person runs it."""
+    """Append a commit of `paths` (relative to `root`) to the shell script `script`."""
     files = " ".join(shlex.quote(path) for path in paths)
     if not files:
         return
-    before = os.fsdecode(script.read_bytes()) if script.exists() else _heading(script, root)
-    quoted = shlex.quote(_plain(message))
-    write_atomically(
-        script, f"{before}\ngit add -A -- {files}\ngit commit -m {quoted} -- {files}\n"
-    )
+
+    if script.exists():
+        text = os.fsdecode(script.read_bytes())
+    else:
+        path_to_root = shlex.quote(os.path.relpath(root, script.parent))
+        text = SCRIPT_HEADING.format(root=path_to_root)
+    text += f"\ngit add -A -- {files}\n"
+    text += f"git commit -m {shlex.quote(_plain_line(message))} -- {files}\n"
+    write_atomically(script, text)
     script.chmod(script.stat().st_mode | 0o100)
 
 
-def _heading(script: Path, root: Path) -> str:
-    up = shlex.quote(os.path.relpath(root, script.parent))
-    return (
-        "#!/bin/sh\n"
-        "# One commit for each task that passed. Read it, then run it; tasks that pass later are added below.\n"
-        f'set -e\ncd "$(dirname "$0")"/{up}\n'
-    )
+def _commit_field(task: Task) -> str:
+    for name, text in task.fields.items():
+        if name.strip().casefold() == "commit":
+            return text
+    return ""
+
+
+def _first_line(text: str) -> str:
+    """Return the first line with text in it: the lines below are notes for readers of the spec."""
+    for line in text.splitlines():
+        if line.strip("` \t"):
+            return line
+    return ""
+
+
+def _plain_line(text: str) -> str:
+    return one_line(text.replace("`", ""), LONGEST_MESSAGE)

@@ -1,4 +1,4 @@
-"""Git: everything is kept before anything moves, and what must not be touched is not."""
+"""Rollback, snapshots, fingerprints and commits in real repositories."""
 
 from __future__ import annotations
 
@@ -114,9 +114,7 @@ def broken_project(repository: Repository) -> str:
     return good
 
 
-def test_rollback_goes_back_to_the_good_commit_and_leaves_spec_files_and_ignored_files(
-    repository: Repository, git: Git
-) -> None:
+def test_rollback_leaves_spec_files_and_ignored_files(repository: Repository, git: Git) -> None:
     good = broken_project(repository)
     result = git.rollback(
         good, [repository.root / "specs/foo/tasks.md"], git.next_ref("foo", "1.3")
@@ -150,9 +148,7 @@ def test_rollback_goes_back_to_the_good_commit_and_leaves_spec_files_and_ignored
     assert result.left == ()
 
 
-def test_rollback_leaves_head_branch_stash_and_reflog_where_they_are(
-    repository: Repository, git: Git
-) -> None:
+def test_rollback_moves_no_head_branch_or_stash(repository: Repository, git: Git) -> None:
     good = broken_project(repository)
     before = [
         repository.run(*command.split())
@@ -167,22 +163,17 @@ def test_rollback_leaves_head_branch_stash_and_reflog_where_they_are(
     assert repository.run("status", "--porcelain", "--", "app.py", "lib", "gone.py") == ""
 
 
-def test_everything_as_it_was_comes_back_byte_for_byte_with_restore(
-    repository: Repository, git: Git
-) -> None:
+def test_the_announced_command_brings_every_file_back(repository: Repository, git: Git) -> None:
     good = broken_project(repository)
-    before, status = repository.state(), repository.run("status", "--porcelain", "-uall")
-    staged = repository.run("diff", "--cached")
-    ref = git.rollback(good, [], git.next_ref("foo", "1.3")).ref
-    git.restore(ref)
+    before = repository.state()
+    lines: list[str] = []
+    git.rollback(good, [], git.next_ref("foo", "1.3"), lines.append)
+    command = lines[0].partition("to get it back: git ")[2]
+    repository.run(*command.split())
     assert repository.state() == before
-    assert repository.run("status", "--porcelain", "-uall") == status
-    assert repository.run("diff", "--cached") == staged
 
 
-def test_what_was_there_is_kept_and_named_before_anything_moves(
-    repository: Repository, git: Git
-) -> None:
+def test_everything_is_kept_before_any_file_changes(repository: Repository, git: Git) -> None:
     good = broken_project(repository)
     ref = git.next_ref("foo", "1.3")
     before = repository.state()
@@ -209,16 +200,17 @@ def test_each_rollback_of_a_task_gets_the_next_number(repository: Repository, gi
     assert repository.run("show", "refs/ralph/foo/1.3/2:a") == "broken 2"
 
 
-def test_a_ref_that_holds_something_is_never_overwritten(repository: Repository, git: Git) -> None:
-    repository.commit({"a": "1\n"})
-    first = git.keep("refs/ralph/foo/1.3/1")
+def test_an_existing_ref_is_never_overwritten(repository: Repository, git: Git) -> None:
+    good = repository.commit({"a": "1\n"})
+    first = git.rollback(good, [], "refs/ralph/foo/1.3/1").kept
     repository.write({"a": "2\n"})
     with pytest.raises(GitError):
-        git.keep("refs/ralph/foo/1.3/1")
+        git.rollback(good, [], "refs/ralph/foo/1.3/1")
     assert repository.run("rev-parse", "refs/ralph/foo/1.3/1") == first
+    assert (repository.root / "a").read_text() == "2\n"
 
 
-def test_commits_made_after_the_good_one_stay_in_history(repository: Repository, git: Git) -> None:
+def test_later_commits_stay_in_history(repository: Repository, git: Git) -> None:
     good = repository.commit({"a": "good\n"})
     later = repository.commit({"a": "broken\n", "b": "new\n"})
     result = git.rollback(good, [], git.next_ref("foo", "1.3"))
@@ -229,9 +221,7 @@ def test_commits_made_after_the_good_one_stay_in_history(repository: Repository,
     assert repository.run("rev-parse", f"{result.ref}^1") == later
 
 
-def test_only_the_project_is_rolled_back_where_it_is_part_of_a_larger_repository(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_only_the_project_in_a_repository_goes_back(repository: Repository, tmp_path: Path) -> None:
     good = repository.commit({"web/a": "good\n", "api/b": "good\n"})
     repository.write({"web/a": "broken\n", "web/new": "x\n", "api/b": "work\n", "api/new": "x\n"})
     repository.run("add", "api/b")
@@ -241,9 +231,7 @@ def test_only_the_project_is_rolled_back_where_it_is_part_of_a_larger_repository
     assert repository.run("status", "--porcelain") == "M  api/b\n?? api/new"
 
 
-def test_an_ignored_file_in_the_place_of_a_tracked_one_is_left_and_said_so(
-    repository: Repository, git: Git
-) -> None:
+def test_an_ignored_file_in_the_way_is_left(repository: Repository, git: Git) -> None:
     good = repository.commit({"conf": "default\n", "d/x": "tracked\n", "a": "good\n"})
     repository.run("rm", "-q", "--cached", "conf", "d/x")
     repository.commit({".gitignore": "conf\nd\n", "a": "broken\n"})
@@ -258,7 +246,7 @@ def test_an_ignored_file_in_the_place_of_a_tracked_one_is_left_and_said_so(
     assert set(result.left) == {"conf", "d/x"}
 
 
-def test_files_that_a_lost_gitignore_protected_are_left(repository: Repository, git: Git) -> None:
+def test_files_a_lost_gitignore_protected_are_left(repository: Repository, git: Git) -> None:
     good = repository.commit({".gitignore": "*.secret\n", "a": "good\n"})
     repository.write({"k.secret": "mine\n"})
     (repository.root / ".gitignore").unlink()
@@ -268,9 +256,7 @@ def test_files_that_a_lost_gitignore_protected_are_left(repository: Repository, 
     assert repository.run("status", "--porcelain") == ""
 
 
-def test_a_file_that_became_a_directory_and_the_reverse_go_back(
-    repository: Repository, git: Git
-) -> None:
+def test_files_and_directories_that_swapped_go_back(repository: Repository, git: Git) -> None:
     good = repository.commit({"a": "file\n", "b/c": "inner\n"})
     (repository.root / "a").unlink()
     (repository.root / "b/c").unlink()
@@ -384,7 +370,7 @@ def on_another_branch(repository: Repository) -> str:
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_where_rollback_is_not_possible_one_line_says_why_and_nothing_changes(
+def test_an_impossible_rollback_changes_nothing(
     repository: Repository, git: Git, arrange: object, message: str
 ) -> None:
     assert callable(arrange)
@@ -398,7 +384,7 @@ def test_where_rollback_is_not_possible_one_line_says_why_and_nothing_changes(
     assert repository.run("for-each-ref") == refs
 
 
-def test_a_bare_repository_no_repository_and_an_ignored_project_are_named(tmp_path: Path) -> None:
+def test_an_unusable_repository_is_explained(tmp_path: Path) -> None:
     plain = Repository(tmp_path / "plain")
     assert Git(plain.root, plain.environ).unavailable() == "plain is not in a git repository"
     bare = Repository(tmp_path / "bare")
@@ -413,9 +399,7 @@ def test_a_bare_repository_no_repository_and_an_ignored_project_are_named(tmp_pa
     assert Git(plain.root, {"PATH": ""}).unavailable() == "git is not installed"
 
 
-def test_a_run_started_by_a_git_hook_works_on_its_own_project(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_variables_of_a_git_hook_are_ignored(repository: Repository, tmp_path: Path) -> None:
     head = repository.commit({"a": "1\n"})
     elsewhere = {
         "GIT_DIR": str(tmp_path / "nowhere"),
@@ -425,9 +409,7 @@ def test_a_run_started_by_a_git_hook_works_on_its_own_project(
     assert Git(repository.root, {**repository.environ, **elsewhere}).head() == head
 
 
-def test_a_linked_worktree_is_rolled_back_like_any_other(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_a_linked_worktree_can_be_rolled_back(repository: Repository, tmp_path: Path) -> None:
     good = repository.commit({"a": "good\n"})
     repository.run("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     (tmp_path / "side/a").write_text("broken\n")
@@ -436,9 +418,7 @@ def test_a_linked_worktree_is_rolled_back_like_any_other(
     assert (tmp_path / "side/a").read_text() == "good\n"
 
 
-def test_the_last_good_commit_is_where_head_was_when_a_task_passed(
-    repository: Repository, git: Git
-) -> None:
+def test_the_last_good_commit_is_remembered(repository: Repository, git: Git) -> None:
     assert git.last_good("foo") is None
     assert git.mark_good("foo") is None
     first = repository.commit({"a": "1\n"})
@@ -451,19 +431,16 @@ def test_the_last_good_commit_is_where_head_was_when_a_task_passed(
 @pytest.mark.parametrize(
     "name", ["good", "a b", "..", "x.lock", "1.", "~^:?*[\\", "@{u}", "ünï", "-x", "a//b", ""]
 )
-def test_any_spec_or_task_name_gives_a_ref_that_git_takes(
-    repository: Repository, git: Git, name: str
-) -> None:
-    repository.commit({"a": "1\n"})
+def test_any_name_gives_a_valid_ref(repository: Repository, git: Git, name: str) -> None:
+    good = repository.commit({"a": "1\n"})
     git.mark_good(name)
     git.mark_good("good")
-    git.keep(git.next_ref(name, name))
-    assert git.keep(git.next_ref(name, name))
+    first = git.rollback(good, [], git.next_ref(name, name)).ref
+    second = git.rollback(good, [], git.next_ref(name, name)).ref
+    assert second.removesuffix("/2") == first.removesuffix("/1")
 
 
-def test_the_fingerprint_follows_contents_and_not_bookkeeping_or_ignored_files(
-    repository: Repository, git: Git
-) -> None:
+def test_the_fingerprint_follows_contents_only(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n", ".gitignore": "*.log\n", "specs/foo/tasks.md": "x\n"})
     clean = git.tree_fingerprint()
     repository.write(
@@ -488,7 +465,7 @@ def test_the_fingerprint_follows_contents_and_not_bookkeeping_or_ignored_files(
     assert git.tree_fingerprint() in seen
 
 
-def test_comparing_leaves_no_objects_in_the_repository(repository: Repository, git: Git) -> None:
+def test_comparing_leaves_no_objects_behind(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n"})
     before = repository.run("count-objects")
     repository.write({"a": "2\n", "new": "3\n"})
@@ -509,9 +486,7 @@ def test_without_git_the_fingerprint_follows_sizes_and_times(tmp_path: Path) -> 
     assert git.changed_files(first) == ("a", "b")
 
 
-def test_commit_takes_what_the_task_changed_and_leaves_what_others_staged(
-    repository: Repository, git: Git
-) -> None:
+def test_a_commit_holds_the_task_changes_only(repository: Repository, git: Git) -> None:
     repository.commit(
         {"a": "1\n", "gone": "x\n", "mine": "1\n", "staged": "1\n", "specs/foo/tasks.md": "- [ ]\n"}
     )
@@ -546,7 +521,7 @@ def test_commit_takes_what_the_task_changed_and_leaves_what_others_staged(
     ]
 
 
-def test_nothing_changed_is_no_commit(repository: Repository, git: Git) -> None:
+def test_no_change_makes_no_commit(repository: Repository, git: Git) -> None:
     head = repository.commit({"a": "1\n"})
     assert git.commit("x") is None
     repository.write({"skip/a": "1\n"})
@@ -554,17 +529,13 @@ def test_nothing_changed_is_no_commit(repository: Repository, git: Git) -> None:
     assert repository.run("rev-parse", "HEAD") == head
 
 
-def test_the_first_commit_of_a_branch_and_names_like_patterns_are_committed(
-    repository: Repository, git: Git
-) -> None:
+def test_names_that_look_like_patterns_are_committed(repository: Repository, git: Git) -> None:
     repository.write({"[a]*.py": "1\n", ":(top)x": "1\n", "-f": "1\n", "b.py": "1\n"})
     assert git.commit("first", exclude=[repository.root / "b.py"])
     assert repository.run("status", "--porcelain") == "?? b.py"
 
 
-def test_a_hook_that_refuses_leaves_index_and_files_as_they_were(
-    repository: Repository, git: Git
-) -> None:
+def test_a_refusing_hook_leaves_the_index_alone(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n"})
     hook = repository.root / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
@@ -577,8 +548,8 @@ def test_a_hook_that_refuses_leaves_index_and_files_as_they_were(
     assert repository.run("status", "--porcelain") == before
 
 
-def test_an_unknown_committer_is_told_what_to_set(repository: Repository) -> None:
-    repository.commit({"a": "1\n"})
+def test_an_unknown_committer_is_explained(repository: Repository) -> None:
+    good = repository.commit({"a": "1\n"})
     repository.run("config", "--unset", "user.name")
     repository.run("config", "--unset", "user.email")
     repository.run("config", "user.useConfigOnly", "true")
@@ -586,7 +557,7 @@ def test_an_unknown_committer_is_told_what_to_set(repository: Repository) -> Non
     git = Git(repository.root, repository.environ)
     with pytest.raises(GitError, match=r"user\.name and user\.email"):
         git.commit("x")
-    assert git.keep("refs/ralph/foo/1/1")
+    assert git.rollback(good, [], "refs/ralph/foo/1/1").written == ("a",)
 
 
 def stand_in(directory: Path, script: str) -> dict[str, str]:
@@ -597,7 +568,7 @@ def stand_in(directory: Path, script: str) -> dict[str, str]:
     return {"PATH": f"{directory}:{os.environ['PATH']}"}
 
 
-def test_a_git_that_hangs_is_ended_with_what_it_started(
+def test_a_hanging_git_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gitcommand, "TIME_LIMIT", 0.3)
@@ -608,14 +579,14 @@ def test_a_git_that_hangs_is_ended_with_what_it_started(
     assert not (tmp_path / "alive").exists()
 
 
-def test_a_git_that_cannot_be_run_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_git_that_cannot_run_is_explained(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin", "")
     (tmp_path / "bin/git").write_bytes(b"\0not a program")
     with pytest.raises(GitError, match="git cannot be run: Exec format error"):
         GitCommand.at(tmp_path, {"PATH": str(tmp_path / "bin")})("status")
 
 
-def test_a_repository_that_git_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
     environ = stand_in(tmp_path / "bin", "echo 'fatal: detected dubious ownership' >&2; exit 128")
     git = Git(tmp_path, environ)
     assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
