@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
 from pytest_ralph.text.bounded import bounded
-from pytest_ralph.text.inert import one_line, xml
+from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,14 +96,14 @@ def _name_the_failure(nodes: list[Element], task: TaskResult) -> None:
 def attempt_element(tag: str, attempt: Attempt) -> Element:
     message, kind = _inert_line(attempt.error), _inert_line(attempt.kind or "unknown")
     element = Element(tag, {"message": message, "type": kind})
-    SubElement(element, "stackTrace").text = xml("\n".join(_evidence(attempt)))
+    SubElement(element, "stackTrace").text = terminal("\n".join(_evidence(attempt)))
     if attempt.output:
-        SubElement(element, "system-out").text = xml(bounded(attempt.output, 40, 160, widest=500))
+        SubElement(element, "system-out").text = terminal(bounded(attempt.output, 40, 160, widest=500))
     return element
 
 
 def _inert_line(text: str) -> str:
-    return xml(one_line(text, MESSAGE_LIMIT))
+    return terminal(one_line(text, MESSAGE_LIMIT))
 
 
 def _evidence(attempt: Attempt) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Text from outside made safe for where it goes: one function a sink, secrets masked, size bounded."""
+"""Helpers for text that know nothing of specs or failures."""

@@ -1,4 +1,4 @@
-"""Small facts about Markdown source that several readers share: code spans, here documents, indentation."""
+"""Facts about Markdown source that several readers share: code spans, here documents, indents."""
 
 from __future__ import annotations
 
@@ -12,30 +12,48 @@ _HERE_DOCUMENT = regex(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
 
 
 def dedent(text: str) -> str:
-    """The text with the indentation of its first continuation line taken off all of them."""
+    """Remove the indentation of the first continuation line from all continuation lines.
+
+    The first line of `text` follows a list marker or a field name, so it has no indentation.
+    """
     if "\n" not in text:
         return text.strip()
+
     first, _, rest = text.partition("\n")
-    lines = rest.expandtabs(4).split("\n") if "\t" in rest else rest.split("\n")
-    indent = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), 0)
-    return "\n".join(
-        [first, *(line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines)]
-    )
+    if "\t" in rest:
+        rest = rest.expandtabs(4)
+    lines = rest.split("\n")
+    indent = next((_indentation(line) for line in lines if line.strip()), 0)
+
+    dedented = [line[min(indent, _indentation(line)) :] for line in lines]
+    return "\n".join([first, *dedented])
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def is_open(line: str) -> bool:
-    """Whether a code span and a quotation in it go on after this line."""
-    return len(BACKTICK.findall(line)) % 2 == 1 and len(QUOTE.findall(line)) % 2 == 1
+    """Return whether a code span and a quotation inside it continue after this line."""
+    open_span = len(BACKTICK.findall(line)) % 2 == 1
+    return open_span and len(QUOTE.findall(line)) % 2 == 1
 
 
 def closing_backtick(source: str) -> re.Match[str] | None:
-    """What closes the code span that `source` starts with; backticks in a here document do not."""
-    word = heredoc_delimiter(source.partition("\n")[0])
-    ended = re.search(rf"\n[ \t]*{word}\b", source) if word else None
-    return BACKTICK.search(source, ended.end() if ended else 1)
+    """Find the backtick that closes the code span at the start of `source`.
+
+    Backticks in a here document belong to the command and do not close the span.
+    """
+    start = 1
+    delimiter = heredoc_delimiter(source.partition("\n")[0])
+    if delimiter:
+        end = re.search(rf"\n[ \t]*{delimiter}\b", source)
+        if end:
+            start = end.end()
+    return BACKTICK.search(source, start)
 
 
 def heredoc_delimiter(line: str) -> str:
-    """The word that ends the here document which a line begins, if it does."""
-    here = _HERE_DOCUMENT.search(line)
-    return here[1] if here else ""
+    """Return the delimiter of the here document that this line opens, or an empty string."""
+    opening = _HERE_DOCUMENT.search(line)
+    return opening[1] if opening else ""

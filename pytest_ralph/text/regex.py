@@ -1,6 +1,7 @@
-"""Text: a regular expression that is compiled when it is first used.
+"""A regular expression that is compiled on first use.
 
-A reader knows hundreds of forms and meets few of them in one spec; to compile them all took a third of our start.
+The readers define hundreds of patterns, and one spec needs few of them. Compiling all of them
+took a third of the start-up time.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
 
     def regex(text: str, flags: int = 0) -> re.Pattern[str]:
-        """As `re.compile`, which an error in the pattern waits for too."""
+        """Like `re.compile`, but an invalid pattern raises on first use."""
 
 else:
 
     class regex:  # noqa: N801 - called like the function it stands for
-        """Stands for its compiled pattern: whatever is asked of it is the pattern's, and then its own."""
+        """Forwards to the compiled pattern, and keeps each attribute it has looked up."""
 
         def __init__(self, text: str, flags: int = 0) -> None:
             self._source = (text, flags)

@@ -1,4 +1,8 @@
-"""Text: secrets masked, by their value where the environment names it secret, by their form where tools have one."""
+"""Mask secrets in text.
+
+The values of environment variables with a name like `API_TOKEN` are masked, and everything that
+has the format of a well-known credential.
+"""
 
 from __future__ import annotations
 
@@ -14,37 +18,40 @@ if TYPE_CHECKING:
 MASK = "***"
 
 _SECRET_NAME = regex(
-    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASS | PASSPHRASE | PWD | \w*APIKEY | KEY | CREDENTIALS?"
-    r" | CREDS? | AUTH | PAT | DSN | PRIVATE | COOKIE | SALT | BEARER | CONNECTION_STRING | DATABASE_URL ) (?:_|\d|$)",
+    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASS | PASSPHRASE | PWD | \w*APIKEY | KEY"
+    r" | CREDENTIALS? | CREDS? | AUTH | PAT | DSN | PRIVATE | COOKIE | SALT | BEARER"
+    r" | CONNECTION_STRING | DATABASE_URL ) (?:_|\d|$)",
     re.IGNORECASE | re.VERBOSE,
 )
-# Their values are where to find a secret, or how to, and not the secret.
+# The values of these say where a secret is or how it is used, and are not secret.
 _HARMLESS_NAME = regex(
-    r"^(?:OLD)?PWD$|_(?:FILE|PATH|DIR|NAME|ID|SOCK|SOCKET|TYPE|METHOD|ALGORITHM|HOST|PORT|TTL|EXPIRY|TIMEOUT|LENGTH|HELPER)$",
+    r"^(?:OLD)?PWD$|_(?:FILE|PATH|DIR|NAME|ID|SOCK|SOCKET|TYPE|METHOD|ALGORITHM|HOST|PORT|TTL|EXPIRY"
+    r"|TIMEOUT|LENGTH|HELPER)$",
     re.IGNORECASE,
 )
 SHORTEST = 6
 _TRIVIAL = regex(
-    r"(?i)true|false|none|null|yes|no|on|off|enabled|disabled|default|secret|password|passwd|token|changeme|test\w*"
-    r"|example|localhost|postgres|root|admin|user|guest|dummy|\d{1,7}|(.)\1*"
+    r"(?i)true|false|none|null|yes|no|on|off|enabled|disabled|default|secret|password|passwd|token"
+    r"|changeme|test\w*|example|localhost|postgres|root|admin|user|guest|dummy|\d{1,7}|(.)\1*"
 )
 
-# A form names its secret part `secret`; without such a group all of it is secret. Each begins with plain characters,
-# which are found a hundred times faster than a word boundary or any letter case; what must not stand before
-# them is said after them: a letter or digit, but for the `m` that ends a colour sequence.
-FORMS = (
+# The secret part of a pattern is its group `secret`, or all of it without such a group. Each begins
+# with plain characters, which are found a hundred times faster than a word boundary or any letter
+# case. What must not precede them is therefore checked behind them: a letter or a digit, except
+# for the `m` that ends a colour sequence.
+PATTERNS = (
     # GitHub, GitLab
     r"gh[opsur]_[A-Za-z0-9]{20,}",
     r"github_pat_[A-Za-z0-9_]{20,}",
     r"gl(?:pat|oas|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{16,}",
-    # Clouds
+    # Cloud providers
     r"A(?:KIA|SIA|BIA|CCA|ROA|IDA)(?<![A-Za-ln-z0-9]A...)[A-Z0-9]{16}(?![A-Za-z0-9])",
     r"AIza[A-Za-z0-9_-]{35}",
     r"ya29\.[A-Za-z0-9_-]{20,}",
     r"GOCSPX-[A-Za-z0-9_-]{20,}",
     r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,})",
     r"do[op]_v1_[a-f0-9]{40,}",
-    # Models
+    # Model providers
     r"sk-(?<![A-Za-ln-z0-9_]sk-)(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}",
     r"sk-(?<![A-Za-ln-z0-9_-]sk-)[A-Za-z0-9]{20,}",
     r"hf_(?<![A-Za-ln-z0-9]hf_)[A-Za-z0-9]{30,}",
@@ -77,93 +84,110 @@ FORMS = (
     r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}",
     r"dp\.(?:pt|st|sa|ct)\.[A-Za-z0-9._-]{30,}",
     r"AGE-SECRET-KEY-1[A-Z0-9]{40,}",
-    # Forms of no one in particular
+    # Formats without a vendor
     r"eyJ(?<![A-Za-ln-z0-9_-]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?P<secret>[^-]{1,16384})",
     r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/@'\"<>]{1,200})@",
 )
-# Forms that begin with a word in any letter case, which is slow to look for: only where the word is there at all.
+# Patterns that begin with a word in any letter case are slow to search for, so that each is tried
+# only if its word occurs at all.
 _LABEL = r"""['"]?\s{0,3}[:=]\s{0,3}['"]?"""
 _VALUE = r"""(?P<secret>[^\s'",;]{6,})"""
+_SCHEME = r"(?:bearer|basic|token|digest|apikey)"
+# A value of eight or more characters with a digit: neither `password: str` nor `password=$PASSWORD`.
+_ASSIGNMENT = (
+    r"(?i)(?:password|passwd|secret[_-]?key|client[_-]?secret|api[_-]?key|access[_-]?token"
+    r"|auth[_-]?token)['\"]?\s{0,3}(?:=|:\s)\s{0,3}['\"]?"
+    r"(?P<secret>(?=[^\s'\",;]{0,100}\d)[^\s'\",;$<({*]{8,})"
+)
 LABELLED = {
-    "authorization": rf"(?i)authorization{_LABEL}(?:bearer|basic|token|digest|apikey)\s{{1,3}}{_VALUE}",
+    "authorization": rf"(?i)authorization{_LABEL}{_SCHEME}\s{{1,3}}{_VALUE}",
     "bearer": r"(?i)bearer\s{1,3}(?P<secret>[a-z0-9._~+/-]{16,}=*)",
     "x-a": rf"(?i)x-(?:api-key|auth-token|access-token){_LABEL}{_VALUE}",
     "aws": rf"(?i)aws_?secret_?(?:access_?)?key{_LABEL}(?P<secret>[a-z0-9/+=]{{40}})",
-} | dict.fromkeys(
-    ("passw", "api", "secret", "token"),
-    # A value of eight characters and more with a digit: neither `password: str` nor `password=$PASSWORD`.
-    r"(?i)(?:password|passwd|secret[_-]?key|client[_-]?secret|api[_-]?key|access[_-]?token|auth[_-]?token)['\"]?"
-    r"\s{0,3}(?:=|:\s)\s{0,3}['\"]?(?P<secret>(?=[^\s'\",;]{0,100}\d)[^\s'\",;$<({*]{8,})",
-)
+    "passw": _ASSIGNMENT,
+    "api": _ASSIGNMENT,
+    "secret": _ASSIGNMENT,
+    "token": _ASSIGNMENT,
+}
 
 
-def _start_of(form: str) -> str:
-    plain = re.match(r"[\w:/-]+(?![?*+{])", form)
+def _plain_start(pattern: str) -> str:
+    plain = re.match(r"[\w:/-]+(?![?*+{])", pattern)
     return plain[0] if plain else ""
 
 
-# With what stands at the start of each, so that a form is looked for, and compiled, only where that is to be seen.
-_FORMS = tuple((_start_of(form), regex(form)) for form in FORMS)
-_WORDED = {form: regex(form) for form in LABELLED.values()}
-_LABELLED = tuple((word, _WORDED[form]) for word, form in LABELLED.items())
+# A pattern is compiled and tried only where the plain characters it starts with occur.
+_PATTERNS = tuple((_plain_start(pattern), regex(pattern)) for pattern in PATTERNS)
+_COMPILED = {pattern: regex(pattern) for pattern in LABELLED.values()}
+_LABELLED = tuple((word, _COMPILED[pattern]) for word, pattern in LABELLED.items())
 
 
 class MaskError(ValueError):
-    """A form that is no regular expression, in one line."""
+    """A pattern of the project is not a regular expression; the message is one line."""
 
 
 class Masker:
-    """Masks the secrets of one environment and all known forms. `extra`: regular expressions of the project's own."""
+    """Masks the secrets of one environment and all known formats.
+
+    `extra` holds regular expressions of the project's own.
+    """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
-        self._values = _alternatives(secret_values(environ))
-        self._extra = [_compiled(form) for form in extra]
+        self._values = _any_of(secret_values(environ))
+        self._extra = [_compiled(pattern) for pattern in extra]
 
     def mask(self, text: str) -> str:
+        """Return `text` with each secret replaced by `***`."""
         if not text:
             return text
         if self._values is not None:
             text = self._values.sub(MASK, text)
+
         lowered = text.lower()
-        known = [form for start, form in _FORMS if start in text]
-        labelled = {form: None for word, form in _LABELLED if word in lowered}
-        for form in (*known, *self._extra, *labelled):
-            text = form.sub(_masked, text)
+        known = [pattern for start, pattern in _PATTERNS if start in text]
+        # Several words share a pattern: a dict keeps each once, in order.
+        labelled = dict.fromkeys(pattern for word, pattern in _LABELLED if word in lowered)
+        for pattern in (*known, *self._extra, *labelled):
+            text = pattern.sub(_masked, text)
         return text
 
 
 def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
-    """The values that must not be shown: of variables with a telling name, unless anyone could guess them."""
+    """Yield the values of variables that are named like a secret, unless anyone could guess them."""
     for name, value in environ.items():
-        if _SECRET_NAME.search(name) and not _HARMLESS_NAME.search(name):
-            yield from (part for part in {value, *value.splitlines()} if _worth_hiding(part))
+        if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name):
+            continue
+        for part in {value, *value.splitlines()}:
+            if _is_worth_hiding(part.strip()):
+                yield part
 
 
-def _worth_hiding(value: str) -> bool:
-    value = value.strip()
-    return (
-        len(value) >= SHORTEST
-        and not _TRIVIAL.fullmatch(value)
-        and not value.startswith(("/", "./", "~"))
-    )
+def _is_worth_hiding(value: str) -> bool:
+    if len(value) < SHORTEST or value.startswith(("/", "./", "~")):
+        return False
+    return _TRIVIAL.fullmatch(value) is None
 
 
-def _alternatives(values: Iterable[str]) -> re.Pattern[str] | None:
-    # The longest first, so that a value that begins with another one is masked whole.
+def _any_of(values: Iterable[str]) -> re.Pattern[str] | None:
+    # The longest first, so that a value that begins with another one is masked as a whole.
     longest_first = sorted({value.strip() for value in values}, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+    if not longest_first:
+        return None
+    return re.compile("|".join(map(re.escape, longest_first)))
 
 
-def _compiled(form: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(form)
+        return re.compile(pattern)
     except re.error as error:
-        raise MaskError(f"not a regular expression: {form} ({error})") from None
+        raise MaskError(f"not a regular expression: {pattern} ({error})") from None
 
 
 def _masked(match: re.Match[str]) -> str:
+    """Mask the group `secret` of a match if it has one, else all of it."""
     if "secret" not in match.re.groupindex or match["secret"] is None:
         return MASK
-    start, end = (match.start("secret") - match.start(), match.end("secret") - match.start())
-    return f"{match[0][:start]}{MASK}{match[0][end:]}"
+    before = match.string[match.start() : match.start("secret")]
+    after = match.string[match.end("secret") : match.end()]
+    return f"{before}{MASK}{after}"

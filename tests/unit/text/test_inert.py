@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 import time
 import unicodedata
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pytest_ralph.text.inert import commit, markdown, one_line, prompt, prompt_line, terminal, xml
+from pytest_ralph.text.inert import markdown, one_line, prompt, prompt_line, terminal
 
 SAMPLES: list[str] = json.loads(
     (Path(__file__).parents[2] / "samples" / "hostile.json").read_text("utf-8")
@@ -30,7 +28,7 @@ LARGE = [
     "*_" * 500_000,
 ]
 Sink = Callable[[str], str]
-SINKS: list[Sink] = [terminal, xml, one_line, markdown, prompt, prompt_line, commit]
+SINKS: list[Sink] = [terminal, one_line, markdown, prompt, prompt_line]
 
 # What attackers and broken tools are made of, in any order.
 MARKS = "` * _ [ ] ( ) < > # - + ~ | \\ ! & ; : = $ ' \" { } ^ @ [x] ** __ ``` ~~~ <!-- --> <b> ]( &amp; Verify: 1. a b_c é"
@@ -175,7 +173,7 @@ def test_a_line_that_was_cut_says_so() -> None:
 
 def test_in_xml_it_is_text_and_comes_back() -> None:
     for text in SAMPLES:
-        clean = xml(text)
+        clean = terminal(text)
         element = ET.Element("failure", message=clean)
         element.text = clean
         read = ET.fromstring(ET.tostring(element))
@@ -192,30 +190,6 @@ def test_in_a_prompt_it_is_one_quotation(text: str) -> None:
     ]
     fence = next(token for token in tokens if token.type == "fence")
     assert fence.content.strip("\n") == terminal(text).strip("\n")
-
-
-def test_in_a_commit_message_no_line_is_special() -> None:
-    for text in SAMPLES:
-        message = commit(text)
-        assert not any(re.match(r"[#;]|---|diff ", line) for line in message.split("\n")[1:])
-        assert not message.startswith("#")
-
-
-@pytest.mark.parametrize(
-    "text", [text for text in SAMPLES if re.search(r"^[\w-]+:|^#", text, re.MULTILINE)]
-)
-def test_git_finds_no_trailer_and_no_comment_in_a_commit_message(text: str) -> None:
-    message = commit(f"subject\n\n{text}")
-    assert _git("interpret-trailers", "--parse", given=message) == ""
-    assert len(_git("stripspace", "--strip-comments", given=message)) == len(
-        _git("stripspace", given=message)
-    )
-
-
-def _git(*words: str, given: str) -> str:
-    return subprocess.run(
-        ["git", *words], input=given, capture_output=True, text=True, check=True
-    ).stdout
 
 
 def test_terminal_keeps_lines_and_ends_them_alike() -> None:
