@@ -1,4 +1,4 @@
-"""The `.ralph` directory of a project: made with its own .gitignore, its logs kept within bounds."""
+"""The `.ralph` directory of a project: it is hidden from git, and its logs stay within bounds."""
 
 from __future__ import annotations
 
@@ -12,22 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.history.record import HistoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
-DIRECTORY = ".ralph"
-DATABASE = "history.db"
 KEEP_RUNS = 20
 MAX_BYTES = 200 * 1024 * 1024
-# Another run of the same project may still be writing what is this young.
+# Another run of the same project may still be writing logs that changed this recently (seconds).
 GRACE = 900.0
 
 
-def ralph_directory(root: Path) -> Path:
-    return make_private(root / DIRECTORY)
-
-
 def make_private(directory: Path) -> Path:
-    """Make `directory`, invisible to git from its first moment. A .gitignore that is there is left alone."""
+    """Create `directory` with a .gitignore for everything in it; an existing one is kept."""
     ignore = directory / ".gitignore"
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -49,19 +43,25 @@ def prune_logs(
     *,
     keep_runs: int = KEEP_RUNS,
     max_bytes: int = MAX_BYTES,
-    current: Collection[str] = (),
     grace: float = GRACE,
     now: float | None = None,
 ) -> tuple[Path, ...]:
-    """Remove the oldest runs' logs past `keep_runs` or `max_bytes`; never those named in `current`."""
-    now = time.time() if now is None else now
-    removed, kept, total = [], 0, 0
-    for entry in sorted(
+    """Remove the logs of the oldest runs beyond `keep_runs` or `max_bytes`, and return them."""
+    if now is None:
+        now = time.time()
+    newest_first = sorted(
         _entries(logs), key=lambda entry: (entry.changed, entry.path.name), reverse=True
-    ):
-        alive = entry.path.name in current or abs(now - entry.changed) < grace
-        if alive or (kept < keep_runs and total + entry.size <= max_bytes):
-            kept, total = kept + 1, total + entry.size
+    )
+
+    removed = []
+    kept = 0
+    total = 0
+    for entry in newest_first:
+        may_be_in_use = abs(now - entry.changed) < grace
+        has_room = kept < keep_runs and total + entry.size <= max_bytes
+        if may_be_in_use or has_room:
+            kept += 1
+            total += entry.size
         elif _remove(entry.path):
             removed.append(entry.path)
     return tuple(removed)
@@ -74,13 +74,15 @@ def _entries(logs: Path) -> Iterator[_Entry]:
 
 
 def _measure(path: Path) -> _Entry:
-    """Size and latest change of a file, or of all that is below a directory. Links are not followed."""
-    size, changed = 0, 0.0
+    """Add up the sizes of all files below `path`, and find the latest change. Follow no links."""
+    size = 0
+    changed = 0.0
     below = (Path(top, name) for top, _, names in os.walk(path) for name in names)
     for file in (path, *below):
         with contextlib.suppress(OSError):
-            found = file.lstat()
-            size, changed = size + found.st_size, max(changed, found.st_mtime)
+            status = file.lstat()
+            size += status.st_size
+            changed = max(changed, status.st_mtime)
     return _Entry(path, size, changed)
 
 

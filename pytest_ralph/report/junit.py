@@ -98,7 +98,9 @@ def attempt_element(tag: str, attempt: Attempt) -> Element:
     element = Element(tag, {"message": message, "type": kind})
     SubElement(element, "stackTrace").text = terminal("\n".join(_evidence(attempt)))
     if attempt.output:
-        SubElement(element, "system-out").text = terminal(bounded(attempt.output, 40, 160, widest=500))
+        SubElement(element, "system-out").text = terminal(
+            bounded(attempt.output, 40, 160, widest=500)
+        )
     return element
 
 

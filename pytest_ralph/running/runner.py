@@ -29,7 +29,7 @@ from pytest_ralph.running.environment import (
     with_junit,
 )
 from pytest_ralph.running.process import BEAT, LINGER, Process
-from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file, prune
+from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file
 from pytest_ralph.running.strays import (
     VARIABLE,
     Mark,
@@ -225,7 +225,6 @@ class Runner:
         kill_marked(self.mark, whole_run=True)
         if self._own_limit is not None:
             set_soft_limit(os.getpid(), self._own_limit)
-        prune(self.logs.parent)
 
     def _plan(
         self,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
-import shutil
 import time
 from collections import deque
 from pathlib import Path
@@ -23,8 +21,6 @@ BLOCK = 1024 * 1024
 FLUSH = 1.0
 LINE = 64 * 1024
 LAST = 2048
-RUNS_KEPT = 50
-_RUN = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 
 
 class Spool(NamedTuple):
@@ -89,16 +85,6 @@ def _whole_lines(data: bytes, *, from_start: bool) -> bytes:
 
 def _gap(count: int) -> str:
     return f"… {count:,} bytes left out …\n"
-
-
-def prune(logs: Path, keep: int = RUNS_KEPT) -> None:
-    """Remove the output of all but the last runs. Their directories are named by date and time."""
-    if logs.is_dir():
-        runs = sorted(
-            path for path in logs.iterdir() if _RUN.fullmatch(path.name) and not path.is_symlink()
-        )
-        for old in runs[: max(len(runs) - keep, 0)]:
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def mask_file(path: Path, mask: Callable[[str], str]) -> None:

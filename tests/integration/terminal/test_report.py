@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,21 @@ def test_workers_tell_the_one_page_of_the_controller(
     assert result.ret == 0
     assert tasks(pytester.path / "out.html").keys() == {"1.1", "1.2", "2.1"}
     assert sum("report: out.html" in line for line in result.outlines) == 1
+
+
+@pytest.mark.parametrize(("setting", "kept"), [("100", 61), ("30", 30)])
+def test_as_many_logs_are_kept_as_set(
+    pytester: pytest.Pytester, make_spec: SpecMaker, setting: str, kept: int
+) -> None:
+    make_spec(t1_1="echo out")
+    pytester.makeini(f"[pytest]\nralph_keep_logs = {setting}")
+    logs = pytester.path / ".ralph" / "logs"
+    for number in range(60):
+        old = logs / f"20240101-0000{number:02}-0000abcd"
+        old.mkdir(parents=True)
+        os.utime(old, (number, number))
+    assert pytester.runpytest("--ralph", "specs/demo").ret == 0
+    assert len(list(logs.iterdir())) == kept
 
 
 def test_a_malformed_number_of_logs_to_keep_is_one_line(pytester: pytest.Pytester) -> None:

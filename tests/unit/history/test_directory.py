@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.history.directory import prune_logs, ralph_directory
+from pytest_ralph.history.directory import make_private, prune_logs
 from pytest_ralph.history.record import HistoryError
 
 if TYPE_CHECKING:
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 NOW = 1_000_000.0
 
 
-def test_the_directory_is_made_with_a_gitignore_of_everything(tmp_path: Path) -> None:
-    directory = ralph_directory(tmp_path)
-    assert directory == tmp_path / ".ralph"
+def test_the_directory_hides_itself_from_git(tmp_path: Path) -> None:
+    directory = make_private(tmp_path / ".ralph")
     assert (directory / ".gitignore").read_text() == "*\n"
 
 
-def test_a_gitignore_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    (ralph_directory(tmp_path) / ".gitignore").write_text("logs/\n")
-    ralph_directory(tmp_path)
+def test_an_existing_gitignore_is_kept(tmp_path: Path) -> None:
+    directory = make_private(tmp_path / ".ralph")
+    (directory / ".gitignore").write_text("logs/\n")
+    make_private(directory)
     assert (tmp_path / ".ralph" / ".gitignore").read_text() == "logs/\n"
 
 
-def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_the_directory_error_is_one_line(tmp_path: Path) -> None:
     (tmp_path / ".ralph").touch()
     with pytest.raises(HistoryError, match=r"^cannot make .*\.ralph: File exists$"):
-        ralph_directory(tmp_path)
+        make_private(tmp_path / ".ralph")
 
 
 def run_logs(logs: Path, name: str, size: int, age: float) -> Path:
@@ -43,37 +43,34 @@ def run_logs(logs: Path, name: str, size: int, age: float) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("keep_runs", "max_bytes", "current", "kept"),
+    ("keep_runs", "max_bytes", "kept"),
     [
-        (10, 10**9, (), {"a", "b", "c", "d"}),
-        (2, 10**9, (), {"c", "d"}),
-        (0, 10**9, (), set()),
-        (0, 10**9, ("b",), {"b"}),
-        (10, 50_000, (), {"c", "d"}),
-        (10, 0, ("d",), {"d"}),
+        (10, 10**9, {"a", "b", "c", "d"}),
+        (2, 10**9, {"c", "d"}),
+        (0, 10**9, set()),
+        (10, 50_000, {"c", "d"}),
+        (10, 0, set()),
     ],
 )
-def test_logs_stay_within_a_number_of_runs_and_of_bytes(
-    tmp_path: Path, keep_runs: int, max_bytes: int, current: tuple[str, ...], kept: set[str]
+def test_logs_stay_within_runs_and_bytes(
+    tmp_path: Path, keep_runs: int, max_bytes: int, kept: set[str]
 ) -> None:
     for age, name in enumerate("dcba"):
         run_logs(tmp_path, name, 15_000, age=10_000 + age)
     before = set(tmp_path.iterdir())
-    removed = prune_logs(
-        tmp_path, keep_runs=keep_runs, max_bytes=max_bytes, current=current, now=NOW
-    )
+    removed = prune_logs(tmp_path, keep_runs=keep_runs, max_bytes=max_bytes, now=NOW)
     assert {path.name for path in tmp_path.iterdir()} == kept
     assert set(removed) == before - set(tmp_path.iterdir())
 
 
-def test_logs_that_another_run_may_be_writing_stay(tmp_path: Path) -> None:
+def test_logs_of_a_recent_run_stay(tmp_path: Path) -> None:
     run_logs(tmp_path, "busy", 10, age=5)
     run_logs(tmp_path, "old", 10, age=5000)
     prune_logs(tmp_path, keep_runs=0, now=NOW)
     assert [path.name for path in tmp_path.iterdir()] == ["busy"]
 
 
-def test_what_a_link_points_to_stays(tmp_path: Path) -> None:
+def test_the_target_of_a_link_stays(tmp_path: Path) -> None:
     treasure = run_logs(tmp_path, "treasure", 10, age=5000)
     logs = tmp_path / "logs"
     logs.mkdir()
@@ -83,5 +80,5 @@ def test_what_a_link_points_to_stays(tmp_path: Path) -> None:
     assert (treasure / "deep" / "out.log").exists()
 
 
-def test_no_logs_are_no_problem(tmp_path: Path) -> None:
+def test_a_missing_log_directory_is_fine(tmp_path: Path) -> None:
     assert prune_logs(tmp_path / "none") == ()

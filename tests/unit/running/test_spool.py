@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ralph.running import spool as room
-from pytest_ralph.running.spool import Spool, SpoolWriter, prune
+from pytest_ralph.running.spool import Spool, SpoolWriter
 
 MIB = 1024 * 1024
 
@@ -136,26 +136,6 @@ def test_the_last_line(tmp_path: Path, chunk: bytes, line: str) -> None:
     writer = SpoolWriter(tmp_path / "log")
     writer.write(chunk)
     assert writer.last_line() == line
-
-
-def test_only_the_logs_of_old_runs_are_removed(tmp_path: Path) -> None:
-    for name in (
-        "20240101-000000-0000abcd",
-        "20240102-000000-0000abcd",
-        "20240103-000000-0000abcd",
-        "notes",
-        "20240101",
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x.log").write_text("x")
-    prune(tmp_path, keep=2)
-    prune(tmp_path / "none")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "20240101",
-        "20240102-000000-0000abcd",
-        "20240103-000000-0000abcd",
-        "notes",
-    ]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
