@@ -1,4 +1,4 @@
-"""What the history says at the moment it is needed. A history that cannot be read says nothing, and stops nothing."""
+"""Ask the history for advice while a run is going on."""
 
 from __future__ import annotations
 
@@ -19,82 +19,90 @@ if TYPE_CHECKING:
     from pytest_ralph.results import Attempt
 
 T = TypeVar("T")
-MOST_OF_A_TASK = 500
+LATEST_ATTEMPTS = 500
 
 
 class Advisor:
-    """Questions to a history, each with an answer for when there is none. After one that failed, none is asked."""
+    """Answers questions from a history, with a neutral answer if the history cannot be read.
+
+    A run must not suffer from a broken history: after the first error the advisor warns once and
+    asks no more, since each further question might wait as long for its error as the first.
+    """
 
     def __init__(self, history: Callable[[], History], warn: Callable[[str], None]) -> None:
-        self._history, self._warn = history, warn
-        # Each further question might wait as long for its error as the first.
-        self._silent = False
+        self._history = history
+        self._warn = warn
+        self._broken = False
 
     def hints(self, failure: Failure) -> tuple[str, ...]:
-        """What to tell somebody who is about to fix this failure."""
-        given = {"fingerprint": failure.fingerprint, "kind": failure.kind}
-        return self._ask(lambda history: learning.hints(history, failure.error, **given), ())
+        """Return lines that help whoever is about to fix this failure."""
+
+        def ask(history: History) -> tuple[str, ...]:
+            return learning.hints(
+                history, failure.error, fingerprint=failure.fingerprint, kind=failure.kind
+            )
+
+        return self._ask(ask, ())
 
     def chance(self, kind: str, executor: str) -> Chance | None:
+        """Return how probable it is that this executor fixes a failure of this kind."""
         return self._ask(lambda history: learning.chance_of_fix(history, kind, executor), None)
 
     def prefers(self, kind: str, first: str, second: str) -> bool:
-        """Whether `second` did better than `first` on this kind of failure, as far as enough cases show."""
-        return self._ask(
-            lambda history: learning.best_first(history, kind, [first, second])[0] == second, False
-        )
+        """Return whether `second` fixed this kind of failure more often than `first`."""
+        return self._ask(lambda history: learning.is_better(history, kind, second, first), False)
 
     def time_limit(self, spec: str, task: str) -> TimeLimit | None:
+        """Return a limit that the past passes of this task would have kept easily."""
         return self._ask(lambda history: learning.time_limit(history, spec, task), None)
 
     def lasting(self, spec: str, task: str, limit: float) -> tuple[str, ...]:
-        """What to tell about a task that took longer than `limit`."""
+        """Return advice about a task that exceeded its time limit."""
         known = self.time_limit(spec, task)
         if known is None:
             return ()
         usual = f"It usually takes {_seconds(known.p95)} at most (of {known.cases} passes)"
-        so = (
-            "more time will hardly help"
-            if limit >= known.seconds
-            else f"a limit of {known.seconds:g} s would do"
-        )
-        return (f"{usual}: {so}",)
+        if limit >= known.seconds:
+            return (f"{usual}: more time will hardly help",)
+        return (f"{usual}: a limit of {known.seconds:g} s would do",)
 
     def left_off(self, spec: str, task: str) -> Sequence[Attempt]:
-        """Everything tried on a task since it last passed or was given up."""
+        """Return what was tried on a task since it last passed or was given up."""
         nothing: list[Record] = []
         records = self._ask(
-            lambda history: history.records(spec=spec, task=task, limit=MOST_OF_A_TASK), nothing
+            lambda history: history.records(spec=spec, task=task, limit=LATEST_ATTEMPTS), nothing
         )
         attempts = [record.attempt for record in records]
-        start = 0
-        for at, attempt in enumerate(attempts, 1):
-            if attempt.outcome == "escalated" or _is_good(attempt):
-                start = at
-        return attempts[start:]
+        for index in reversed(range(len(attempts))):
+            if _is_end(attempts[index]):
+                return attempts[index + 1 :]
+        return attempts
 
     def risks(self, spec: str) -> Sequence[Risk]:
-        """Tasks more likely to fail than to pass."""
+        """Return the tasks that are more likely to fail than to pass."""
         return self._ask(lambda history: learning.likely_to_fail(history, spec), ())
 
     def statistics(self) -> Statistics | None:
+        """Return the statistics of all recorded runs."""
         return self._ask(statistics.measure, None)
 
-    def _ask(self, question: Callable[[History], T], otherwise: T) -> T:
-        if self._silent:
-            return otherwise
+    def _ask(self, question: Callable[[History], T], default: T) -> T:
+        if self._broken:
+            return default
         try:
             return question(self._history())
         except HistoryError as error:
-            self._silent = True
-            # In the words of the history itself, which finds out when it is written: one note is enough.
+            self._broken = True
+            # Worded like the error of writing to the history, so that one note stands for both.
             self._warn(f"history is not kept: {error}")
-            return otherwise
+            return default
 
 
 def _seconds(duration: float) -> str:
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
 
 
-def _is_good(attempt: Attempt) -> bool:
+def _is_end(attempt: Attempt) -> bool:
+    if attempt.outcome == "escalated":
+        return True
     return attempt.what == "verify" and attempt.outcome in GOOD

@@ -1,4 +1,4 @@
-"""The history's database as a file: opened, brought up to date, set aside when it is broken."""
+"""Open the database of the history, migrate it, and move it aside if it is corrupt."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# What brings a database from version n to n + 1. Rows of this tuple are never changed once released.
+# The statements that migrate a database from version n to n + 1. Never change a released row.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE attempts (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             run TEXT NOT NULL, time REAL NOT NULL, spec TEXT NOT NULL, task TEXT NOT NULL,
             number INTEGER NOT NULL, what TEXT NOT NULL,
-            kind TEXT NOT NULL, type TEXT NOT NULL, category TEXT, error TEXT NOT NULL, fingerprint TEXT NOT NULL,
-            blocker TEXT, duration REAL NOT NULL, decision TEXT NOT NULL, fix TEXT NOT NULL, executor TEXT NOT NULL,
-            outcome TEXT NOT NULL, "commit" TEXT NOT NULL, prediction REAL)""",
+            kind TEXT NOT NULL, type TEXT NOT NULL, category TEXT,
+            error TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            blocker TEXT, duration REAL NOT NULL, decision TEXT NOT NULL, fix TEXT NOT NULL,
+            executor TEXT NOT NULL, outcome TEXT NOT NULL, "commit" TEXT NOT NULL,
+            prediction REAL)""",
         "CREATE INDEX attempts_by_task ON attempts (spec, task, id, what)",
         "CREATE INDEX attempts_by_run ON attempts (run, spec, task)",
         "CREATE INDEX attempts_by_time ON attempts (time)",
@@ -34,14 +36,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE attempts ADD COLUMN timeout REAL",
         "ALTER TABLE attempts ADD COLUMN session TEXT NOT NULL DEFAULT ''",
         "CREATE INDEX remedies_by_kind ON attempts (kind) WHERE what IN ('fix', 'repair', 'retry')",
-        "CREATE INDEX remedies_by_fingerprint ON attempts (fingerprint) WHERE what IN ('fix', 'repair', 'retry')",
+        """CREATE INDEX remedies_by_fingerprint ON attempts (fingerprint)
+           WHERE what IN ('fix', 'repair', 'retry')""",
     ),
 )
 VERSION = len(MIGRATIONS)
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that may write, to a database of this version. Transactions are begun by hand."""
+    """Open a database for writing and bring it to this version. Begin transactions explicitly."""
     _check_version(_version_in_header(path), path)
     connection = sqlite3.connect(
         path, timeout=timeout, isolation_level=None, check_same_thread=False
@@ -56,7 +59,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path, timeout: float) -> sqlite3.Connection:
-    """As `connect`, but content with a directory in which nothing may be written."""
+    """Like `connect`, but fall back to reading only where nothing may be written."""
     try:
         return connect(path, timeout)
     except sqlite3.OperationalError as error:
@@ -65,27 +68,29 @@ def connect_to_read(path: Path, timeout: float) -> sqlite3.Connection:
         uri = f"{path.resolve().as_uri()}?immutable=1"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         with _closed_on_error(connection):
-            if (version := _user_version(connection)) != VERSION:
+            version = _user_version(connection)
+            if version != VERSION:
                 raise HistoryError(
-                    f"{path} is of version {version}, and read-only: cannot be brought to {VERSION}"
+                    f"{path} has version {version} and is read-only: cannot migrate to {VERSION}"
                 ) from None
             create_views(connection)
         return connection
 
 
 def is_corrupt(error: sqlite3.Error) -> bool:
+    """Return whether the file itself is damaged."""
     return "malformed" in str(error) or "not a database" in str(error)
 
 
 def set_aside(path: Path, timeout: float) -> Path | None:
-    """Move a broken database out of the way; None if another process has done so already."""
+    """Move a corrupt database aside; return None if another process has done so already."""
     import filelock
 
     with filelock.FileLock(path.with_name(f"{path.name}.lock"), timeout=timeout):
         if _is_sound(path, timeout):
             return None
         target = _free_name(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
-        # The log first: beside a new database, an old log would be replayed into it.
+        # The log first: SQLite would replay an old log into a new database.
         for suffix in ("-wal", "-shm", ""):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
@@ -93,7 +98,8 @@ def set_aside(path: Path, timeout: float) -> Path | None:
 
 
 def _free_name(path: Path, stamp: str) -> Path:
-    target, number = path.with_name(f"{path.name}.corrupt-{stamp}"), 1
+    target = path.with_name(f"{path.name}.corrupt-{stamp}")
+    number = 1
     while target.exists():
         number += 1
         target = path.with_name(f"{path.name}.corrupt-{stamp}-{number}")
@@ -116,23 +122,21 @@ def _is_sound(path: Path, timeout: float) -> bool:
 def _check_version(version: int, path: Path) -> None:
     if version > VERSION:
         raise HistoryError(
-            f"{path} was written by a newer pytest-ralph (version {version}, known here up to {VERSION}): "
-            "upgrade pytest-ralph, or move the file aside"
+            f"{path} was written by a newer pytest-ralph (version {version}, known here up to"
+            f" {VERSION}): upgrade pytest-ralph, or move the file aside"
         )
 
 
 def _version_in_header(path: Path) -> int:
-    """The version without opening the database, so that one of a newer version is not touched at all."""
+    """Read the version without SQLite, so that the file of a newer version stays untouched."""
     try:
         with path.open("rb") as file:
             header = file.read(64)
     except OSError:
         return 0
-    return (
-        int.from_bytes(header[60:64], "big", signed=True)
-        if header.startswith(b"SQLite format 3\0")
-        else 0
-    )
+    if not header.startswith(b"SQLite format 3\0"):
+        return 0
+    return int.from_bytes(header[60:64], "big", signed=True)
 
 
 def _user_version(connection: sqlite3.Connection) -> int:
@@ -146,7 +150,7 @@ def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    # Some file systems cannot; and where another process is switching at this moment, it switches for us too.
+    # Some file systems cannot, and another process may be switching at this moment.
     with contextlib.suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode=WAL")
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
@@ -157,7 +161,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if _user_version(connection) == VERSION:
         return
     with transaction(connection):
-        # Asked again under the lock: eight processes may open a new database at once.
+        # Check again under the lock: several processes may open a new database at once.
         version = _user_version(connection)
         _check_version(version, path)
         for statements in MIGRATIONS[version:]:
@@ -168,12 +172,13 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit at the end of the block, or roll back if it raises."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # Some errors (a full disk) have rolled it back already.
+        # Some errors, such as a full disk, have rolled it back already.
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise

@@ -1,4 +1,4 @@
-"""Statistics of a History: what fails, how often, what helps. Counted by SQLite, said in frozen dataclasses."""
+"""Statistics of a history: what fails, how often, and what helps. SQLite does the counting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.history.views import work_out
+from pytest_ralph.history.views import materialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ INFINITY = float("inf")
 
 @dataclass(frozen=True)
 class Share:
-    """How many of all failures go by this name."""
+    """How many of all failures have this kind or category."""
 
     name: str | None
     count: int
@@ -34,7 +34,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Score:
-    """A task, or a whole spec where `task` is empty: attempts, failures, and runs in which it was recovered or not."""
+    """A task, or a whole spec if `task` is empty.
+
+    `recovered` and `unrecovered` count the runs in which it failed at first.
+    """
 
     spec: str
     task: str
@@ -47,7 +50,7 @@ class Score:
 
 @dataclass(frozen=True)
 class ExecutorScore:
-    """What an executor was given to do, and how often it ended well and the task with it."""
+    """How often an executor ran, and how often the task passed afterwards."""
 
     executor: str
     runs: int
@@ -69,13 +72,15 @@ class FixRate:
 
 @dataclass(frozen=True)
 class Blocker:
+    """What failures named as their reason, or else their error."""
+
     name: str
     count: int
 
 
 @dataclass(frozen=True)
 class Flaky:
-    """A task that passed and failed in turn `flips` times with nothing changed in between."""
+    """A task that changed between passing and failing `flips` times with nothing changed."""
 
     spec: str
     task: str
@@ -85,7 +90,10 @@ class Flaky:
 
 @dataclass(frozen=True)
 class Recovery:
-    """Tasks that failed and then passed in the same run: verifications and seconds from the first failure on."""
+    """Tasks that failed and then passed in the same run.
+
+    The means count verifications and seconds from the first failure to the pass.
+    """
 
     tasks: int
     failed_tasks: int
@@ -95,7 +103,7 @@ class Recovery:
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions between `low` and `high`: what was foretold on average, what came true."""
+    """The predictions between `low` and `high`: their mean, and the share that came true."""
 
     low: float
     high: float
@@ -106,7 +114,10 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How good the predictions were. A Brier score of 0 is perfect, 0.25 is a coin's; None under five cases."""
+    """How good the predictions were.
+
+    A Brier score of 0 is perfect, and tossing a coin gets 0.25. It is None below five cases.
+    """
 
     cases: int
     brier: float | None
@@ -115,6 +126,8 @@ class Calibration:
 
 @dataclass(frozen=True)
 class LastDay:
+    """The last 24 hours, with an alert if there were more failures than `threshold`."""
+
     attempts: int
     failures: int
     percent: float
@@ -129,8 +142,8 @@ class LastDay:
 
 
 @dataclass(frozen=True)
-class RunSummary:
-    """One run, tasks by how they ended."""
+class RunCounts:
+    """One run: how many of its tasks ended in which way."""
 
     run: str
     started: float
@@ -141,8 +154,8 @@ class RunSummary:
 
 
 @dataclass(frozen=True)
-class KindSummary:
-    """How often a kind of failure was met, and how often the task was recovered from it."""
+class KindCounts:
+    """How often a kind of failure occurred, and how often the task recovered from it."""
 
     kind: str
     failures: int
@@ -151,6 +164,8 @@ class KindSummary:
 
 @dataclass(frozen=True)
 class Totals:
+    """Everything that was ever recorded."""
+
     runs: int
     tasks: int
     attempts: int
@@ -160,6 +175,8 @@ class Totals:
 
 @dataclass(frozen=True)
 class Statistics:
+    """All statistics of a history at one moment."""
+
     generated: float
     totals: Totals
     last_day: LastDay
@@ -173,11 +190,11 @@ class Statistics:
     flaky: tuple[Flaky, ...]
     recovery: Recovery
     calibration: Calibration
-    runs: tuple[RunSummary, ...]
-    kinds: tuple[KindSummary, ...]
+    runs: tuple[RunCounts, ...]
+    kinds: tuple[KindCounts, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `schema` grows when a key changes its meaning or goes."""
+        """Return plain JSON values; `schema` grows when a key changes its meaning or is removed."""
         plain = asdict(self)
         plain["last_day"]["alert"] = self.last_day.alert
         return {"schema": SCHEMA, **plain}
@@ -186,38 +203,36 @@ class Statistics:
 def measure(
     history: History, *, now: float | None = None, threshold: int = ALERT_THRESHOLD
 ) -> Statistics:
-    """Everything at one moment of the history."""
-    now = time.time() if now is None else now
+    """Compute all statistics from one snapshot of the history."""
+    if now is None:
+        now = time.time()
     with history.snapshot():
-        work_out(history, "trouble")
-        work_out(history, "remedy")
-        return _measure(history, now, threshold)
-
-
-def _measure(history: History, now: float, threshold: int) -> Statistics:
-    tasks = _by_task(history)
-    return Statistics(
-        generated=now,
-        totals=_totals(history),
-        last_day=_last_day(history, now, threshold),
-        by_category=_failures_by(history, "category"),
-        by_kind=_failures_by(history, "kind"),
-        by_spec=_by_spec(tasks),
-        by_task=tasks,
-        by_executor=_by_executor(history),
-        fix_rates=_fix_rates(history),
-        blockers=_blockers(history),
-        flaky=_flaky(history),
-        recovery=_recovery(history),
-        calibration=_calibration(history),
-        runs=_runs(history),
-        kinds=_kinds(history),
-    )
+        materialize(history, "trouble")
+        materialize(history, "remedy")
+        tasks = _by_task(history)
+        return Statistics(
+            generated=now,
+            totals=_totals(history),
+            last_day=_last_day(history, now, threshold),
+            by_category=_failures_by(history, "category"),
+            by_kind=_failures_by(history, "kind"),
+            by_spec=_by_spec(tasks),
+            by_task=tasks,
+            by_executor=_by_executor(history),
+            fix_rates=_fix_rates(history),
+            blockers=_blockers(history),
+            flaky=_flaky(history),
+            recovery=_recovery(history),
+            calibration=_calibration(history),
+            runs=_runs(history),
+            kinds=_kinds(history),
+        )
 
 
 def _totals(history: History) -> Totals:
     rows = history.query(
-        """SELECT COUNT(DISTINCT run), (SELECT COUNT(*) FROM (SELECT DISTINCT spec, task FROM attempts)),
+        """SELECT COUNT(DISTINCT run),
+                  (SELECT COUNT(*) FROM (SELECT DISTINCT spec, task FROM attempts)),
                   COUNT(*), IFNULL(SUM(bad), 0), (SELECT COUNT(*) FROM remedy)
            FROM observation"""
     )
@@ -238,17 +253,20 @@ def _failures_by(
 
 
 def percent(part: float, whole: float) -> float:
+    """Return what percentage `part` is of `whole`, 0 if there is nothing."""
     return 100 * part / whole if whole else 0.0
 
 
 def _last_day(history: History, now: float, threshold: int) -> LastDay:
-    # To both sides of now: a clock that was set back does not make today's failures vanish.
-    since, until = now - DAY, now + DAY
+    # On both sides of now: setting the clock back must not hide today's failures.
+    since = now - DAY
+    until = now + DAY
     shares = _failures_by(history, "category", since, until)
     rows = history.query(
         "SELECT COUNT(*) FROM observation WHERE time > ? AND time < ?", (since, until)
     )
-    attempts, failures = rows[0][0] if rows else 0, sum(share.count for share in shares)
+    attempts = rows[0][0] if rows else 0
+    failures = sum(share.count for share in shares)
     return LastDay(attempts, failures, percent(failures, attempts), threshold, shares)
 
 
@@ -271,10 +289,10 @@ def _by_spec(tasks: Iterable[Score]) -> tuple[Score, ...]:
     specs: dict[str, list[Score]] = {}
     for task in tasks:
         specs.setdefault(task.spec, []).append(task)
-    return _worst_first(_together(spec, parts) for spec, parts in specs.items())
+    return _worst_first(_spec_score(spec, parts) for spec, parts in specs.items())
 
 
-def _together(spec: str, parts: Sequence[Score]) -> Score:
+def _spec_score(spec: str, parts: Sequence[Score]) -> Score:
     attempts = sum(part.attempts for part in parts)
     seconds = sum(part.mean_duration * part.attempts for part in parts)
     return Score(
@@ -296,10 +314,12 @@ def _worst_first(scores: Iterable[Score]) -> tuple[Score, ...]:
 
 def _by_executor(history: History) -> tuple[ExecutorScore, ...]:
     rows = history.query(
-        """SELECT executor, COUNT(*), IFNULL(SUM(worked), 0), IFNULL(AVG(worked), 0.0), AVG(duration)
+        """SELECT executor, COUNT(*), IFNULL(SUM(worked), 0), IFNULL(AVG(worked), 0.0),
+                  AVG(duration)
            FROM (SELECT executor, duration, worked FROM remedy UNION ALL
-                 -- Where it failed at a fix, that is the remedy above; here is only what it failed with.
-                 SELECT executor, duration, NOT bad FROM observation WHERE what = 'execute' AND fix = '')
+                 -- A failed fix is counted as a remedy already.
+                 SELECT executor, duration, NOT bad FROM observation
+                 WHERE what = 'execute' AND fix = '')
            WHERE executor <> '' GROUP BY executor ORDER BY COUNT(*) DESC, executor"""
     )
     return tuple(ExecutorScore(*row) for row in rows)
@@ -308,15 +328,17 @@ def _by_executor(history: History) -> tuple[ExecutorScore, ...]:
 def _fix_rates(history: History) -> tuple[FixRate, ...]:
     rows = history.query(
         """SELECT kind, executor, COUNT(*), SUM(worked), AVG(worked) FROM remedy
-           WHERE worked IS NOT NULL GROUP BY kind, executor ORDER BY COUNT(*) DESC, kind, executor"""
+           WHERE worked IS NOT NULL GROUP BY kind, executor
+           ORDER BY COUNT(*) DESC, kind, executor"""
     )
     return tuple(FixRate(*row) for row in rows)
 
 
 def _blockers(history: History) -> tuple[Blocker, ...]:
-    """What failures name as their blocker; one that names none is known by its error, whatever its line numbers."""
+    """Count failures by the blocker they name, else by their error, whatever its line numbers."""
     rows = history.query(
-        """SELECT COALESCE(NULLIF(blocker, ''), error) AS name, COUNT(*), MAX(id) FROM observation WHERE bad
+        """SELECT COALESCE(NULLIF(blocker, ''), error) AS name, COUNT(*), MAX(id)
+           FROM observation WHERE bad
            GROUP BY COALESCE(NULLIF(blocker, ''), NULLIF(fingerprint, ''), error) HAVING name <> ''
            ORDER BY COUNT(*) DESC, name LIMIT ?""",
         (TOP_BLOCKERS,),
@@ -325,10 +347,11 @@ def _blockers(history: History) -> tuple[Blocker, ...]:
 
 
 def _flaky(history: History) -> tuple[Flaky, ...]:
-    """A failure that a person mends outside the tree, or a time limit that was raised, makes no task flaky."""
+    """Leave out failures that are repaired outside the tree, and time limits that were raised."""
     rows = history.query(
-        """SELECT spec, task, COUNT(*) AS flips, (SELECT COUNT(*) FROM attempts WHERE attempts.spec = flip.spec
-                                                  AND attempts.task = flip.task AND what = 'verify')
+        """SELECT spec, task, COUNT(*) AS flips,
+                  (SELECT COUNT(*) FROM attempts
+                   WHERE attempts.spec = flip.spec AND attempts.task = flip.task AND what = 'verify')
            FROM flip
            WHERE kind NOT IN ('dependency_missing', 'command_not_found', 'permission_denied')
              AND NOT (kind = 'timeout' AND new_limit)
@@ -338,14 +361,16 @@ def _flaky(history: History) -> tuple[Flaky, ...]:
 
 
 def _recovery(history: History) -> Recovery:
-    # Durations are measured by a clock that never goes backwards, times are not: the longer of the two holds.
+    # Durations come from a monotonic clock, times do not: the longer of the two is right.
     rows = history.query(
         """SELECT COUNT(*), AVG(tries), AVG(MAX(clock, worked)),
                   (SELECT COUNT(*) FROM trouble)
-           FROM (SELECT SUM(later.what = 'verify') AS tries, SUM(later.duration) AS worked, ended - first.time AS clock
+           FROM (SELECT SUM(later.what = 'verify') AS tries, SUM(later.duration) AS worked,
+                        ended - first.time AS clock
                  FROM trouble AS t CROSS JOIN attempts AS first ON first.id = first_bad
-                 CROSS JOIN attempts AS later ON later.spec = t.spec AND later.task = t.task AND later.run = t.run
-                                              AND later.id > first_bad AND later.id <= last
+                 CROSS JOIN attempts AS later
+                     ON later.spec = t.spec AND later.task = t.task AND later.run = t.run
+                     AND later.id > first_bad AND later.id <= last
                  WHERE good GROUP BY last)"""
     )
     tasks, attempts, seconds, failed = rows[0] if rows else (0, None, None, 0)
@@ -354,23 +379,29 @@ def _recovery(history: History) -> Recovery:
 
 def _calibration(history: History) -> Calibration:
     rows = history.query(
-        """SELECT MIN(CAST(prediction * :bins AS INTEGER), :bins - 1) AS bin, COUNT(*), AVG(prediction),
-                  AVG(came_true), SUM((prediction - came_true) * (prediction - came_true))
-           FROM foretold GROUP BY bin ORDER BY bin""",
+        """SELECT MIN(CAST(prediction * :bins AS INTEGER), :bins - 1) AS bin, COUNT(*),
+                  AVG(prediction), AVG(came_true),
+                  SUM((prediction - came_true) * (prediction - came_true))
+           FROM prediction GROUP BY bin ORDER BY bin""",
         {"bins": BINS},
     )
-    cases = sum(row[1] for row in rows)
-    brier = sum(row[4] for row in rows) / cases if cases >= MIN_CASES else None
-    return Calibration(
-        cases, brier, tuple(Bin(row[0] / BINS, (row[0] + 1) / BINS, *row[1:4]) for row in rows)
-    )
+    bins = []
+    cases = 0
+    squared_errors = 0.0
+    for number, count, predicted, observed, squared_error in rows:
+        bins.append(Bin(number / BINS, (number + 1) / BINS, count, predicted, observed))
+        cases += count
+        squared_errors += squared_error
+    brier = squared_errors / cases if cases >= MIN_CASES else None
+    return Calibration(cases, brier, tuple(bins))
 
 
-def _runs(history: History) -> tuple[RunSummary, ...]:
-    """The latest runs, oldest first."""
+def _runs(history: History) -> tuple[RunCounts, ...]:
+    """Return the latest runs, oldest first."""
     rows = history.query(
         """WITH latest AS (
-               SELECT run, MAX(id) AS at FROM attempts WHERE what = 'verify' GROUP BY run ORDER BY at DESC LIMIT ?
+               SELECT run, MAX(id) AS at FROM attempts WHERE what = 'verify'
+               GROUP BY run ORDER BY at DESC LIMIT ?
            ), ended AS (
                SELECT run, SUM(good) AS recovered, SUM(NOT good) AS failed FROM trouble GROUP BY run
            ), counted AS (
@@ -378,18 +409,19 @@ def _runs(history: History) -> tuple[RunSummary, ...]:
                       COUNT(DISTINCT spec || char(10) || task) AS tasks
                FROM latest CROSS JOIN attempts USING (run) WHERE what = 'verify' GROUP BY run
            )
-           SELECT run, started, ended - started, tasks - IFNULL(recovered + failed, 0), IFNULL(recovered, 0),
-                  IFNULL(failed, 0)
+           SELECT run, started, ended - started, tasks - IFNULL(recovered + failed, 0),
+                  IFNULL(recovered, 0), IFNULL(failed, 0)
            FROM counted LEFT JOIN ended USING (run) ORDER BY at""",
         (RUNS_KEPT,),
     )
-    return tuple(RunSummary(*row) for row in rows)
+    return tuple(RunCounts(*row) for row in rows)
 
 
-def _kinds(history: History) -> tuple[KindSummary, ...]:
-    """Kinds by how often they were met; recovered where the task passed later in that run."""
+def _kinds(history: History) -> tuple[KindCounts, ...]:
+    """Count failures by kind; those count as recovered whose task passed later in that run."""
     rows = history.query(
-        """SELECT kind, COUNT(*), IFNULL(SUM(good), 0) FROM observation LEFT JOIN trouble USING (run, spec, task)
+        """SELECT kind, COUNT(*), IFNULL(SUM(good), 0)
+           FROM observation LEFT JOIN trouble USING (run, spec, task)
            WHERE bad AND kind <> '' GROUP BY kind ORDER BY COUNT(*) DESC, kind"""
     )
-    return tuple(KindSummary(*row) for row in rows)
+    return tuple(KindCounts(*row) for row in rows)

@@ -1,14 +1,16 @@
-"""What the rows of a history mean, said once in SQL: temporary views that statistics and learning select from.
+"""Temporary SQL views that define what the rows of a history mean, for statistics and learning.
 
-Rows of one task in one run stand in the order in which things happened, whatever the clock did meanwhile.
+The ids of the rows of one task in one run are in the order of events, whatever the clock did.
 
-observation   a row that says how a task fared; `bad` where it fared badly
-trouble       one task in one run in which it failed: its `first_bad` and its `last` verification, `good` if that passed
-remedy        a fix, repair or retry; `worked` if the next verification of the task in that run passed
-              (NULL where the run ended before it could be seen)
-flip          a failed verification next to a passed one with nothing changed between them: no fix, no repair, the
-              same tree; without a tree to compare (no git), only within one run. `kind` is that of the failure
-foretold      a prediction, and whether it came true
+observation   a verification or an execution of a task; `bad` if it failed
+trouble       a task in a run in which it failed: its `first_bad` and its `last` verification,
+              `good` if that passed
+remedy        a fix, repair or retry; `worked` if the next verification of the task in that run
+              passed (NULL if the run ended before that)
+flip          a failed verification next to a passed one with nothing changed between them: no
+              fix, no repair, the same tree; without git, only within one run. `kind` is that of
+              the failure
+prediction    the probability that was predicted, and whether the event came true
 """
 
 from __future__ import annotations
@@ -22,20 +24,23 @@ if TYPE_CHECKING:
 
 VIEWS = {
     "observation": """
-        SELECT *, outcome IN ('failed', 'escalated') AS bad FROM attempts WHERE what IN ('verify', 'execute')""",
+        SELECT *, outcome IN ('failed', 'escalated') AS bad
+        FROM attempts WHERE what IN ('verify', 'execute')""",
     "trouble": """
         SELECT ends.*, last.outcome IN ('passed', 'recovered') AS good, last.time AS ended
         FROM (SELECT run, spec, task, MAX(id) AS last,
                      MIN(CASE WHEN outcome IN ('failed', 'escalated') THEN id END) AS first_bad
-              FROM attempts WHERE what = 'verify' GROUP BY run, spec, task HAVING first_bad IS NOT NULL) AS ends
+              FROM attempts WHERE what = 'verify'
+              GROUP BY run, spec, task HAVING first_bad IS NOT NULL) AS ends
         CROSS JOIN attempts AS last ON last.id = ends.last""",
     "remedy": """
         SELECT *, CASE
             WHEN outcome IN ('failed', 'escalated') THEN 0
             WHEN outcome = 'recovered' THEN 1
             ELSE (SELECT next.outcome IN ('passed', 'recovered') FROM attempts AS next
-                  WHERE next.spec = attempts.spec AND next.task = attempts.task AND next.run = attempts.run
-                    AND next.what = 'verify' AND next.id > attempts.id ORDER BY next.id LIMIT 1)
+                  WHERE next.spec = attempts.spec AND next.task = attempts.task
+                    AND next.run = attempts.run AND next.what = 'verify' AND next.id > attempts.id
+                  ORDER BY next.id LIMIT 1)
             END AS worked
         FROM attempts WHERE what IN ('fix', 'repair', 'retry')""",
     "flip": """
@@ -53,21 +58,22 @@ VIEWS = {
         CROSS JOIN attempts AS good ON good.id = neighbour.beside
         WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered')
           AND good.tree = bad.tree AND (good.tree <> '' OR good.run = bad.run)""",
-    "foretold": """
-        SELECT prediction, worked AS came_true FROM remedy WHERE prediction IS NOT NULL AND worked IS NOT NULL
+    "prediction": """
+        SELECT prediction, worked AS came_true
+        FROM remedy WHERE prediction IS NOT NULL AND worked IS NOT NULL
         UNION ALL
         SELECT prediction, NOT bad FROM observation WHERE prediction IS NOT NULL""",
 }
 
 
 def create_views(connection: sqlite3.Connection) -> None:
-    """For this connection only: nothing of them is in the file, so they need no migration."""
+    """Create the views for this connection only; the file needs no migration for them."""
     connection.execute("PRAGMA temp_store=MEMORY")
     for name, select in VIEWS.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
 
 
-def work_out(history: History, name: str) -> None:
-    """Within a snapshot: put the rows of a view in its place, where it is asked for several times."""
+def materialize(history: History, name: str) -> None:
+    """Replace a view that is used several times by a table, until the snapshot ends."""
     history.query(f"DROP VIEW temp.{name}")
     history.query(f"CREATE TEMP TABLE {name} AS {VIEWS[name]}")

@@ -62,7 +62,7 @@ def test_how_long_a_task_usually_takes(
 
 
 @pytest.mark.parametrize(("cases", "preferred"), [(4, False), (5, True)])
-def test_who_did_better_is_preferred_from_five_cases_on(
+def test_the_better_executor_is_preferred_from_five_cases(
     diary: Diary, advisor: Advisor, cases: int, preferred: bool
 ) -> None:
     diary.fails()
@@ -72,7 +72,7 @@ def test_who_did_better_is_preferred_from_five_cases_on(
     assert not advisor.prefers("test_failure", "claude", "repair:lint")
 
 
-def test_a_chance_is_that_of_this_kind_and_executor(diary: Diary, advisor: Advisor) -> None:
+def test_a_chance_belongs_to_kind_and_executor(diary: Diary, advisor: Advisor) -> None:
     diary.fails()
     for works in (True, True, True, False, False):
         diary.fix(works=works)
@@ -104,7 +104,7 @@ class TestSilence:
         assert time.monotonic() - began < 2
         assert warnings == [f"history is not kept: {locked}: database is locked"]
 
-    def test_what_it_says_is_what_the_history_says_itself(self, locked: Path) -> None:
+    def test_answers_equal_those_of_the_history(self, locked: Path) -> None:
         """So that, of the same trouble, a person reads once."""
         said: set[str] = set()
         history = History.open(locked, busy_timeout=0.1, warn=said.add)

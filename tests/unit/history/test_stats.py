@@ -16,9 +16,9 @@ from pytest_ralph.history.stats import (
     ExecutorScore,
     FixRate,
     Flaky,
-    KindSummary,
+    KindCounts,
     Recovery,
-    RunSummary,
+    RunCounts,
     Score,
     Share,
     Totals,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.unit.history.conftest import Diary
 
 
-def test_an_empty_history_is_all_zeros_and_creates_nothing(tmp_path: Path) -> None:
+def test_an_empty_history_is_all_zeros(tmp_path: Path) -> None:
     with History.open(tmp_path / ".ralph" / "history.db") as history:
         empty = measure(history, now=0.0)
     assert empty.totals == Totals(0, 0, 0, 0, 0)
@@ -49,7 +49,7 @@ def test_an_empty_history_is_all_zeros_and_creates_nothing(tmp_path: Path) -> No
     assert not (tmp_path / ".ralph").exists()
 
 
-def test_failures_are_counted_by_category_and_kind_with_their_share(diary: Diary) -> None:
+def test_failures_are_counted_by_category_and_kind(diary: Diary) -> None:
     diary.note("1.1")
     for _ in range(2):
         diary.fails("1.2", "timeout", category="timeout")
@@ -70,7 +70,7 @@ def test_failures_are_counted_by_category_and_kind_with_their_share(diary: Diary
     assert found.totals == Totals(runs=1, tasks=3, attempts=6, failures=4, fixes=1)
 
 
-def test_what_an_executor_failed_at_counts_as_a_failure_and_a_fix_does_not(diary: Diary) -> None:
+def test_a_failed_execution_counts_a_fix_does_not(diary: Diary) -> None:
     diary.fails("1.1", "context_exhausted", what="execute", executor="claude")
     diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude")
     assert measure(diary.history, now=0.0).by_kind == (Share("context_exhausted", 1, 100.0),)
@@ -87,7 +87,7 @@ def test_what_an_executor_failed_at_counts_as_a_failure_and_a_fix_does_not(diary
         ([-31_536_000], 0, 0, None),
     ],
 )
-def test_the_last_day_is_counted_and_raises_an_alert_past_the_threshold(
+def test_the_last_day_alerts_past_the_threshold(
     diary: Diary, ages: list[float], threshold: int, failures: int, alert: str | None
 ) -> None:
     now = 1_000_000_000.0
@@ -97,7 +97,7 @@ def test_the_last_day_is_counted_and_raises_an_alert_past_the_threshold(
     assert (last_day.failures, last_day.alert) == (failures, alert)
 
 
-def test_the_last_day_has_its_own_rate_and_categories(diary: Diary) -> None:
+def test_the_last_day_has_rate_and_categories(diary: Diary) -> None:
     now = 1_000_000_000.0
     diary.fails(time=now - 90_000, category="timeout")
     diary.fails(time=now - 10, category="partial")
@@ -181,7 +181,7 @@ def test_executors_and_kinds_have_success_rates(diary: Diary) -> None:
     )
 
 
-def test_a_run_that_failed_at_a_fix_is_one_run(diary: Diary) -> None:
+def test_a_failed_fix_is_one_executor_run(diary: Diary) -> None:
     diary.fails("1.1")
     diary.note("1.1", "failed", what="execute", kind="timeout", executor="claude", fix_id="1.1.1")
     diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix_id="1.1.1")
@@ -191,7 +191,7 @@ def test_a_run_that_failed_at_a_fix_is_one_run(diary: Diary) -> None:
     )
 
 
-def test_a_fix_that_was_never_verified_is_no_case(diary: Diary) -> None:
+def test_an_unverified_fix_is_not_a_case(diary: Diary) -> None:
     diary.fails("1.1")
     diary.note("1.1", what="fix", kind="test_failure", executor="claude")
     diary.run = "r2"
@@ -203,7 +203,7 @@ def test_a_fix_that_was_never_verified_is_no_case(diary: Diary) -> None:
     )
 
 
-def test_a_fix_whose_executor_failed_did_not_work_even_if_a_later_one_did(diary: Diary) -> None:
+def test_a_failed_fix_gets_no_later_credit(diary: Diary) -> None:
     diary.fails("1.1")
     diary.note("1.1", "failed", what="fix", kind="test_failure", executor="claude", fix_id="1.1.1")
     diary.fix("1.1", works=True, fix_id="1.1.1.1")
@@ -229,7 +229,7 @@ def test_the_ten_worst_blockers_are_named(diary: Diary) -> None:
     assert found == tuple(Blocker(f"blocker {n:02}", n + 1) for n in range(11, 1, -1))
 
 
-def test_a_failure_without_a_named_blocker_is_known_by_its_error(diary: Diary) -> None:
+def test_without_a_blocker_the_error_counts(diary: Diary) -> None:
     diary.fails(error="x.py:3: boom", fingerprint="boom")
     diary.fails(error="x.py:9: boom", fingerprint="boom")
     diary.fails(error="nothing alike")
@@ -262,9 +262,7 @@ def test_a_failure_without_a_named_blocker_is_known_by_its_error(diary: Diary) -
         ("execute A, pass A", 0),
     ],
 )
-def test_a_task_is_flaky_when_it_passes_and_fails_with_nothing_changed_between(
-    diary: Diary, story: str, flips: int
-) -> None:
+def test_a_task_that_flips_unchanged_is_flaky(diary: Diary, story: str, flips: int) -> None:
     verifications = 0
     for step in story.split(", "):
         what, _, facts = step.rpartition(" ")
@@ -285,7 +283,7 @@ def test_a_task_is_flaky_when_it_passes_and_fails_with_nothing_changed_between(
     assert measure(diary.history, now=0.0).flaky == expected
 
 
-def test_recovery_is_measured_from_the_first_failure_to_the_pass(diary: Diary) -> None:
+def test_recovery_lasts_from_failure_to_pass(diary: Diary) -> None:
     diary.fails("1.1", time=100.0)
     diary.fix("1.1", works=False, time=150.0, verify={"time": 160.0})
     diary.fix("1.1", works=True, time=180.0, verify={"time": 190.0})
@@ -298,7 +296,7 @@ def test_recovery_is_measured_from_the_first_failure_to_the_pass(diary: Diary) -
     )
 
 
-def test_a_clock_that_goes_backwards_does_not_shorten_a_recovery(diary: Diary) -> None:
+def test_setting_back_the_clock_shortens_no_recovery(diary: Diary) -> None:
     diary.fails("1.1", time=5000.0)
     diary.fix(
         "1.1", works=True, time=1000.0, duration=30.0, verify={"time": 1010.0, "duration": 10.0}
@@ -340,13 +338,13 @@ def test_runs_and_kinds_are_summed_up_for_charts(diary: Diary) -> None:
     diary.fails("1.2", "timeout", time=30.0, duration=5.0)
     found = measure(diary.history, now=0.0)
     assert found.runs == (
-        RunSummary("r1", started=6.0, duration=10.0, passed=1, recovered=1, failed=0),
-        RunSummary("r2", started=25.0, duration=5.0, passed=0, recovered=0, failed=1),
+        RunCounts("r1", started=6.0, duration=10.0, passed=1, recovered=1, failed=0),
+        RunCounts("r2", started=25.0, duration=5.0, passed=0, recovered=0, failed=1),
     )
-    assert found.kinds == (KindSummary("test_failure", 1, 1), KindSummary("timeout", 1, 0))
+    assert found.kinds == (KindCounts("test_failure", 1, 1), KindCounts("timeout", 1, 0))
 
 
-def test_of_many_runs_the_latest_forty_are_kept_oldest_first(diary: Diary) -> None:
+def test_the_latest_forty_runs_are_kept(diary: Diary) -> None:
     for number in range(45):
         diary.run = f"r{number}"
         diary.note("1.1")
@@ -364,7 +362,7 @@ def test_the_json_is_plain_and_named(diary: Diary) -> None:
     assert data["blockers"] == [{"name": "disk", "count": 1}]
 
 
-def test_measuring_leaves_the_history_as_it_was_and_can_be_repeated(diary: Diary) -> None:
+def test_measuring_changes_nothing_and_can_be_repeated(diary: Diary) -> None:
     diary.fails("1.1")
     first = measure(diary.history, now=1.0)
     diary.note("1.1")
@@ -381,7 +379,7 @@ def test_measuring_leaves_the_history_as_it_was_and_can_be_repeated(diary: Diary
     assert tables == {"attempts", "sqlite_sequence"}
 
 
-def test_a_hundred_thousand_attempts_are_measured_in_a_moment(tmp_path: Path) -> None:
+def test_measuring_many_attempts_is_fast(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     chance = random.Random(7)
     with History.open(path) as history:

@@ -37,7 +37,7 @@ def rows_on_disk(path: Path) -> int:
         connection.close()
 
 
-def test_what_is_recorded_is_read_back_field_by_field(path: Path) -> None:
+def test_every_field_is_read_back(path: Path) -> None:
     full = record_of(
         "r1",
         12.5,
@@ -94,7 +94,7 @@ def test_the_directory_hides_itself_from_git(path: Path) -> None:
         ({"outcome": "failed", "what": "repair"}, True),
     ],
 )
-def test_plain_passes_wait_for_a_flush_and_everything_else_is_written_at_once(
+def test_only_plain_passes_wait_for_a_flush(
     path: Path, fields: dict[str, str], at_once: bool
 ) -> None:
     with History.open(path, flush_every=3600) as history:
@@ -103,7 +103,7 @@ def test_plain_passes_wait_for_a_flush_and_everything_else_is_written_at_once(
     assert rows_on_disk(path) == 1
 
 
-def test_a_failure_takes_the_waiting_passes_along_in_their_order(path: Path) -> None:
+def test_a_failure_flushes_waiting_passes_in_order(path: Path) -> None:
     with History.open(path, flush_every=3600) as history:
         for number in (1, 2, 3):
             history.record(attempt(number=number))
@@ -148,7 +148,7 @@ def test_attempts_are_filtered_and_oldest_first(
         assert [record.task for record in history.records(**filters)] == tasks
 
 
-def test_order_is_that_of_recording_even_when_the_clock_goes_backwards(path: Path) -> None:
+def test_the_order_does_not_follow_the_clock(path: Path) -> None:
     with History.open(path) as history:
         for number, time in ((1, 5000.0), (2, 1000.0), (3, 3000.0)):
             history.record(attempt(number=number, time=time))
@@ -176,7 +176,7 @@ def test_hostile_values_are_stored_tamely(
     assert {name: getattr(read.attempt, name) for name in stored} == stored
 
 
-def test_secrets_are_masked_before_they_are_cut_or_stored(path: Path) -> None:
+def test_secrets_are_masked_before_cutting(path: Path) -> None:
     def mask(text: str) -> str:
         return text.replace("hunter2", "***")
 
@@ -219,7 +219,7 @@ def test_threads_share_one_history(path: Path) -> None:
         assert len(history.records()) == 400
 
 
-def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
+def test_version_1_is_migrated_with_its_rows(path: Path) -> None:
     path.parent.mkdir()
     connection = sqlite3.connect(path)
     for statement in schema.MIGRATIONS[0]:
@@ -253,7 +253,7 @@ def test_a_database_of_version_1_is_migrated_with_its_rows(path: Path) -> None:
     assert new.attempt.approach == "new column"
 
 
-def test_a_database_of_a_newer_version_is_refused_and_not_touched(path: Path) -> None:
+def test_a_newer_database_is_not_touched(path: Path) -> None:
     path.parent.mkdir()
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE attempts (future TEXT)")
@@ -272,7 +272,7 @@ def test_a_database_of_a_newer_version_is_refused_and_not_touched(path: Path) ->
     assert sorted(p.name for p in path.parent.iterdir()) == [".gitignore", "history.db"]
 
 
-def test_what_a_newer_version_has_not_yet_checkpointed_is_not_touched_either(path: Path) -> None:
+def test_the_log_of_a_newer_database_stays(path: Path) -> None:
     path.parent.mkdir()
     newer = sqlite3.connect(path, isolation_level=None)
     newer.execute("PRAGMA journal_mode=WAL")
@@ -301,7 +301,7 @@ def test_a_database_of_another_program_is_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     "inside", [b"this is not a database\n" * 100, b"SQLite format 3\0" + b"\xff" * 4000]
 )
-def test_a_corrupt_database_is_moved_aside_with_a_message(path: Path, inside: bytes) -> None:
+def test_a_corrupt_database_is_moved_aside(path: Path, inside: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(inside)
     told: list[str] = []
@@ -313,7 +313,7 @@ def test_a_corrupt_database_is_moved_aside_with_a_message(path: Path, inside: by
     assert told == history.notices == [f"history was corrupt: moved to {aside}, a new one is begun"]
 
 
-def test_the_log_of_a_corrupt_database_does_not_spoil_the_new_one(path: Path) -> None:
+def test_a_corrupt_log_is_moved_aside_too(path: Path) -> None:
     history = History.open(path)
     for number in range(50):
         history.record(attempt(number=number, error="e" * 500, outcome="failed"))
@@ -327,7 +327,7 @@ def test_the_log_of_a_corrupt_database_does_not_spoil_the_new_one(path: Path) ->
         assert history.query("PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_database_that_breaks_during_the_run_is_moved_aside(path: Path) -> None:
+def test_a_database_may_break_during_a_run(path: Path) -> None:
     with History.open(path) as history:
         for number in range(300):
             history.record(attempt(number=number, error="e" * 500, outcome="failed"))
@@ -349,7 +349,7 @@ def test_an_empty_file_is_a_new_database(path: Path) -> None:
         assert len(history.records()) == 1
 
 
-def test_a_directory_that_cannot_be_made_is_told_once_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_an_impossible_directory_is_one_warning(tmp_path: Path) -> None:
     (tmp_path / ".ralph").write_text("a file where the directory should be")
     told: list[str] = []
     with History.open(tmp_path / ".ralph" / "history.db", warn=told.append) as history:
@@ -360,7 +360,7 @@ def test_a_directory_that_cannot_be_made_is_told_once_and_the_run_goes_on(tmp_pa
     assert "\n" not in told[0]
 
 
-def test_what_could_not_be_written_is_written_once_it_can_be(tmp_path: Path) -> None:
+def test_unwritten_attempts_are_written_later(tmp_path: Path) -> None:
     blocker = tmp_path / ".ralph"
     blocker.write_text("in the way")
     told: list[str] = []
@@ -389,7 +389,7 @@ def test_after_a_failed_write_the_next_try_waits(path: Path) -> None:
     assert (rows_on_disk(path), len(told)) == (21, 1)
 
 
-def test_a_lock_held_by_another_is_waited_for_no_longer_than_the_limit(path: Path) -> None:
+def test_waiting_for_a_lock_is_bounded(path: Path) -> None:
     with History.open(path) as history:
         history.record(attempt(outcome="failed"))
     holder = sqlite3.connect(path, isolation_level=None)

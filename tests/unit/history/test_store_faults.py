@@ -81,7 +81,7 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
     assert len(list(path.parent.glob("*.corrupt-*"))) == (before == "garbage")
 
 
-def test_a_writer_killed_at_any_moment_has_lost_no_failure_it_recorded(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_no_failure(tmp_path: Path) -> None:
     path = tmp_path / ".ralph" / "history.db"
     script = """
         history = History.open(Path(sys.argv[1]))
@@ -108,9 +108,7 @@ def test_a_writer_killed_at_any_moment_has_lost_no_failure_it_recorded(tmp_path:
 @pytest.mark.parametrize(
     "point", ["before history write", "before history commit", "after history write"]
 )
-def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(
-    tmp_path: Path, point: str
-) -> None:
+def test_a_write_is_all_or_nothing(tmp_path: Path, point: str) -> None:
     path = tmp_path / "history.db"
     script = """
         import signal
@@ -128,7 +126,7 @@ def test_death_at_each_point_of_a_write_leaves_all_of_it_or_nothing(
         assert len(history.records()) == (3 if point == "after history write" else 0)
 
 
-def test_a_full_disk_is_one_warning_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_warning(tmp_path: Path) -> None:
     script = """
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -157,7 +155,7 @@ def visible_directory() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def test_a_read_only_directory_is_one_warning_and_can_still_be_read(
+def test_a_read_only_history_can_be_read(
     visible_directory: Path,
 ) -> None:
     path = visible_directory / "history.db"
@@ -179,7 +177,7 @@ def test_a_read_only_directory_is_one_warning_and_can_still_be_read(
     assert warning.startswith(f"history is not kept: {path}: ")
 
 
-def test_a_read_only_project_without_history_gets_one_warning(visible_directory: Path) -> None:
+def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
     visible_directory.chmod(0o555)
     script = """
         if os.getuid() == 0:

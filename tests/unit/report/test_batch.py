@@ -7,7 +7,7 @@ import pytest
 from pytest_ralph.report import batch
 
 
-def test_long_batches_show_what_failed_and_count_the_rest() -> None:
+def test_long_batches_show_failures_and_counts() -> None:
     statuses: dict[str, batch.Status] = {f"1.{n}": "complete" for n in range(60)}
     statuses["1.50"] = "FAILED (attempt 1)"
     statuses["1.51"] = "running..."

@@ -40,7 +40,7 @@ def test_only_the_latest_runs_are_drawn() -> None:
     assert max(mark.x + mark.width for mark in marks) <= charts.WIDTH
 
 
-def test_a_line_skips_runs_without_a_value_and_keeps_their_place() -> None:
+def test_a_line_skips_runs_without_value() -> None:
     assert [x for x, _ in charts.line([1.0, None, 0.5])] == [0, charts.WIDTH]
     assert charts.line([]) == []
     assert charts.line([0.0, 0.0]) == [(0, charts.HEIGHT), (charts.WIDTH, charts.HEIGHT)]

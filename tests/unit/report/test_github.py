@@ -28,7 +28,7 @@ def run(*tasks: TaskResult, root: str = "/w/repo/app") -> RunSummary:
     return RunSummary(tasks, root=root)
 
 
-def test_a_failed_task_is_an_error_on_its_line_with_commas_colons_and_newlines_escaped() -> None:
+def test_a_failed_task_is_an_escaped_error() -> None:
     (line,) = workflow_commands(run(task("failed", attempts=(BROKEN,))))
     assert line == (
         "::error file=specs/foo/tasks.md,line=12,title=1.3 Add%3A a%2C b%3A failed::"
@@ -36,7 +36,7 @@ def test_a_failed_task_is_an_error_on_its_line_with_commas_colons_and_newlines_e
     )
 
 
-def test_a_recovered_task_is_a_notice_that_tells_how() -> None:
+def test_a_recovered_task_is_a_notice() -> None:
     (line,) = workflow_commands(
         run(task("recovered", attempts=(BROKEN,), fixes=(FixResult("1.3.1"),)))
     )
@@ -74,7 +74,7 @@ def rendered(story: RunSummary) -> str:
     return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(summary(story)))
 
 
-def test_the_summary_shows_text_of_others_as_it_is() -> None:
+def test_the_summary_shows_foreign_text_literally() -> None:
     nasty = "a | b `c` <img src=x> *d* [e](http://f) </details> &amp; @you"
     story = run(
         task(
@@ -90,7 +90,7 @@ def test_the_summary_shows_text_of_others_as_it_is() -> None:
     assert page.count("<tr>") == 2
 
 
-def test_the_summary_lists_what_did_not_plainly_pass_and_opens_with_the_result() -> None:
+def test_the_summary_opens_with_the_result() -> None:
     story = run(
         task("passed"),
         task("blocked", reason="blocked by 1.2"),
@@ -104,7 +104,7 @@ def test_the_summary_lists_what_did_not_plainly_pass_and_opens_with_the_result()
     assert "E  boom" in text
 
 
-def test_a_summary_of_thousands_of_failures_stays_below_what_github_takes() -> None:
+def test_a_huge_summary_fits_the_limit() -> None:
     loud = Attempt(outcome="failed", error="e" * 5000, output=("o" * 900 + "\n") * 900)
     text = summary(run(*[task("failed", attempts=(loud,))] * 5000))
     assert len(text.encode()) < 1024 * 1024
@@ -118,7 +118,7 @@ def test_outside_of_github_nothing_is_told(tmp_path: Path) -> None:
     assert lines == []
 
 
-def test_on_github_the_summary_is_appended_and_annotations_are_written(tmp_path: Path) -> None:
+def test_on_github_summary_and_annotations_are_written(tmp_path: Path) -> None:
     file, lines = tmp_path / "summary.md", list[str]()
     file.write_text("before\n")
     tell(
@@ -130,7 +130,7 @@ def test_on_github_the_summary_is_appended_and_annotations_are_written(tmp_path:
     assert len(lines) == 1
 
 
-def test_a_summary_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+def test_an_unwritable_summary_is_a_warning(tmp_path: Path) -> None:
     lines: list[str] = []
     tell(
         run(task("passed")),

@@ -113,7 +113,7 @@ def test_without_a_terminal_there_is_no_box() -> None:
     assert not set(text) & set("║═─╔")
 
 
-def test_where_there_is_no_unicode_the_box_is_ascii() -> None:
+def test_without_unicode_the_box_is_ascii() -> None:
     lines = halt_lines(HALT, 60, unicode=False)
     assert "".join(lines).isascii()
     assert {len(line) for line in lines} == {60}
@@ -135,7 +135,7 @@ def test_long_lists_show_their_first_and_last_few(count: int, hidden: str | None
     assert hidden is None or lines[5] == f"… {hidden} more"
 
 
-def test_a_command_too_long_for_the_box_stands_below_it_whole() -> None:
+def test_a_long_command_stands_below_the_box() -> None:
     command = 'pytest --ralph-recovery specs/foo -k "a  b" ' + "-p no:cacheprovider " * 5
     halt = Halt(reason="x", command=command.strip())
     assert halt_lines(halt, 60)[-1] == command.strip()
@@ -149,7 +149,7 @@ texts = st.text(max_size=60) | st.sampled_from(
 
 
 @given(texts, texts, texts, st.integers(0, 130), st.booleans())
-def test_every_line_of_the_box_is_as_wide_as_the_terminal(
+def test_the_box_is_as_wide_as_the_terminal(
     a: str, b: str, c: str, width: int, unicode: bool
 ) -> None:
     halt = Halt(
@@ -174,7 +174,7 @@ def test_columns_are_those_of_a_terminal(text: str, width: int) -> None:
     assert columns(text) == width
 
 
-def test_a_halt_is_told_by_the_stories_of_a_run() -> None:
+def test_a_halt_summarizes_the_task_results() -> None:
     failing = Attempt(
         outcome="failed", kind="test_failure", error="3 failing", files=("a.py", "b.py")
     )
@@ -231,7 +231,7 @@ OPEN, TRIED = (
         ),
     ],
 )
-def test_the_first_step_is_what_a_person_has_to_do(
+def test_the_first_step_names_the_work(
     failure: dict[str, Any], fixes: tuple[FixResult, ...], step: str
 ) -> None:
     attempt = Attempt(outcome="failed", **failure)
@@ -246,7 +246,7 @@ def test_the_first_step_is_what_a_person_has_to_do(
     assert halt_of([story], max_attempts=2).steps == (step,)
 
 
-def test_a_retry_is_only_spoken_of_where_there_was_one() -> None:
+def test_a_retry_is_mentioned_after_a_retry() -> None:
     waiting, tried = (TaskResult("1.3", outcome="failed", fixes=(fix,)) for fix in (OPEN, TRIED))
     assert halt_of([waiting], max_attempts=2).reason == "Task 1.3 failed"
     assert halt_of([tried], max_attempts=2).reason == "Task 1.3 failed after retry"
@@ -287,7 +287,7 @@ def test_the_reason_names_what_failed(failed: list[str], reason: str) -> None:
     )
 
 
-def test_a_circular_plan_is_refused_in_the_references_words() -> None:
+def test_a_circular_plan_is_refused() -> None:
     tasks = Spec.parse(
         "- [ ] 2.1 A\n  - **Depends on**: 3.1\n- [ ] 3.1 B\n  - **Depends on**: 2.1\n"
     ).tasks
@@ -309,7 +309,7 @@ def test_a_circular_plan_is_refused_in_the_references_words() -> None:
         [HALTED - Invalid plan]""")
 
 
-def test_a_file_conflict_is_refused_in_the_references_words() -> None:
+def test_a_file_conflict_is_refused() -> None:
     source = "- [ ] 2.1 [P] A\n  - **Files**: src/api/routes.ts\n- [ ] 2.2 [P] B\n  - **Files**: `src/api/routes.ts`\n"
     (problem,) = plan(Spec.parse(source).tasks).problems
     assert "\n".join(refusal_lines(problem)) == dedent("""\
@@ -348,7 +348,7 @@ def test_an_unknown_dependency_is_refused() -> None:
         [HALTED - Invalid plan]""")
 
 
-def test_a_missing_dependency_is_told_in_the_references_words() -> None:
+def test_a_missing_dependency_is_not_retryable() -> None:
     lines = missing_lines(
         "@types/jest",
         required_by="Type checking",

@@ -80,19 +80,19 @@ def test_the_embedded_story_reads_back_as_it_was() -> None:
     assert json.loads(text)["tasks"][0]["title"] == NASTY
 
 
-def test_a_report_is_written_even_if_its_text_has_no_utf8_form(tmp_path: Path) -> None:
+def test_a_lone_surrogate_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "report.html"
     write_report(path, nasty_run())
     assert path.read_text("utf-8").endswith("</html>\n")
 
 
-def test_a_report_can_be_read_by_those_who_read_other_files_of_the_user(tmp_path: Path) -> None:
+def test_a_report_respects_the_umask(tmp_path: Path) -> None:
     write_report(tmp_path / "report.html", run("passed"))
     (tmp_path / "other").touch()
     assert (tmp_path / "report.html").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_the_policy_admits_the_one_style_and_the_one_script_and_nothing_else() -> None:
+def test_the_policy_admits_one_style_one_script() -> None:
     page = render(run("passed"))
     tags = Tags(page)
     (policy,) = (
@@ -114,7 +114,7 @@ def test_the_page_names_no_address_to_fetch_from() -> None:
     assert "@import" not in page
 
 
-def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
+def test_empty_values_are_not_embedded() -> None:
     (task,) = json.loads(
         embedded(RunSummary((TaskResult("1", attempts=(Attempt(exit_code=0),)),)))
     )["tasks"]
@@ -122,7 +122,7 @@ def test_what_is_empty_is_left_out_of_the_embedded_story() -> None:
     assert task["attempts"][0]["exit_code"] == 0
 
 
-def test_tasks_stand_in_the_order_of_their_specs_whoever_ended_first() -> None:
+def test_tasks_are_in_the_order_of_specs() -> None:
     ended = [("b", 30), ("a", 20), ("b", 10), ("a", 5)]
     story = RunSummary(
         tuple(TaskResult(f"{path}{line}", spec_path=path, line=line) for path, line in ended)
@@ -146,7 +146,7 @@ def test_logs_are_named_as_seen_from_the_project() -> None:
     ]
 
 
-def test_long_output_is_bounded_that_of_a_pass_more_than_that_of_a_failure() -> None:
+def test_long_output_of_a_pass_is_shorter() -> None:
     output = "\n".join(map(str, range(10_000)))
     attempts = (Attempt(outcome="failed", output=output), Attempt(output=output))
     (task,) = json.loads(embedded(RunSummary((TaskResult("1", attempts=attempts),))))["tasks"]
@@ -202,7 +202,7 @@ def test_durations_read_naturally(seconds: float, said: str) -> None:
     assert " ".join(duration(seconds)) == said
 
 
-def test_stats_tell_how_much_was_recovered_only_where_something_had_failed() -> None:
+def test_recovered_needs_a_failure() -> None:
     assert [name for name, *_ in stats(run("passed"))] == ["Duration", "Attempts", "Fixes"]
     assert stats(run("recovered", "failed", "recovered"))[-1] == ("Recovered", "2", "of 3")
 

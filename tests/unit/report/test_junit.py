@@ -139,9 +139,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("args", WAYS, ids=" ".join)
-def test_each_task_is_one_testcase_with_its_earlier_attempts(
-    pytester: pytest.Pytester, args: tuple[str, ...]
-) -> None:
+def test_each_task_is_one_testcase(pytester: pytest.Pytester, args: tuple[str, ...]) -> None:
     path = run(pytester, *STORIES, args=args)
     cases = read(path)
     assert set(cases) == {"1.1", "1.3", "1.4", "1.5"}
@@ -187,7 +185,7 @@ def test_properties_are_those_of_the_contract(pytester: pytest.Pytester) -> None
     assert told(cases["1.5"])["ralph.outcome"] == "manual"
 
 
-def test_an_attempt_tells_its_evidence_and_its_bounded_output() -> None:
+def test_an_attempt_has_evidence_and_bounded_output() -> None:
     output = "\n".join(f"line {number}" for number in range(5000))
     element = attempt_element(
         "flakyFailure", failed(output=output, files=("a.py",), expected="3", got="1", number=2)

@@ -53,13 +53,13 @@ def until_drawn(paper: Paper, text: str) -> None:
         (20, False, "1.3 verify, a…  12 s"),
     ],
 )
-def test_a_row_says_as_much_as_there_is_room_for(width: int, verbose: bool, row: str) -> None:
+def test_a_row_fits_its_width(width: int, verbose: bool, row: str) -> None:
     doing = Doing("1.3 verify, attempt 2 of 4", 300.0, "Add a parser", started=100.0)
     doing.last_line = "\x1b[32mcollected\x1b[0m 3 items\n"
     assert doing.row(112.4, width, verbose=verbose) == row
 
 
-def test_rows_are_drawn_below_the_line_pytest_is_writing_and_erased() -> None:
+def test_rows_are_drawn_below_and_erased() -> None:
     paper = Paper()
     paper.write("specs/demo/tasks.md .")
     with Live(paper).doing("1.2 verify", 300, "Build it"):
@@ -88,7 +88,7 @@ def test_nothing_is_drawn_twice_the_same() -> None:
         assert len(paper.written) == 1
 
 
-def test_one_row_for_each_thing_that_runs_and_how_many_more() -> None:
+def test_each_activity_has_a_row() -> None:
     paper = Paper()
     rows = Live(paper)
     running = [rows.doing(f"1.{n} verify", 300) for n in range(1, 7)]
@@ -123,7 +123,7 @@ def test_while_others_write_the_rows_are_away() -> None:
         assert paper.picture.lines[-1].startswith("  1.2 verify")
 
 
-def test_whatever_ends_meanwhile_does_not_wait_for_those_who_write() -> None:
+def test_ending_does_not_wait_for_writers() -> None:
     paper = Paper()
     rows = Live(paper)
     ended = threading.Event()
@@ -138,7 +138,7 @@ def test_whatever_ends_meanwhile_does_not_wait_for_those_who_write() -> None:
         assert ended.wait(5)
 
 
-def test_what_is_said_last_is_shown_without_its_colours() -> None:
+def test_the_last_line_loses_its_colours() -> None:
     paper = Paper()
     with Live(paper, verbose=True).doing("1.2.1 fix 1 of 3 by claude", 600) as said:
         said("\x1b[1mEditing\x1b[0m main.py\x07")

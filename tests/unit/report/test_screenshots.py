@@ -77,7 +77,7 @@ def test_colours_and_styles_are_read(script: Any, sequence: str, facts: dict[str
     assert style == script.Style(**facts)
 
 
-def test_the_picture_is_well_formed_and_leaves_out_what_pytest_says_of_the_machine(
+def test_the_picture_is_well_formed(
     script: Any,
 ) -> None:
     text, _, height = script.svg(

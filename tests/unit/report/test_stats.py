@@ -105,7 +105,7 @@ def test_the_whole_page_reads_well() -> None:
     )
 
 
-def test_the_alert_stands_out_and_is_absent_below_the_threshold() -> None:
+def test_the_alert_needs_the_threshold() -> None:
     assert [line.text for line in statistics_lines(FULL) if line.role == "alert"] == [
         "High delegation failure rate: 4 failures in 24h"
     ]
@@ -126,7 +126,7 @@ def test_sections_without_anything_to_say_are_left_out() -> None:
         assert title not in shown
 
 
-def test_long_tables_are_cut_and_say_where_the_rest_is() -> None:
+def test_long_tables_are_cut() -> None:
     many = tuple(Score("specs/foo", f"1.{n}", 2, 1, 0, 1, 1.0) for n in range(13))
     shown = text(by_task=many)
     assert "1.9 specs/foo" in shown

@@ -97,7 +97,7 @@ def services(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Serv
     return Services(pytester)
 
 
-def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(services: Services) -> None:
+def test_a_recovered_task_shows_its_fixes(services: Services) -> None:
     heading, *lines = services.summary(RECOVERED).splitlines()
     assert heading.strip("=") == " ralph "
     assert "\n".join(lines) == dedent("""\
@@ -111,7 +111,7 @@ def test_a_recovered_task_is_told_with_the_lineage_of_its_fixes(services: Servic
           - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS""")
 
 
-def test_one_that_waits_for_a_person_shows_its_open_fix(services: Services) -> None:
+def test_a_failed_task_shows_its_open_fix(services: Services) -> None:
     assert services.summary(FAILED).splitlines()[1:] == [
         "FAILED demo 1.4 Wait",
         "  └─ ○ 1.4.1 Fix: it (waits)",
@@ -125,7 +125,7 @@ def test_one_that_only_needed_another_try_says_so(services: Services) -> None:
     ]
 
 
-def test_what_is_complete_comes_after_the_tasks_and_notes_come_last(services: Services) -> None:
+def test_notes_come_last(services: Services) -> None:
     assert services.summary(PASSED, RETRIED).splitlines()[-2:] == [
         "ALL_TASKS_COMPLETE: demo",
         "ralph: report: out.html",
@@ -169,9 +169,7 @@ def test_very_verbose_tells_every_attempt_of_every_task(services: Services) -> N
 
 
 @pytest.mark.parametrize("width", [40, 60])
-def test_on_a_terminal_titles_are_cut_to_its_width_but_no_history_line(
-    services: Services, width: int
-) -> None:
+def test_titles_are_cut_to_the_width(services: Services, width: int) -> None:
     lines = services.summary(RECOVERED, width=width).splitlines()
     assert all(len(line) <= width for line in lines if "Final:" not in line)
     assert lines[-1] == f"  {history_line(RECOVERED)}"
@@ -186,9 +184,7 @@ def test_colours_are_those_of_the_outcome(services: Services) -> None:
     assert "\x1b[33m○\x1b[0m 1.4.1" in shown
 
 
-def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tree_can_be_ascii(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     shown = services.summary(RECOVERED, FAILED)
     assert shown.isascii()
@@ -208,14 +204,14 @@ def test_where_only_ascii_can_be_written_the_tree_is_drawn_in_it(
         ),
     ],
 )
-def test_the_history_line_is_the_one_of_the_progress_log(
+def test_the_history_line_matches_the_progress_log(
     outcome: str, final: str, ids: list[str], line: str
 ) -> None:
     fixes = tuple(FixResult(id_) for id_ in ids)
     assert history_line(TaskResult("9", outcome=outcome, final=final, fixes=fixes)) == line
 
 
-def test_nothing_that_others_wrote_reaches_the_terminal_as_a_command(services: Services) -> None:
+def test_foreign_text_sends_no_terminal_commands(services: Services) -> None:
     story = TaskResult(
         "1.1",
         title="\x1b[2Jgone",

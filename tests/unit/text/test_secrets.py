@@ -106,7 +106,7 @@ def test_a_token_is_masked_wherever_it_stands(token: str, around: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "secret"), LABELLED)
-def test_what_is_called_a_secret_is_masked_and_its_name_is_not(text: str, secret: str) -> None:
+def test_the_value_of_a_label_is_masked(text: str, secret: str) -> None:
     masked = Masker({}).mask(text)
     assert secret not in masked
     assert MASK in masked
@@ -158,7 +158,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
         ),
     ],
 )
-def test_the_value_of_a_variable_with_a_telling_name_is_masked(name: str) -> None:
+def test_the_value_of_a_secret_variable_is_masked(name: str) -> None:
     assert Masker({name: "xyzzy-plugh"}).mask("it is xyzzy-plugh!") == f"it is {MASK}!"
 
 
@@ -187,14 +187,14 @@ def test_values_that_are_no_secret_are_left_alone(name: str, value: str) -> None
     assert list(secret_values({name: value})) == []
 
 
-def test_a_value_that_begins_with_another_is_masked_whole() -> None:
+def test_a_value_containing_another_is_masked_whole() -> None:
     assert (
         Masker({"A_TOKEN": "abcdef-1", "B_TOKEN": "abcdef-1-longer"}).mask("abcdef-1-longer")
         == MASK
     )
 
 
-def test_each_line_of_a_secret_of_several_lines_is_masked() -> None:
+def test_each_line_of_a_secret_is_masked() -> None:
     masker = Masker({"SSH_PRIVATE_KEY": "first-line-abc\nsecond-line-def"})
     assert masker.mask("got:\nfirst-line-abc\n  second-line-def") == f"got:\n{MASK}\n  {MASK}"
 
@@ -204,7 +204,7 @@ def test_a_project_can_add_its_own_forms() -> None:
     assert masker.mask("ACME-1234, pin 99") == f"{MASK}, pin {MASK}"
 
 
-def test_a_form_that_is_no_regular_expression_is_named() -> None:
+def test_an_invalid_pattern_is_named() -> None:
     with pytest.raises(MaskError, match=r"^not a regular expression: a\(b \(missing \), .*\)$"):
         Masker({}, extra=["a(b"])
 
