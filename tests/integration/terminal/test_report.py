@@ -120,5 +120,5 @@ def test_a_malformed_number_of_logs_to_keep_is_one_line(pytester: pytest.Pyteste
     result = pytester.runpytest("--ralph", "specs")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: ralph_keep_logs: expected a whole number, 0 or more, got 'many'"]
+        ["ERROR: ralph_keep_logs (ini file): expected a whole number, 0 or more, got 'many'"]
     )
