@@ -1,7 +1,7 @@
-"""Files written whole or not at all.
+"""File names, and writing files so that a killed run leaves each of them whole.
 
-`step` names every point at which a run may be cut off. It does nothing by itself; the fault tests
-put a function in `on_fault_point` and so enumerate and hit every point without guessing where they are.
+`fault_point` names every point at which a run may be cut off. It does nothing by itself: the fault
+tests put a function into `on_fault_point`, which lets them enumerate and hit every point.
 """
 
 from __future__ import annotations
@@ -16,43 +16,60 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# The files of a spec.
 TASKS_NAME = "tasks.md"
 STATE_NAME = ".ralph-state.json"
 PROGRESS_NAME = ".progress.md"
-# In the root of the project: history, logs, and files of the running session.
+SPEC_FILES = frozenset({TASKS_NAME, STATE_NAME, PROGRESS_NAME})
+
+# The directory in the project root that everything else is written to, and what is in it.
 RALPH_DIRECTORY = ".ralph"
+HISTORY_NAME = "history.db"
+LOGS_NAME = "logs"
+BACKUPS_NAME = "backups"
+LOCKS_NAME = "locks"
+RUNS_NAME = "runs"
+GITIGNORE_NAME = ".gitignore"
+
+# Identifies one version of a file; None if there is no file.
+Seen = tuple[int, ...] | None
 
 on_fault_point: Callable[[str], None] | None = None
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
 
 def fault_point(name: str) -> None:
+    """Mark a point at which the fault tests may cut the run off."""
     if on_fault_point is not None:
         on_fault_point(name)
 
 
-def _new_file_beside(path: Path) -> tuple[int, Path]:
-    """As mkstemp does, but readable by whom the umask says, as any file a user makes."""
+def _create_temporary(path: Path) -> tuple[int, Path]:
+    """Create a temporary file beside `path`; unlike mkstemp, with the permissions of the umask."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
-    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    return descriptor, temporary
 
 
 def is_temporary(name: str) -> bool:
-    """Whether this is the name of a file that is about to take another's place."""
+    """Return whether this is the name of a file that is about to replace another one."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def sweep(path: Path) -> None:
-    """Remove what a run that was killed while it wrote `path` has left beside it."""
+    """Remove the temporary files of runs that were killed while they wrote `path`."""
     path = Path(os.path.realpath(path))
     with contextlib.suppress(OSError):
         for entry in os.scandir(path.parent):
-            left = _TEMPORARY.fullmatch(entry.name)
-            if left and left["name"] == path.name and not _is_running(int(left["pid"])):
+            match = _TEMPORARY.fullmatch(entry.name)
+            if match is None or match["name"] != path.name:
+                continue
+            if not is_process_running(int(match["pid"])):
                 Path(entry.path).unlink()
 
 
-def _is_running(pid: int) -> bool:
+def is_process_running(pid: int) -> bool:
+    """Return whether a process with this id exists; True if that cannot be found out."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -62,59 +79,59 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-Seen = tuple[int, ...] | None
-
-
 def file_signature(path: Path) -> Seen:
-    """What tells one version of a file from another; None where there is none."""
+    """Return what tells this version of the file from any other."""
     try:
         return _signature(path.stat())
     except FileNotFoundError:
         return None
 
 
-def _signature(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _signature(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def write_atomically(path: Path, data: bytes | str, *, durable: bool = True) -> None:
-    """Replace `path` by `data` so that a reader, a crash or a full disk sees the old file or the new one.
+    """Replace `path` so that a reader, a crash or a full disk sees either the old file or the new.
 
-    Not `durable`: a machine that loses its power may forget it again, which the next run must be able to bear.
+    If not `durable`, a power failure may undo the write.
     """
-    _write(path, data, durable=durable, still=lambda: True)
+    _replace(path, data, durable=durable, may_replace=lambda: True)
 
 
 def replace_if_unchanged(
     path: Path, data: bytes | str, seen: Seen, *, durable: bool = True
 ) -> Seen:
-    """As `write_atomically`, unless somebody else wrote the file since it was `seen`: then it stays theirs, and None.
+    """Replace `path` as `write_atomically` does, unless it has changed since it had the signature `seen`.
 
-    Else what can be seen now.
+    Return the new signature, or None if the file had changed and was left alone.
     """
-    return _write(path, data, durable=durable, still=lambda: file_signature(path) == seen)
+    return _replace(path, data, durable=durable, may_replace=lambda: file_signature(path) == seen)
 
 
-def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], bool]) -> Seen:
+def _replace(
+    path: Path, data: bytes | str, *, durable: bool, may_replace: Callable[[], bool]
+) -> Seen:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
-    # Through a link to the file itself, so that the link stays a link.
+    # Replace the target of a symbolic link, not the link.
     path = Path(os.path.realpath(path))
     sweep(path)
+
     fault_point(f"before write {path.name}")
-    descriptor, temporary = _new_file_beside(path)
+    descriptor, temporary = _create_temporary(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-            # Nothing of it changes with the name.
+            # rename() keeps mtime, size and inode.
             written = _signature(os.fstat(file.fileno()))
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(path.stat().st_mode & 0o7777)
         fault_point(f"before replace {path.name}")
-        if not still():
+        if not may_replace():
             temporary.unlink()
             return None
         temporary.replace(path)
@@ -122,7 +139,7 @@ def _write(path: Path, data: bytes | str, *, durable: bool, still: Callable[[], 
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.filename is None:
-            # A disk that is full does not say which file it had no room for.
+            # The error for a full disk does not name the file.
             error.filename = str(path)
         raise
     fault_point(f"after write {path.name}")
@@ -136,14 +153,15 @@ def write_at(path: Path, offset: int, old: bytes, new: bytes) -> Seen:
     replaced meanwhile: then another process changed it, and the caller has to read it again.
     """
     assert len(old) == len(new)
-    at = next(at for at in range(len(old)) if old[at] != new[at])
-    assert old[at + 1 :] == new[at + 1 :]
+    changed = next(index for index in range(len(old)) if old[index] != new[index])
+    assert old[changed + 1 :] == new[changed + 1 :]
+
     fault_point(f"before write {path.name}")
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         if os.pread(descriptor, len(old), offset) != old:
             return None
-        os.pwrite(descriptor, new[at : at + 1], offset + at)
+        os.pwrite(descriptor, new[changed : changed + 1], offset + changed)
         # Of the open file, before anybody else can write: a later look at the path would take an
         # edit saved in between for our own.
         written = _signature(os.fstat(descriptor))

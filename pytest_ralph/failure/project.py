@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import RALPH_DIRECTORY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -19,8 +21,22 @@ FOREIGN = re.compile(
     r"\.cargo/registry|rustlib|go/pkg/mod|lib/python\d|usr/(?:lib|share|include|local/lib)|\.m2|\.gradle|gems)(?:/|$)"
 )
 SKIPPED = frozenset(
-    "node_modules .git .hg .svn .venv venv .tox .nox __pycache__ target .mypy_cache .ruff_cache .pytest_cache "
-    ".ralph".split()
+    (
+        RALPH_DIRECTORY,
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        ".venv",
+        "venv",
+        ".tox",
+        ".nox",
+        "__pycache__",
+        "target",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+    )
 )
 # Directories that are not part of a module's name.
 ROOTS = (

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_ralph.files import BACKUPS_NAME, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitError
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Services:
     @property
     def backups(self) -> Path:
         """Where repairs put what they change, to be undone."""
-        return self.directory / "backups" / self.run_id
+        return self.directory / BACKUPS_NAME / self.run_id
 
     def task_env(self, spec_files: SpecFiles, task: Task, attempt: int) -> dict[str, str]:
         return {
@@ -185,7 +186,6 @@ class Services:
 
     def written_since(self, moment: float) -> bool:
         """Whether any file of the project, our own aside, was written from then on."""
-        from pytest_ralph.fixing.git.checkout import SPEC_FILES
         from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
 
         files = take_snapshot(self.root).items()

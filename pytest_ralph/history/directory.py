@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.files import GITIGNORE_NAME
 from pytest_ralph.history.record import HistoryError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ GRACE = 900.0
 
 def make_private(directory: Path) -> Path:
     """Create `directory` with a .gitignore for everything in it; an existing one is kept."""
-    ignore = directory / ".gitignore"
+    ignore = directory / GITIGNORE_NAME
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError), ignore.open("x", encoding="utf-8") as file:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ralph.files import HISTORY_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
@@ -56,7 +57,7 @@ def print_statistics(config: pytest.Config) -> int:
     )  # before a run begins, a config has no public way to a writer
 
     try:
-        with History.open(config.rootpath / ".ralph" / "history.db") as history:
+        with History.open(config.rootpath / RALPH_DIRECTORY / HISTORY_NAME) as history:
             found = measure(history, threshold=_threshold(config))
     except HistoryError as error:
         raise pytest.UsageError(str(error)) from error

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.session.discovery import SPEC_NAME, find_below
+from pytest_ralph.files import TASKS_NAME
+from pytest_ralph.session.discovery import find_below
 from pytest_ralph.session.items import SpecFile, TaskItem
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Collecting:
         named = file_path.suffix.lower() == ".md" and parent.session.isinitpath(file_path)
         return (
             SpecFile.of(parent, file_path, self.run)
-            if named or file_path.name == SPEC_NAME
+            if named or file_path.name == TASKS_NAME
             else None
         )
 
@@ -57,10 +58,10 @@ class Collecting:
             if path in found or session.testsfailed:
                 continue
             if path.is_dir() and not any(find_below(session.config, path)):
-                self.run.note(f"no {SPEC_NAME} in {argument}")
+                self.run.note(f"no {TASKS_NAME} in {argument}")
             elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
                 raise pytest.UsageError(
-                    f"{argument} is no spec: that is a {SPEC_NAME} or another markdown file"
+                    f"{argument} is no spec: that is a {TASKS_NAME} or another markdown file"
                 )
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:

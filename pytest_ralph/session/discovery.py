@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import TASKS_NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-SPEC_NAME = "tasks.md"
 
 
 def find_specs(config: pytest.Config) -> Iterator[Path]:
@@ -38,8 +38,8 @@ def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
     """What pytest would not look into (`norecursedirs`, `--ignore`, virtual environments, …) is left out here too."""
     for directory, names, files in os.walk(top):
         names[:] = sorted(name for name in names if not _ignored(config, Path(directory, name)))
-        if SPEC_NAME in files and not _ignored(config, Path(directory, SPEC_NAME)):
-            yield Path(directory, SPEC_NAME)
+        if TASKS_NAME in files and not _ignored(config, Path(directory, TASKS_NAME)):
+            yield Path(directory, TASKS_NAME)
 
 
 def _ignored(config: pytest.Config, path: Path) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import STATE_NAME
+from pytest_ralph.files import HISTORY_NAME, LOGS_NAME, RALPH_DIRECTORY, STATE_NAME
 from pytest_ralph.fixing.git.messages import commit_message
 from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
@@ -63,8 +63,8 @@ class HaltTeller:
         directory = self.path.rpartition("/")[0] or "."
         kept = [
             ("State", f"{directory}/{STATE_NAME}"),
-            ("Logs", ".ralph/logs/"),
-            ("History", ".ralph/history.db"),
+            ("Logs", f"{RALPH_DIRECTORY}/{LOGS_NAME}/"),
+            ("History", f"{RALPH_DIRECTORY}/{HISTORY_NAME}"),
         ]
         command = command_line(self.run.config, leave_out=("--ralph-fresh",))
         halt = halt_of(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import HISTORY_NAME
 from pytest_ralph.healing.attempt import task_timeout
 from pytest_ralph.session.discovery import find_specs
 from pytest_ralph.session.items import WARNED, TaskItem
@@ -127,7 +128,7 @@ class Telling:
             # What is in the list is told as a warning already, with -v and without.
             if finding.code not in WARNED and finding.line not in others:
                 yield format_text(finding, path)
-        if (self.run.directory / "history.db").exists():
+        if (self.run.directory / HISTORY_NAME).exists():
             yield from self._risks(spec, path, {task.id for task in tasks})
             yield from self._time_limits(spec, path, tasks)
 

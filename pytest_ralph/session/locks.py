@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import write_atomically
+from pytest_ralph.files import LOCKS_NAME, is_process_running, write_atomically
 from pytest_ralph.history.directory import make_private
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SpecLocks:
 
 
 def lock_directory(directory: Path) -> Path:
-    locks = make_private(directory) / "locks"
+    locks = make_private(directory) / LOCKS_NAME
     locks.mkdir(exist_ok=True)
     return locks
 
@@ -77,21 +77,11 @@ def _holder(path: Path) -> str:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             told = json.loads(path.read_text(encoding="utf-8"))
             pid, here = int(told["pid"]), told["host"] == platform.node()
-            if not here or _is_alive(pid):
+            if not here or is_process_running(pid):
                 since = time.strftime("%H:%M:%S", time.localtime(float(told["since"])))
                 return f" (pid {pid}{'' if here else ' on ' + str(told['host'])}, since {since})"
         time.sleep(0.02)
     return ""
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 class TurnLock:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
+from pytest_ralph.files import (
+    HISTORY_NAME,
+    LOGS_NAME,
+    PROGRESS_NAME,
+    RALPH_DIRECTORY,
+    RUNS_NAME,
+    STATE_NAME,
+)
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.services import Services
@@ -111,7 +118,7 @@ class Run:
             self.handed.get("run") or f"{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
         )
         self.shared = Shared(
-            self.directory / "runs" / self.id,
+            self.directory / RUNS_NAME / self.id,
             worker.get("workerid", ""),
             alone=self.handed.get("alone", False),
         )
@@ -216,14 +223,14 @@ class Run:
 
     @property
     def directory(self) -> Path:
-        return self.root / ".ralph"
+        return self.root / RALPH_DIRECTORY
 
     def runner(self, shell: str | None) -> Runner:
         """A spec may ask for a shell of its own."""
         if shell not in self._runners:
             from pytest_ralph.running.runner import Runner
 
-            logs = self.directory / "logs"
+            logs = self.directory / LOGS_NAME
             self._runners[shell] = Runner(
                 root=self.root, environ=self._environ, logs=logs, shell=shell, mask=self._mask
             )
@@ -235,7 +242,7 @@ class Run:
     def history(self) -> History:
         from pytest_ralph.history.store import History
 
-        return History.open(self.directory / "history.db", warn=self.note, mask=self.masker.mask)
+        return History.open(self.directory / HISTORY_NAME, warn=self.note, mask=self.masker.mask)
 
     @cached_property
     def advisor(self) -> Advisor:

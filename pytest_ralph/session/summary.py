@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import __version__
+from pytest_ralph.files import LOGS_NAME
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import (
@@ -93,7 +94,7 @@ class Ending:
 
     def pytest_unconfigure(self) -> None:
         if self.whole.told:
-            prune_logs(self.run.directory / "logs", keep_runs=self.run.settings.keep_logs)
+            prune_logs(self.run.directory / LOGS_NAME, keep_runs=self.run.settings.keep_logs)
 
 
 class Whole:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import GITIGNORE_NAME, RALPH_DIRECTORY, SPEC_FILES, TASKS_NAME
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-SPEC_FILES = frozenset({"tasks.md", ".progress.md", ".ralph-state.json"})
 
 # Documents that people write beside a tasks.md. A rollback leaves them alone.
 SPEC_DOCUMENTS = (
@@ -83,10 +83,10 @@ class PathSet:
         documents = [
             path.parent / name
             for path in keep
-            if path.name == "tasks.md"
+            if path.name == TASKS_NAME
             for name in SPEC_DOCUMENTS
         ]
-        return cls((".ralph", *_relative_paths(root, [*keep, *documents])), SPEC_FILES)
+        return cls((RALPH_DIRECTORY, *_relative_paths(root, [*keep, *documents])), SPEC_FILES)
 
     def __contains__(self, path: str) -> bool:
         if path.rpartition("/")[2] in self.names:
@@ -122,7 +122,7 @@ def check_out(git: GitCommand, tree: str, changes: list[TreeChange]) -> Checkout
     result = CheckoutResult()
     removed = [change.path for change in changes if change.removed]
     written = [change for change in changes if not change.removed]
-    ignore_files = [change for change in written if Path(change.path).name == ".gitignore"]
+    ignore_files = [change for change in written if Path(change.path).name == GITIGNORE_NAME]
     others = [change for change in written if change not in ignore_files]
 
     with _index_of(git, tree) as write_paths:

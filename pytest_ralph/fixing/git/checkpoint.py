@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import fault_point, is_temporary
+from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, fault_point, is_temporary
 from pytest_ralph.fixing.git.checkout import (
     PathSet,
     TreeChange,
@@ -298,7 +298,7 @@ class Git:
                 wanted = PathSet.of(self.root, [*changed, *also])
                 paths = [path for path in paths if path in wanted]
 
-            unwanted = PathSet.of(self.root, [*exclude, self.root / ".ralph"])
+            unwanted = PathSet.of(self.root, [*exclude, self.root / RALPH_DIRECTORY])
             paths = [path for path in paths if path not in unwanted]
             return tuple(path for path in paths if not _is_private(path))
 
@@ -408,7 +408,7 @@ class Git:
 
 def _is_private(path: str) -> bool:
     name = Path(path).name
-    return name == ".ralph-state.json" or is_temporary(name)
+    return name == STATE_NAME or is_temporary(name)
 
 
 def _why_no_repository(root: Path, errors: str) -> str:

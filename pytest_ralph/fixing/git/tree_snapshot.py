@@ -6,6 +6,8 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import RALPH_DIRECTORY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -16,7 +18,7 @@ SKIPPED_DIRECTORIES = frozenset(
         ".git",
         ".hg",
         ".svn",
-        ".ralph",
+        RALPH_DIRECTORY,
         ".venv",
         "venv",
         "node_modules",

@@ -10,8 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import write_atomically
-from pytest_ralph.fixing.git.checkout import SPEC_FILES
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +25,7 @@ _FOREIGN = frozenset(
         ".git",
         ".hg",
         ".svn",
-        ".ralph",
+        RALPH_DIRECTORY,
         "node_modules",
         ".venv",
         "venv",
