@@ -1,13 +1,12 @@
-"""Room fixing: which built-in repair, if any, fits a Failure. Finding one changes nothing and starts no process."""
+"""Find the built-in repair for a failure. Finding one changes nothing and starts no process."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs import autofix as tidy
-from pytest_ralph.fixing.repairs import chmod, install
-from pytest_ralph.fixing.repairs.base import Repair, RepairResult, Scene, undo
+from pytest_ralph.fixing.repairs import autofix, chmod, install
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext, RepairResult, undo
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,23 +28,28 @@ def find_repair(
     directory: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Repair | None:
-    """The repair for `failure`, or None.
+    """Return the repair for `failure`, or None.
 
-    `command` is the Verify command that failed, `directory` where it ran. Two repairs that are equal do the same:
-    one that did not help need not be made again.
+    `command` is the Verify command that failed and `directory` is where it ran. Equal repairs do
+    the same, so one that did not help need not be tried again.
     """
     root = root.resolve()
-    scene = Scene(
-        failure,
-        root,
-        command or failure.command,
-        root if directory is None else (root / directory).resolve(),
-        os.environ if environ is None else environ,
-    )
-    if not scene.directory.is_relative_to(root):
+    directory = root if directory is None else (root / directory).resolve()
+    if not directory.is_relative_to(root):
         return None
-    if "chmod" in allowed and (repair := chmod.find(scene)) is not None:
-        return repair
-    if (repair := tidy.find(scene, allowed)) is not None:
-        return repair
-    return install.find(scene) if "install" in allowed else None
+
+    context = RepairContext(
+        failure=failure,
+        root=root,
+        command=command or failure.command,
+        directory=directory,
+        environ=os.environ if environ is None else environ,
+    )
+    repair: Repair | None = None
+    if "chmod" in allowed:
+        repair = chmod.find(context)
+    if repair is None:
+        repair = autofix.find(context, allowed)
+    if repair is None and "install" in allowed:
+        repair = install.find(context)
+    return repair

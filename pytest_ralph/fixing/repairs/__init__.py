@@ -1,1 +1,1 @@
-"""Room fixing: the built-in repairs, one module each. Each finds a Repair for a Failure, or None."""
+"""The built-in repairs, one module each. Each finds a Repair for a Failure, or None."""

@@ -1,4 +1,4 @@
-"""Room fixing: the repairs `format` and `lint`: the tool that complained, in its fixing mode, on the files it named."""
+"""The repairs `format` and `lint`: run the tool that complained in its fix mode on its files."""
 
 from __future__ import annotations
 
@@ -9,24 +9,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs.base import Repair, RepairResult, Scene, changed, how_to_undo, save
+from pytest_ralph.fixing.repairs.base import (
+    Repair,
+    RepairContext,
+    RepairResult,
+    changed,
+    how_to_undo,
+    save,
+)
 from pytest_ralph.fixing.repairs.indirection import Step, steps
 from pytest_ralph.fixing.repairs.tools import Tool, tool_of
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable
 
     from pytest_ralph.running.runner import Runner
 
-KINDS = {"format_error": "format", "lint_error": "lint"}
+PURPOSE_OF_KIND = {"format_error": "format", "lint_error": "lint"}
 TIME_LIMIT = 300.0
-_BATCH = 200
-_MOST_FILES = 2000
-_MOST_LINES = 20_000
+FILES_PER_CALL = 200
+MAX_FILES = 2000
+MAX_LINES = 20_000
+LONGEST_LINE = 5000
 
-# How formatters introduce the name of a file they would change.
-_NAMED = re.compile(
+# How formatters introduce the name of a file that they would change.
+INTRODUCED_FILE = re.compile(
     r"""^(?:
         would\ reformat:?\ (?P<black>.+)
       | ERROR:\ (?P<isort>.+?)\ Imports\ are\ incorrectly
@@ -38,25 +46,26 @@ _NAMED = re.compile(
     )$""",
     re.VERBOSE | re.IGNORECASE,
 )
-_PATH = re.compile(r"[^\s:'\"`(),;<>\[\]|*=]+\.\w+|[\w./-]*(?:Gemfile|Rakefile|BUILD|WORKSPACE)\b")
+PATH = re.compile(r"[^\s:'\"`(),;<>\[\]|*=]+\.\w+|[\w./-]*(?:Gemfile|Rakefile|BUILD|WORKSPACE)\b")
+RUST_EDITION = re.compile(r'(?m)^\s*edition\s*=\s*"(\d{4})"')
 
 
 @dataclass(frozen=True)
-class TidyRepair(Repair):
+class AutofixRepair(Repair):
+    """A call of a formatter or linter in its fix mode."""
+
     argv: tuple[str, ...] = ()
     directory: Path = Path()
     env: tuple[tuple[str, str], ...] = ()
 
     def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
         save(backup, root, [root / name for name in self.files])
-        tool = self.argv[0] if len(self.argv) == 1 else shlex.join(self.argv)
-        for start in range(0, len(self.files), _BATCH):
-            names = [
-                _argument(root / name, self.directory)
-                for name in self.files[start : start + _BATCH]
-            ]
+        tool = shlex.join(self.argv)
+        for start in range(0, len(self.files), FILES_PER_CALL):
+            files = self.files[start : start + FILES_PER_CALL]
+            names = [_as_argument(root / name, self.directory) for name in files]
             try:
-                ended = runner.run(
+                result = runner.run(
                     self.command,
                     argv=[*self.argv, *names],
                     cwd=self.directory,
@@ -65,9 +74,10 @@ class TidyRepair(Repair):
                 )
             except RunError as error:
                 return RepairResult(False, f"{tool}: {error}")
-            if ended.timed_out or ended.interrupted:
+            if result.timed_out or result.interrupted:
                 break
-        # Many end with a status of 1 although they fixed what they could: the files tell.
+
+        # The exit status does not tell: many exit with 1 although they fixed what they could.
         files = changed(backup, root)
         if not files:
             return RepairResult(False, f"{tool} changed nothing")
@@ -75,35 +85,41 @@ class TidyRepair(Repair):
         return RepairResult(True, f"{tool}: {count} changed", how_to_undo(backup, root), files)
 
 
-def find(scene: Scene, allowed: Collection[str]) -> Repair | None:
-    wanted = KINDS.get(scene.failure.kind)
-    if wanted is None:
+def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
+    """Return the fix mode of the tool that failed, if it named files of the project."""
+    purpose = PURPOSE_OF_KIND.get(context.failure.kind)
+    if purpose is None:
         return None
-    found = [
-        (tool, step)
-        for step in steps(scene.command, scene.root, scene.directory)
-        if (tool := tool_of(step))
-    ]
-    # `ruff check . && ruff format --check .`: the kind of the failure tells which of the two spoke.
-    found.sort(key=lambda pair: pair[0].purpose != wanted)
-    for tool, step in found:
-        if tool.purpose in allowed and (repair := _repair(scene, tool, step)) is not None:
+
+    candidates = []
+    for step in steps(context.command, context.root, context.directory):
+        tool = tool_of(step)
+        if tool is not None and tool.purpose in allowed:
+            candidates.append((tool, step))
+    # In `ruff check . && ruff format --check .` the kind of the failure tells which one failed.
+    candidates.sort(key=lambda candidate: candidate[0].purpose != purpose)
+    for tool, step in candidates:
+        repair = _repair(context, tool, step)
+        if repair is not None:
             return repair
     return None
 
 
-def _repair(scene: Scene, tool: Tool, step: Step) -> TidyRepair | None:
+def _repair(context: RepairContext, tool: Tool, step: Step) -> AutofixRepair | None:
     argv = tool.fixing(step)
-    files = _named_files(scene, tool, step)
+    files = _named_files(context, tool, step)
     if argv is None or not files:
         return None
     if tool.instead == "rustfmt":
-        argv = (*argv, *_edition(files[0], scene.root))
-    names = tuple(file.relative_to(scene.root).as_posix() for file in files)
-    return TidyRepair(
+        argv = (*argv, *_rust_edition(files[0], context.root))
+
+    names = tuple(context.relative(file) for file in files)
+    arguments = [_as_argument(file, step.directory) for file in files]
+    where = names[0] if len(names) == 1 else f"{len(names)} files"
+    return AutofixRepair(
         name=tool.purpose,
-        command=shlex.join([*argv, *(_argument(file, step.directory) for file in files)]),
-        reason=f"{tool.title} can fix what it found in {names[0] if len(names) == 1 else f'{len(names)} files'}",
+        command=shlex.join([*argv, *arguments]),
+        reason=f"{tool.title} can fix what it found in {where}",
         files=names,
         argv=argv,
         directory=step.directory,
@@ -111,45 +127,49 @@ def _repair(scene: Scene, tool: Tool, step: Step) -> TidyRepair | None:
     )
 
 
-def _argument(file: Path, directory: Path) -> str:
-    """`file` as an argument that can only be a path."""
+def _as_argument(file: Path, directory: Path) -> str:
+    """Return `file` as an argument that cannot be read as an option."""
     name = os.path.relpath(file, directory)
     return f"./{name}" if name.startswith("-") else name
 
 
-def _named_files(scene: Scene, tool: Tool, step: Step) -> tuple[Path, ...]:
-    """The project's own files that the tool named: those it introduced, else the failure's, else any it mentioned."""
-    lines = [
-        line.rstrip()
-        for line in scene.failure.raw_output.splitlines()[:_MOST_LINES]
-        if len(line) < 5000
-    ]
-    introduced = (
-        name for line in lines if (match := _NAMED.match(line)) for name in match.groups() if name
-    )
-    mentioned = (name for line in lines for name in _PATH.findall(line))
-    first = dict.fromkeys(
-        [*_own(scene, tool, step, introduced), *_own(scene, tool, step, scene.failure.files)]
-    )
-    return tuple(first or dict.fromkeys(_own(scene, tool, step, mentioned)))[:_MOST_FILES]
+def _named_files(context: RepairContext, tool: Tool, step: Step) -> list[Path]:
+    """Return the project's files that the tool named.
+
+    These are the files it introduced and those of the failure; without any, all it mentioned.
+    """
+    output = context.failure.raw_output.splitlines()[:MAX_LINES]
+    lines = [line.rstrip() for line in output if len(line) < LONGEST_LINE]
+
+    introduced = []
+    for line in lines:
+        match = INTRODUCED_FILE.match(line)
+        if match is not None and match.lastgroup:
+            introduced.append(match[match.lastgroup])
+    files = _own_files(context, tool, step, [*introduced, *context.failure.files])
+    if not files:
+        mentioned = [name for line in lines for name in PATH.findall(line)]
+        files = _own_files(context, tool, step, mentioned)
+    return files[:MAX_FILES]
 
 
-def _own(
-    scene: Scene, tool: Tool, step: Step, names: Collection[str] | Iterator[str]
-) -> Iterator[Path]:
+def _own_files(context: RepairContext, tool: Tool, step: Step, names: Iterable[str]) -> list[Path]:
+    files: dict[Path, None] = {}
     for name in dict.fromkeys(names):
-        if tool.handles(name) and (file := scene.own_file(name, step.directory)) is not None:
-            yield file
+        file = context.own_file(name, step.directory) if tool.handles(name) else None
+        if file is not None:
+            files[file] = None
+    return list(files)
 
 
-def _edition(file: Path, root: Path) -> tuple[str, ...]:
-    """rustfmt alone takes the oldest edition; cargo would have told it the crate's."""
+def _rust_edition(file: Path, root: Path) -> tuple[str, ...]:
+    """Return the option for the crate's edition: rustfmt alone assumes the oldest one."""
     for directory in file.parents:
         manifest = directory / "Cargo.toml"
-        if manifest.is_file() and (
-            match := re.search(r'(?m)^\s*edition\s*=\s*"(\d{4})"', manifest.read_text("utf-8"))
-        ):
-            return ("--edition", match[1])
+        if manifest.is_file():
+            edition = RUST_EDITION.search(manifest.read_text("utf-8"))
+            if edition:
+                return ("--edition", edition[1])
         if directory == root:
             break
     return ()

@@ -1,4 +1,4 @@
-"""Room fixing: the noun Repair: something small, made without an agent, inside the project, that can be undone."""
+"""Repair: a small change inside the project that needs no agent and can be undone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import stat
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, write_atomically
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.running.runner import Runner
 
-# Not the project's own: changed by its installers or by git, never by a repair.
-_FOREIGN = frozenset(
+# Directories whose files belong to package managers, git or pytest-ralph. No repair changes them.
+FOREIGN_DIRECTORIES = frozenset(
     {
         ".git",
         ".hg",
@@ -34,8 +34,10 @@ _FOREIGN = frozenset(
         ".nox",
     }
 )
-# No suffix, so that no formatter of the project takes it for one of its files.
-_MANIFEST = "undo"
+
+# Without a suffix, so that no formatter of the project takes the list for one of its files.
+BACKUP_LIST = "undo"
+PERMISSIONS = 0o7777
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ class RepairResult:
 
 @dataclass(frozen=True)
 class Repair(ABC):
-    """`name` is one of `--ralph-repair`; `command` what is done, as a person would type it, for the log."""
+    """A repair that is possible.
+
+    `name` is one of the values of `--ralph-repair`, `command` what it does as a person would type
+    it, and `files` are the files it may change, relative to the root.
+    """
 
     name: str
     command: str
@@ -59,12 +65,12 @@ class Repair(ABC):
 
     @abstractmethod
     def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
-        """Make it. Whatever file it may change is copied below `backup` first."""
+        """Make the repair, after copying every file it may change to the directory `backup`."""
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Everything a repair is found from."""
+class RepairContext:
+    """What a repair is found from: the failure, and the command that failed in `directory`."""
 
     failure: Failure
     root: Path
@@ -72,80 +78,96 @@ class Scene:
     directory: Path
     environ: Mapping[str, str]
 
+    @property
+    def search_path(self) -> str:
+        """The PATH of the commands."""
+        return self.environ.get("PATH", os.defpath)
+
     def own_file(self, name: str, base: Path | None = None) -> Path | None:
-        """The regular file `name` means, if it is the project's own: inside its root, whatever links say."""
-        for start in (base or self.directory, self.directory, self.root):
-            if (found := own_file(self.root, start / name)) is not None:
-                return found
+        """Return the file of the project that `name` means, looked up from `base` first."""
+        for directory in (base or self.directory, self.directory, self.root):
+            file = own_file(self.root, directory / name)
+            if file is not None:
+                return file
         return None
+
+    def relative(self, path: Path) -> str:
+        """Return `path` relative to the root."""
+        return path.relative_to(self.root).as_posix()
 
 
 def own_file(root: Path, path: Path) -> Path | None:
+    """Return the resolved `path` if it is a regular file that belongs to the project alone."""
     try:
         real = path.resolve(strict=True)
         status = real.stat()
     except (OSError, ValueError, RuntimeError):
         return None
+
     if not real.is_relative_to(root) or not stat.S_ISREG(status.st_mode):
         return None
-    # Another name of the same file may be outside the project.
+    # A hard link may be another name of a file outside the project.
     if status.st_nlink > 1 or real.name in SPEC_FILES:
         return None
-    return real if _FOREIGN.isdisjoint(real.relative_to(root).parts) else None
+    if not FOREIGN_DIRECTORIES.isdisjoint(real.relative_to(root).parts):
+        return None
+    return real
+
+
+class SavedFile(NamedTuple):
+    """A file that was copied before a repair: its path below the root, its mode and its copy."""
+
+    path: str
+    mode: int
+    copy: str
+
+    def differs(self, backup: Path, root: Path) -> bool:
+        """Return whether the file is no longer what it was."""
+        path = root / self.path
+        try:
+            if path.stat().st_mode & PERMISSIONS != self.mode:
+                return True
+            return path.read_bytes() != (backup / self.copy).read_bytes()
+        except OSError:
+            return True
 
 
 def save(backup: Path, root: Path, files: Iterable[Path]) -> None:
-    """Copy `files`, with their modes, below `backup` and list them there."""
+    """Copy `files` to the directory `backup`, with a list of their paths and modes."""
     backup.mkdir(parents=True, exist_ok=True)
-    kept = []
+    saved = []
     for number, file in enumerate(files, 1):
-        # No suffix that a tool would take for a source file of the project.
+        # A suffix that no tool takes for a source file.
         copy = f"{number:04}-{file.name[:100]}.saved"
         shutil.copyfile(file, backup / copy)
-        kept.append(
-            {
-                "path": file.relative_to(root).as_posix(),
-                "mode": file.stat().st_mode & 0o7777,
-                "copy": copy,
-            }
-        )
-    write_atomically(backup / _MANIFEST, json.dumps(kept, indent=1))
+        path = file.relative_to(root).as_posix()
+        saved.append(SavedFile(path, file.stat().st_mode & PERMISSIONS, copy)._asdict())
+    write_atomically(backup / BACKUP_LIST, json.dumps(saved, indent=1))
 
 
 def changed(backup: Path, root: Path) -> tuple[str, ...]:
-    """Which of the saved files are no longer what they were."""
-    return tuple(str(entry["path"]) for entry in _saved(backup) if _differs(backup, root, entry))
+    """Return which of the saved files are no longer what they were."""
+    return tuple(file.path for file in _saved_files(backup) if file.differs(backup, root))
 
 
 def undo(backup: Path, root: Path) -> tuple[str, ...]:
-    """Put the saved files back as they were. The names of those that had changed."""
+    """Put the saved files back, and return the names of those that had changed."""
     restored = []
-    for entry in _saved(backup):
-        if _differs(backup, root, entry):
-            path = root / str(entry["path"])
-            write_atomically(path, (backup / str(entry["copy"])).read_bytes())
-            path.chmod(int(entry["mode"]))
-            restored.append(str(entry["path"]))
+    for file in _saved_files(backup):
+        if not file.differs(backup, root):
+            continue
+        path = root / file.path
+        write_atomically(path, (backup / file.copy).read_bytes())
+        path.chmod(file.mode)
+        restored.append(file.path)
     return tuple(restored)
 
 
 def how_to_undo(backup: Path, root: Path) -> str:
+    """Return the line that tells where the saved files are."""
     return f"the files as they were are in {os.path.relpath(backup, root)}"
 
 
-def _saved(backup: Path) -> list[dict[str, str | int]]:
-    entries: list[dict[str, str | int]] = json.loads(
-        (backup / _MANIFEST).read_text(encoding="utf-8")
-    )
-    return entries
-
-
-def _differs(backup: Path, root: Path, entry: Mapping[str, str | int]) -> bool:
-    path = root / str(entry["path"])
-    try:
-        mode = path.stat().st_mode & 0o7777
-        return (
-            mode != entry["mode"] or path.read_bytes() != (backup / str(entry["copy"])).read_bytes()
-        )
-    except OSError:
-        return True
+def _saved_files(backup: Path) -> list[SavedFile]:
+    entries = json.loads((backup / BACKUP_LIST).read_text(encoding="utf-8"))
+    return [SavedFile(**entry) for entry in entries]

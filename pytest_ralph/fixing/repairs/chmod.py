@@ -1,4 +1,4 @@
-"""Room fixing: the repair `chmod`: a script of the project that may not be executed may be executed afterwards."""
+"""The repair `chmod`: make a script of the project executable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs.base import Repair, RepairResult, Scene, save
+from pytest_ralph.fixing.repairs.base import (
+    PERMISSIONS,
+    Repair,
+    RepairContext,
+    RepairResult,
+    save,
+)
 from pytest_ralph.fixing.repairs.indirection import steps
 
 if TYPE_CHECKING:
@@ -17,85 +23,84 @@ if TYPE_CHECKING:
 
     from pytest_ralph.running.runner import Runner
 
-_CANNOT_EXECUTE = 126
-_REFUSED = re.compile(r"(?i)denied|cannot execute|EACCES")
-# `sh: ./x: Permission denied`, `zsh: permission denied: ./x`, `Permission denied: './x'`, `spawn ./x EACCES`.
-_NAMED = re.compile(
+CANNOT_EXECUTE = 126
+DENIED = re.compile(r"(?i)denied|cannot execute|EACCES")
+# `sh: ./x: Permission denied`, `zsh: permission denied: ./x`, `Permission denied: './x'`,
+# `spawn ./x EACCES`.
+DENIED_FILE = re.compile(
     r"""(?ix)
       (?P<before> [^\s:'"]{1,500} ) ['"]?:\ (?:permission\ denied|cannot\ execute)
     | permission\ denied:?\ ['"]? (?P<after> [^'"\s]{1,500} )
     | spawn\ (?P<spawned> \S{1,500} )\ EACCES
     """
 )
-_LONGEST_LINE = 2000
+LONGEST_LINE = 2000
+READABLE = 0o444
+OWNER_EXECUTABLE = 0o100
 
 
 @dataclass(frozen=True)
 class ChmodRepair(Repair):
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:  # noqa: ARG002  # needs no process
-        script = root / self.files[0]
+    """Makes one script executable for those who may read it."""
+
+    # Needs no process.
+    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:  # noqa: ARG002
+        name = self.files[0]
+        script = root / name
         save(backup, root, [script])
-        mode = script.stat().st_mode & 0o7777
+
+        mode = script.stat().st_mode & PERMISSIONS
+        executable = (mode & READABLE) >> 2 | OWNER_EXECUTABLE
         try:
-            script.chmod(_executable(mode))
+            script.chmod(mode | executable)
         except OSError as error:
-            return RepairResult(False, f"cannot make {self.files[0]} executable: {error.strerror}")
-        undo = shlex.join(["chmod", f"{mode:o}", self.files[0]])
-        return RepairResult(True, f"made {self.files[0]} executable", undo, self.files)
+            return RepairResult(False, f"cannot make {name} executable: {error.strerror}")
+        undo = shlex.join(["chmod", f"{mode:o}", name])
+        return RepairResult(True, f"made {name} executable", undo, self.files)
 
 
-def _executable(mode: int) -> int:
-    """Executable for those who may read it."""
-    return mode | (mode & 0o444) >> 2 | 0o100
-
-
-def find(scene: Scene) -> Repair | None:
-    failure = scene.failure
-    if failure.kind != "permission_denied" and failure.exit_code != _CANNOT_EXECUTE:
+def find(context: RepairContext) -> Repair | None:
+    """Return the repair if the command failed because a script is not executable."""
+    failure = context.failure
+    if failure.kind != "permission_denied" and failure.exit_code != CANNOT_EXECUTE:
         return None
-    script = next(iter(_scripts(scene)), None)
+    script = next(_scripts(context), None)
     if script is None:
         return None
-    name = script.relative_to(scene.root).as_posix()
-    return ChmodRepair(
-        "chmod", shlex.join(["chmod", "+x", name]), f"{name} is not executable", (name,)
-    )
+    name = context.relative(script)
+    command = shlex.join(["chmod", "+x", name])
+    return ChmodRepair("chmod", command, f"{name} is not executable", (name,))
 
 
-def _scripts(scene: Scene) -> Iterator[Path]:
-    """Files of the project that were to be executed and cannot be: called by the command, or named as refused."""
-    for step in steps(scene.command, scene.root, scene.directory):
-        # Without a slash a shell looks in PATH, not here.
-        if (
-            "/" in step.program
-            and (script := _own_script(scene, step.program, step.directory)) is not None
-        ):
+def _scripts(context: RepairContext) -> Iterator[Path]:
+    """Yield scripts that the command calls or the output names, and that are not executable."""
+    for step in steps(context.command, context.root, context.directory):
+        # Without a slash the shell looks the program up on PATH, not in the project.
+        if "/" in step.program:
+            script = context.own_file(step.program, step.directory)
+            if script is not None and _is_not_executable(script):
+                yield script
+
+    for name in (*context.failure.files, *_denied_files(context.failure.raw_output)):
+        script = context.own_file(name)
+        # A file that is only named must look like a program.
+        if script is not None and _is_not_executable(script) and _is_program(script):
             yield script
-    for name in (*scene.failure.files, *_refused(scene.failure.raw_output)):
-        script = _own_script(scene, name, scene.directory)
-        # What was merely named must at least be something that can be executed.
-        if script is not None and _is_program(script):
-            yield script
+
+
+def _denied_files(output: str) -> Iterator[str]:
+    for line in output.splitlines():
+        if len(line) > LONGEST_LINE or not DENIED.search(line):
+            continue
+        for match in DENIED_FILE.finditer(line):
+            if match.lastgroup:
+                yield match[match.lastgroup]
+
+
+def _is_not_executable(script: Path) -> bool:
+    return os.access(script, os.R_OK) and not os.access(script, os.X_OK)
 
 
 def _is_program(file: Path) -> bool:
     with file.open("rb") as opened:
         return opened.read(4).startswith((b"#!", b"\x7fELF"))
-
-
-def _refused(output: str) -> Iterator[str]:
-    lines = (
-        line for line in output.splitlines() if len(line) <= _LONGEST_LINE and _REFUSED.search(line)
-    )
-    return (
-        name for line in lines for match in _NAMED.finditer(line) for name in match.groups() if name
-    )
-
-
-def _own_script(scene: Scene, name: str, directory: Path) -> Path | None:
-    script = scene.own_file(name, directory)
-    return (
-        script
-        if script is not None and not os.access(script, os.X_OK) and os.access(script, os.R_OK)
-        else None
-    )

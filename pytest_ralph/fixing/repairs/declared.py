@@ -1,4 +1,4 @@
-"""Room fixing: what a project itself declares to need, read from its own manifests; nothing is run or imported."""
+"""What a project declares to need, read from its manifests. Nothing is run or imported."""
 
 from __future__ import annotations
 
@@ -11,81 +11,88 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_LARGEST = 2_000_000
-_DEEPEST = 5
-_ARCHIVE = re.compile(
-    r"(?:\S*/)?([A-Za-z]\w*(?:[-.][A-Za-z]\w*)*)-\d\S*\.(?:whl|zip|tar\.\w+|tgz)$"
-)
-_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
+LARGEST_FILE = 2_000_000
+DEEPEST_INCLUDE = 5
+ARCHIVE = re.compile(r"(?:\S*/)?([A-Za-z]\w*(?:[-.][A-Za-z]\w*)*)-\d\S*\.(?:whl|zip|tar\.\w+|tgz)$")
+NAMED_URL = re.compile(r"#egg=([\w.-]+)")
+INCLUDED_FILE = re.compile(r"(?:-r|--requirement)[ =]?\s*(\S+)")
+COMMENT = re.compile(r"(?:^|\s)#.*")
+REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 
 
 def read_text(path: Path) -> str:
+    """Return the text of a file, or an empty text if it cannot be read."""
     try:
-        return path.read_bytes()[:_LARGEST].decode("utf-8-sig", "replace")
+        return path.read_bytes()[:LARGEST_FILE].decode("utf-8-sig", "replace")
     except OSError:
         return ""
 
 
 def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, or an empty one."""
     try:
-        found = json.loads(read_text(path) or "{}")
+        return _dict(json.loads(read_text(path) or "{}"))
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file, or an empty dict."""
     parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        found: dict[str, Any] = parser.loads(read_text(path))
+        tables: dict[str, Any] = parser.loads(read_text(path))
     except (ValueError, RecursionError):
         return {}
-    return found
+    return tables
 
 
 # Python
 
 
-def distribution(name: str) -> str:
-    """A Python distribution's name in its one normal form."""
+def normalized(name: str) -> str:
+    """Return the name of a Python distribution in its normal form."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def requirement_name(requirement: str) -> str:
-    match = _REQUIREMENT.match(requirement)
-    return distribution(match[1]) if match else ""
+    """Return the name of the distribution that a requirement asks for."""
+    match = REQUIREMENT_NAME.match(requirement)
+    return normalized(match[1]) if match else ""
 
 
 def requirements_files(directory: Path) -> list[Path]:
-    """requirements.txt and its kin, the plain one first."""
+    """Return requirements.txt and similar files, the plain one first."""
     found = [*directory.glob("*requirements*.txt"), *directory.glob("requirements/*.txt")]
-    return sorted(
-        (path for path in found if path.is_file()),
-        key=lambda path: (path.name != "requirements.txt", str(path)),
-    )
+    files = [path for path in found if path.is_file()]
+    return sorted(files, key=lambda path: (path.name != "requirements.txt", str(path)))
 
 
 def requirements_of(path: Path, depth: int = 0) -> list[str]:
-    """The requirement lines of a requirements file, those of files it includes too."""
-    found: list[str] = []
-    for written in read_text(path).replace("\\\n", " ").splitlines():
-        line = re.sub(r"(?:^|\s)#.*", "", written).strip()
-        if included := re.match(r"(?:-r|--requirement)[ =]?\s*(\S+)", line):
-            found += (
-                requirements_of(path.parent / included[1], depth + 1) if depth < _DEEPEST else []
-            )
-        elif named := re.search(r"#egg=([\w.-]+)", line) or _ARCHIVE.match(line):
-            found.append(named[1])
+    """Return the requirements in a requirements file and in the files that it includes."""
+    requirements: list[str] = []
+    if depth > DEEPEST_INCLUDE:
+        return requirements
+
+    for raw_line in read_text(path).replace("\\\n", " ").splitlines():
+        line = COMMENT.sub("", raw_line).strip()
+        included = INCLUDED_FILE.match(line)
+        named = NAMED_URL.search(line) or ARCHIVE.match(line)
+        if included:
+            requirements += requirements_of(path.parent / included[1], depth + 1)
+        elif named:
+            requirements.append(named[1])
         elif line and not line.startswith(("-", ".", "/")):
-            found.append(line)
-    return found
+            requirements.append(line)
+    return requirements
 
 
 class Group(NamedTuple):
-    """Where requirements are declared. `kind` is `project`, `extra` or `group`; Poetry's own tables hold only names."""
+    """Where requirements are declared: `kind` is `project`, `extra` or `group`.
+
+    The tables of Poetry hold names without versions, which is why pip cannot install from them.
+    """
 
     manifest: str
     kind: str
@@ -94,38 +101,38 @@ class Group(NamedTuple):
 
 
 def python_groups(directory: Path) -> dict[Group, list[str]]:
-    """The requirement strings a project's manifests declare, by group."""
+    """Return the requirements that the manifests of a Python project declare, by group."""
     groups = {
         **_pyproject(directory / "pyproject.toml"),
         **_setup_cfg(directory / "setup.cfg"),
         **_setup_py(directory / "setup.py"),
     }
-    return {group: listed for group, listed in groups.items() if listed}
+    return {group: requirements for group, requirements in groups.items() if requirements}
 
 
 def _pyproject(path: Path) -> dict[Group, list[str]]:
     data = read_toml(path)
-    project, tool = _dict(data.get("project")), _dict(data.get("tool"))
-    poetry, file = _dict(tool.get("poetry")), path.name
+    file = path.name
+    project = _dict(data.get("project"))
+    tool = _dict(data.get("tool"))
     groups = {Group(file, "project"): _strings(project.get("dependencies"))}
-    for kind, table in (
-        ("extra", project.get("optional-dependencies")),
-        ("group", data.get("dependency-groups")),
-        ("group", _dict(tool.get("pdm")).get("dev-dependencies")),
-    ):
-        groups |= {
-            Group(file, kind, name): _strings(listed) for name, listed in _dict(table).items()
-        }
-    groups[Group(file, "group", "dev")] = [
-        *groups.get(Group(file, "group", "dev"), []),
-        *_strings(_dict(tool.get("uv")).get("dev-dependencies")),
-    ]
+    for name, listed in _dict(project.get("optional-dependencies")).items():
+        groups[Group(file, "extra", name)] = _strings(listed)
+
+    dev_of_pdm = _dict(tool.get("pdm")).get("dev-dependencies")
+    for table in (data.get("dependency-groups"), dev_of_pdm):
+        for name, listed in _dict(table).items():
+            groups[Group(file, "group", name)] = _strings(listed)
+    dev_of_uv = _strings(_dict(tool.get("uv")).get("dev-dependencies"))
+    groups.setdefault(Group(file, "group", "dev"), []).extend(dev_of_uv)
+
+    poetry = _dict(tool.get("poetry"))
     groups[Group(file, "project", poetry=True)] = list(_dict(poetry.get("dependencies")))
-    groups[Group(file, "group", "dev", poetry=True)] = list(_dict(poetry.get("dev-dependencies")))
-    for name, group in _dict(poetry.get("group")).items():
-        groups[Group(file, "group", name, poetry=True)] = list(
-            _dict(_dict(group).get("dependencies"))
-        )
+    dev_of_poetry = list(_dict(poetry.get("dev-dependencies")))
+    groups[Group(file, "group", "dev", poetry=True)] = dev_of_poetry
+    for name, table in _dict(poetry.get("group")).items():
+        dependencies = list(_dict(_dict(table).get("dependencies")))
+        groups[Group(file, "group", name, poetry=True)] = dependencies
     return groups
 
 
@@ -135,42 +142,40 @@ def _setup_cfg(path: Path) -> dict[Group, list[str]]:
         parser.read_string(read_text(path))
     except configparser.Error:
         return {}
-    groups = {Group(path.name, "project"): parser.get("options", "install_requires", fallback="")}
+
+    texts = {Group(path.name, "project"): parser.get("options", "install_requires", fallback="")}
     if parser.has_section("options.extras_require"):
-        groups |= {
-            Group(path.name, "extra", name): text
-            for name, text in parser.items("options.extras_require")
-        }
-    return {
-        group: [line.strip() for line in text.splitlines() if line.strip()]
-        for group, text in groups.items()
-    }
+        for name, text in parser.items("options.extras_require"):
+            texts[Group(path.name, "extra", name)] = text
+    return {group: _lines(text) for group, text in texts.items()}
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _setup_py(path: Path) -> dict[Group, list[str]]:
-    """The literal lists of a call of `setup()`; what is computed cannot be known without running it."""
+    """Return the literal lists in calls of `setup()`: others cannot be known without running it."""
     try:
         tree = ast.parse(read_text(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    calls = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "setup"
-    ]
+
     groups: dict[Group, list[str]] = {}
-    for keyword in (keyword for call in calls for keyword in call.keywords):
-        value = _literal(keyword.value)
-        if keyword.arg == "install_requires":
-            groups[Group(path.name, "project")] = _strings(value)
-        elif keyword.arg == "extras_require":
-            groups |= {
-                Group(path.name, "extra", str(name)): _strings(listed)
-                for name, listed in _dict(value).items()
-            }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or _function_name(node) != "setup":
+            continue
+        for keyword in node.keywords:
+            if keyword.arg == "install_requires":
+                groups[Group(path.name, "project")] = _strings(_literal(keyword.value))
+            elif keyword.arg == "extras_require":
+                for name, listed in _dict(_literal(keyword.value)).items():
+                    groups[Group(path.name, "extra", str(name))] = _strings(listed)
     return groups
 
 
-def _called(node: ast.Call) -> str:
-    return str(getattr(node.func, "id", getattr(node.func, "attr", "")))
+def _function_name(call: ast.Call) -> str:
+    return str(getattr(call.func, "id", getattr(call.func, "attr", "")))
 
 
 def _literal(node: ast.expr) -> object:
@@ -181,80 +186,82 @@ def _literal(node: ast.expr) -> object:
 
 
 def pipfile(path: Path) -> set[str]:
-    data = read_toml(path)
-    return {
-        distribution(name) for key in ("packages", "dev-packages") for name in _dict(data.get(key))
-    }
+    """Return the distributions that a Pipfile declares."""
+    return {normalized(name) for name in _keys(read_toml(path), "packages", "dev-packages")}
 
 
-# Other languages: the names a manifest declares
+# Other languages: the names that a manifest declares
 
 
 def package_json(path: Path) -> set[str]:
+    """Return the packages that a package.json declares."""
     data = read_json(path)
-    keys = ("dependencies", "devDependencies", "optionalDependencies")
-    return {name for key in keys for name in _dict(data.get(key))}
+    return _keys(data, "dependencies", "devDependencies", "optionalDependencies")
 
 
 def composer_json(path: Path) -> set[str]:
-    data = read_json(path)
-    return {
-        name.lower()
-        for key in ("require", "require-dev")
-        for name in _dict(data.get(key))
-        if "/" in name
-    }
+    """Return the packages that a composer.json declares, without platform packages."""
+    names = _keys(read_json(path), "require", "require-dev")
+    return {name.lower() for name in names if "/" in name}
 
 
 def cargo_toml(path: Path) -> set[str]:
+    """Return the crates that a Cargo.toml declares, as Rust code names them."""
     data = read_toml(path)
-    tables = [data, *_dict(data.get("target")).values(), _dict(data.get("workspace"))]
-    keys = ("dependencies", "dev-dependencies", "build-dependencies")
-    return {
-        name.replace("-", "_")
-        for table in tables
-        for key in keys
-        for name in _dict(_dict(table).get(key))
-    }
-
-
-def _listed_by(pattern: str, path: Path) -> set[str]:
-    return {match for match in re.findall(pattern, read_text(path), re.MULTILINE) if match}
+    crates: set[str] = set()
+    for table in (data, *_dict(data.get("target")).values(), data.get("workspace")):
+        crates |= _keys(table, "dependencies", "dev-dependencies", "build-dependencies")
+    return {crate.replace("-", "_") for crate in crates}
 
 
 def go_mod(path: Path) -> set[str]:
-    return _listed_by(r"^\s*(?:require\s+)?([\w.-]+\.[\w-]+/\S+)\s+v\d", path)
+    """Return the modules that a go.mod requires."""
+    return _matches(r"^\s*(?:require\s+)?([\w.-]+\.[\w-]+/\S+)\s+v\d", path)
 
 
 def gemfile(path: Path) -> set[str]:
-    return _listed_by(
+    """Return the gems that a Gemfile or gemspec declares."""
+    return _matches(
         r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]", path
     )
 
 
 def mix_exs(path: Path) -> set[str]:
-    return _listed_by(r"\{\s*:(\w+)\s*,", path)
+    """Return the packages that a mix.exs declares."""
+    return _matches(r"\{\s*:(\w+)\s*,", path)
 
 
 def cpanfile(path: Path) -> set[str]:
-    return _listed_by(r"^\s*(?:requires|recommends|test_requires)\s*\(?['\"]([\w:]+)['\"]", path)
+    """Return the modules that a cpanfile declares."""
+    return _matches(r"^\s*(?:requires|recommends|test_requires)\s*\(?['\"]([\w:]+)['\"]", path)
 
 
 def project_file(path: Path) -> set[str]:
-    """PackageReference elements of .NET."""
-    return {
-        name.lower() for name in _listed_by(r"<PackageReference\s[^>]*?Include=\"([\w.-]+)\"", path)
-    }
+    """Return the packages that a .NET project references."""
+    names = _matches(r"<PackageReference\s[^>]*?Include=\"([\w.-]+)\"", path)
+    return {name.lower() for name in names}
 
 
 def pubspec(path: Path) -> set[str]:
-    """Names directly below `dependencies:` and `dev_dependencies:`."""
+    """Return the packages below `dependencies:` and `dev_dependencies:` of a pubspec.yaml."""
     blocks = re.findall(
         r"^(?:dev_)?dependencies:[ \t]*\n((?:[ \t]+.*\n|[ \t]*#.*\n|\s*\n)*)",
         read_text(path) + "\n",
         re.MULTILINE,
     )
-    return {name for block in blocks for name in re.findall(r"^ {2}(\w+):", block, re.MULTILINE)}
+    return set(re.findall(r"^ {2}(\w+):", "".join(blocks), re.MULTILINE))
+
+
+def _matches(pattern: str, path: Path) -> set[str]:
+    return set(re.findall(pattern, read_text(path), re.MULTILINE))
+
+
+def _keys(table: object, *names: str) -> set[str]:
+    """Return the keys of the subtables `names`."""
+    keys: set[str] = set()
+    for name in names:
+        keys.update(_dict(_dict(table).get(name)))
+    return keys
 
 
 def _dict(value: object) -> dict[str, Any]:
@@ -262,8 +269,6 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _strings(value: object) -> list[str]:
-    return list(_only_strings(value)) if isinstance(value, (list, tuple)) else []
-
-
-def _only_strings(values: Iterable[object]) -> Iterator[str]:
-    return (value for value in values if isinstance(value, str))
+    if not isinstance(value, list | tuple):
+        return []
+    return [item for item in value if isinstance(item, str)]

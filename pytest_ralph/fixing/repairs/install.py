@@ -1,11 +1,11 @@
-"""Room fixing: the repair `install`: what the project declares and lacks, installed by the project's own installer.
+"""The repair `install`: install what the project declares but lacks, with its own installer.
 
-The missing name only chooses; what is installed is what the project's manifest says, and never anything else.
+The missing name only selects a manifest. What is installed is what that manifest declares, and
+never anything else.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from pytest_ralph.fixing.repairs import declared, names
 from pytest_ralph.fixing.repairs.base import (
     Repair,
+    RepairContext,
     RepairResult,
-    Scene,
     changed,
     how_to_undo,
     own_file,
     save,
 )
 from pytest_ralph.fixing.repairs.indirection import steps
-from pytest_ralph.fixing.repairs.python import python_install
+from pytest_ralph.fixing.repairs.python import Installation, python_install
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 
     from pytest_ralph.running.runner import Runner
 
+    Finder = Callable[[RepairContext, Path, str], Installation | None]
+
 KINDS = frozenset({"dependency_missing", "command_not_found"})
 TIME_LIMIT = 900.0
-_LONGEST_NAME = 200
-_LOCKS = (
+LONGEST_NAME = 200
+LONGEST_NOTE = 200
+
+# Files that installers change although they should not.
+LOCK_FILES = (
     "package-lock.json",
     "npm-shrinkwrap.json",
     "pnpm-lock.yaml",
@@ -55,10 +60,14 @@ _LOCKS = (
     "mix.lock",
     "pubspec.lock",
 )
+JAVASCRIPT_TOOL = re.compile(r"\b(?:npm|npx|node|pnpm|yarn|bunx?|tsc|jest|vitest)\b")
+ERROR_LINE = ("error", "npm err", "npm error", "fatal")
 
 
 @dataclass(frozen=True)
 class InstallRepair(Repair):
+    """A call of the project's installer."""
+
     argv: tuple[str, ...] = ()
     directory: Path = Path()
     env: tuple[tuple[str, str], ...] = ()
@@ -66,7 +75,7 @@ class InstallRepair(Repair):
     def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
         save(backup, root, [root / name for name in self.files])
         try:
-            ended = runner.run(
+            result = runner.run(
                 self.command,
                 argv=self.argv,
                 cwd=self.directory,
@@ -75,72 +84,84 @@ class InstallRepair(Repair):
             )
         except RunError as error:
             return RepairResult(False, f"{self.command}: {error}")
+
         files = changed(backup, root)
-        undo = (
-            f"packages stay installed; {how_to_undo(backup, root)}"
-            if files
-            else "packages stay installed"
-        )
-        if ended.exit_code != 0:
-            why = "took too long" if ended.timed_out else _last_line(ended.output())
-            return RepairResult(False, f"{self.command} failed: {why}", undo, files)
-        return RepairResult(True, f"{self.reason}: installed", undo, files)
+        undo = "packages stay installed"
+        if files:
+            undo += f"; {how_to_undo(backup, root)}"
+        if result.exit_code == 0:
+            return RepairResult(True, f"{self.reason}: installed", undo, files)
+        why = "took too long" if result.timed_out else _error_line(result.output())
+        return RepairResult(False, f"{self.command} failed: {why}", undo, files)
 
 
-def find(scene: Scene) -> Repair | None:
-    missing = (scene.failure.missing or "").strip()
-    if scene.failure.kind not in KINDS or not missing or len(missing) > _LONGEST_NAME:
+def find(context: RepairContext) -> Repair | None:
+    """Return the installation of what is missing, if a manifest of the project declares it."""
+    missing = (context.failure.missing or "").strip()
+    if context.failure.kind not in KINDS or not missing or len(missing) > LONGEST_NAME:
         return None
-    for directory in _directories(scene):
-        for ecosystem in _ordered(scene.command):
-            if (found := ecosystem(scene, directory, missing)) is not None:
-                return found
+
+    for directory in _directories(context):
+        for find_installation in _finders(context.command):
+            installation = find_installation(context, directory, missing)
+            if installation is None:
+                continue
+            program = installation.argv[0]
+            if shutil.which(program, path=context.search_path) is not None:
+                return _repair(context, directory, missing, installation)
     return None
 
 
-def _directories(scene: Scene) -> Iterator[Path]:
-    """Where a manifest may be: the directory of each call and of each file named, and those above, up to the root."""
-    starts = [step.directory for step in steps(scene.command, scene.root, scene.directory)]
-    starts += [
-        file.parent for name in scene.failure.files if (file := scene.own_file(name)) is not None
-    ]
+def _repair(
+    context: RepairContext, directory: Path, missing: str, installation: Installation
+) -> InstallRepair:
+    manifest = context.relative(directory / installation.manifest)
+    home = installation.directory or directory
+    locks = [own_file(context.root, home / name) for name in LOCK_FILES]
+    return InstallRepair(
+        name="install",
+        command=shlex.join(installation.argv),
+        reason=f"{missing} is declared in {manifest}",
+        files=tuple(context.relative(lock) for lock in locks if lock is not None),
+        argv=installation.argv,
+        directory=home,
+        env=installation.env,
+    )
+
+
+def _directories(context: RepairContext) -> Iterator[Path]:
+    """Yield where a manifest may be, each directory once.
+
+    These are the directories of the programs called and of the files named, and those above them
+    up to the root.
+    """
+    starts = [step.directory for step in steps(context.command, context.root, context.directory)]
+    for name in context.failure.files:
+        file = context.own_file(name)
+        if file is not None:
+            starts.append(file.parent)
+    starts.append(context.directory)
+
     seen: set[Path] = set()
-    for start in (*starts, scene.directory):
+    for start in starts:
         for directory in (start, *start.parents):
-            if not directory.is_relative_to(scene.root):
+            if not directory.is_relative_to(context.root):
                 break
             if directory not in seen:
                 seen.add(directory)
                 yield directory
 
 
-_JAVASCRIPT = re.compile(r"\b(?:npm|npx|node|pnpm|yarn|bunx?|tsc|jest|vitest)\b")
+def _finders(command: str) -> list[Finder]:
+    """Return the ecosystems to ask, in order: a name may be declared in more than one."""
+    others = [ecosystem.find for ecosystem in ECOSYSTEMS]
+    if JAVASCRIPT_TOOL.search(command):
+        return [_node_install, python_install, *others]
+    return [python_install, _node_install, *others]
 
 
-def _ordered(command: str) -> list[Callable[[Scene, Path, str], Repair | None]]:
-    """JavaScript before Python where its tools are called: a name may be declared in both."""
-    first = [_node, _python] if _JAVASCRIPT.search(command) else [_python, _node]
-    return [*first, *(row.find for row in _OTHERS)]
-
-
-def _python(scene: Scene, directory: Path, missing: str) -> Repair | None:
-    found = python_install(scene, directory, missing)
-    if found is None:
-        return None
-    manifest = (directory / found.manifest).relative_to(scene.root).as_posix()
-    return _install(scene, found.argv, directory, f"{missing} is declared in {manifest}", found.env)
-
-
-def _node(scene: Scene, directory: Path, missing: str) -> Repair | None:
-    if names.node_packages(missing).isdisjoint(declared.package_json(directory / "package.json")):
-        return None
-    home, argv = _node_installer(scene.root, directory)
-    manifest = (directory / "package.json").relative_to(scene.root).as_posix()
-    return _install(scene, argv, home, f"{missing} is declared in {manifest}")
-
-
-# Lock file → what installs by it without changing it.
-_NODE_INSTALLERS = {
+# Lock file → the command that installs by it without changing it.
+NODE_INSTALLERS = {
     "pnpm-lock.yaml": ("pnpm", "install", "--frozen-lockfile"),
     "bun.lock": ("bun", "install", "--frozen-lockfile"),
     "bun.lockb": ("bun", "install", "--frozen-lockfile"),
@@ -148,74 +169,77 @@ _NODE_INSTALLERS = {
     "package-lock.json": ("npm", "install", "--no-save", "--no-audit", "--no-fund"),
     "npm-shrinkwrap.json": ("npm", "install", "--no-save", "--no-audit", "--no-fund"),
 }
-_NODE_MANAGERS = {
+MODERN_YARN = ("yarn", "install", "--immutable")
+
+# Package manager → the command that installs without a lock file.
+NODE_MANAGERS = {
     "pnpm": ("pnpm", "install", "--no-lockfile"),
     "yarn": ("yarn", "install"),
     "bun": ("bun", "install", "--no-save"),
 }
-_NPM = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund")
+NPM = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund")
 
 
-def _node_installer(root: Path, directory: Path) -> tuple[Path, tuple[str, ...]]:
-    """Where to install, and how: by the nearest lock file, else by the manager package.json names, else npm."""
+def _node_install(context: RepairContext, directory: Path, missing: str) -> Installation | None:
+    packages = declared.package_json(directory / "package.json")
+    if names.node_packages(missing).isdisjoint(packages):
+        return None
+
+    # A lock file above belongs to a workspace, whose root is where to install.
     for home in (directory, *directory.parents):
-        if not home.is_relative_to(root):
+        if not home.is_relative_to(context.root):
             break
-        for lock, argv in _NODE_INSTALLERS.items():
-            if (home / lock).is_file():
-                modern = argv[0] == "yarn" and (home / ".yarnrc.yml").is_file()
-                return home, ("yarn", "install", "--immutable") if modern else argv
-    manager = str(
-        declared.read_json(directory / "package.json").get("packageManager", "")
-    ).partition("@")[0]
-    return directory, _NODE_MANAGERS.get(manager, _NPM)
+        for lock, argv in NODE_INSTALLERS.items():
+            if not (home / lock).is_file():
+                continue
+            is_modern = lock == "yarn.lock" and (home / ".yarnrc.yml").is_file()
+            command = MODERN_YARN if is_modern else argv
+            return Installation(command, "package.json", directory=home)
+
+    manifest = declared.read_json(directory / "package.json")
+    manager = str(manifest.get("packageManager", "")).partition("@")[0]
+    return Installation(NODE_MANAGERS.get(manager, NPM), "package.json")
 
 
 @dataclass(frozen=True)
-class _Row:
-    """An ecosystem with one installer: its manifest, what that declares, what a missing name may be called there."""
+class Ecosystem:
+    """A language with one installer.
+
+    `read` returns what a manifest declares and `packages` what a missing name may be called there.
+    """
 
     manifest: str
     read: Callable[[Path], set[str]]
     packages: Callable[[str], set[str]]
     argv: tuple[str, ...]
-    lock: str = ""
-    locked: tuple[str, ...] = ()
 
-    def find(self, scene: Scene, directory: Path, missing: str) -> Repair | None:
+    def find(self, _context: RepairContext, directory: Path, missing: str) -> Installation | None:
+        """Return the installation if a manifest in `directory` declares what is missing."""
         for manifest in sorted(directory.glob(self.manifest)):
-            if not self.packages(missing).isdisjoint(self.read(manifest)):
-                argv = (
-                    *self.argv,
-                    *(self.locked if self.lock and (directory / self.lock).is_file() else ()),
-                )
-                where = manifest.relative_to(scene.root).as_posix()
-                return _install(scene, argv, directory, f"{missing} is declared in {where}")
+            if self.packages(missing).isdisjoint(self.read(manifest)):
+                continue
+            argv = self.argv
+            if (directory / "Cargo.lock").is_file() and argv[0] == "cargo":
+                argv = (*argv, "--locked")
+            return Installation(argv, manifest.name)
         return None
 
 
-_OTHERS = (
-    _Row(
-        "Cargo.toml",
-        declared.cargo_toml,
-        names.rust_crates,
-        ("cargo", "fetch"),
-        "Cargo.lock",
-        ("--locked",),
-    ),
-    _Row("go.mod", declared.go_mod, names.go_modules, ("go", "mod", "download")),
-    _Row("Gemfile", declared.gemfile, names.ruby_gems, ("bundle", "install")),
-    _Row("*.gemspec", declared.gemfile, names.ruby_gems, ("bundle", "install")),
-    _Row(
+ECOSYSTEMS = (
+    Ecosystem("Cargo.toml", declared.cargo_toml, names.rust_crates, ("cargo", "fetch")),
+    Ecosystem("go.mod", declared.go_mod, names.go_modules, ("go", "mod", "download")),
+    Ecosystem("Gemfile", declared.gemfile, names.ruby_gems, ("bundle", "install")),
+    Ecosystem("*.gemspec", declared.gemfile, names.ruby_gems, ("bundle", "install")),
+    Ecosystem(
         "composer.json",
         declared.composer_json,
         names.php_packages,
         ("composer", "install", "--no-interaction"),
     ),
-    _Row("mix.exs", declared.mix_exs, names.elixir_packages, ("mix", "deps.get")),
-    _Row("pubspec.yaml", declared.pubspec, names.dart_packages, ("dart", "pub", "get")),
-    _Row("*.csproj", declared.project_file, names.dotnet_packages, ("dotnet", "restore")),
-    _Row(
+    Ecosystem("mix.exs", declared.mix_exs, names.elixir_packages, ("mix", "deps.get")),
+    Ecosystem("pubspec.yaml", declared.pubspec, names.dart_packages, ("dart", "pub", "get")),
+    Ecosystem("*.csproj", declared.project_file, names.dotnet_packages, ("dotnet", "restore")),
+    Ecosystem(
         "cpanfile",
         declared.cpanfile,
         names.perl_modules,
@@ -224,25 +248,10 @@ _OTHERS = (
 )
 
 
-def _install(
-    scene: Scene,
-    argv: tuple[str, ...],
-    directory: Path,
-    reason: str,
-    env: tuple[tuple[str, str], ...] = (),
-) -> InstallRepair | None:
-    if shutil.which(argv[0], path=scene.environ.get("PATH", os.defpath)) is None:
-        return None
-    locks = (own_file(scene.root, directory / name) for name in _LOCKS)
-    files = tuple(lock.relative_to(scene.root).as_posix() for lock in locks if lock is not None)
-    return InstallRepair("install", shlex.join(argv), reason, files, argv, directory, env)
-
-
-def _last_line(output: str) -> str:
+def _error_line(output: str) -> str:
+    """Return the last line that reports an error, otherwise the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    told = [
-        line
-        for line in lines
-        if line.lower().startswith(("error", "npm err", "npm error", "fatal"))
-    ]
-    return (told or lines or ["no output"])[-1][:200]
+    errors = [line for line in lines if line.lower().startswith(ERROR_LINE)]
+    if errors:
+        return errors[-1][:LONGEST_NOTE]
+    return lines[-1][:LONGEST_NOTE] if lines else "no output"

@@ -1,22 +1,27 @@
-"""Room fixing: the package a missing module or command comes from, where its name is another one.
+"""The packages that may provide a missing module or command.
 
-A guess from here is never installed for its own sake: it only counts if the project declares it.
+Most have the same name; the tables list those that differ. A guess counts only if the project
+declares the package.
 """
 
 from __future__ import annotations
 
 import re
 
-from pytest_ralph.fixing.repairs.declared import distribution
+from pytest_ralph.fixing.repairs.declared import normalized
 
 
-def _table(text: str) -> dict[str, tuple[str, ...]]:
-    rows = (line.split(" = ") for line in text.strip().splitlines())
-    return {name.strip(): tuple(packages.split()) for name, packages in rows}
+def _table(text: str) -> dict[str, list[str]]:
+    """Return the rows of `text`, which have the form `name = package ...`."""
+    rows = {}
+    for line in text.strip().splitlines():
+        name, _, packages = line.partition(" = ")
+        rows[name.strip()] = packages.split()
+    return rows
 
 
-# Import name, in lower case, and the distributions that provide it.
-_IMPORTS = _table(
+# Import name in lower case, and the distributions that provide it.
+IMPORTS = _table(
     """
     attr = attrs
     bs4 = beautifulsoup4
@@ -90,8 +95,8 @@ _IMPORTS = _table(
     """
 )
 
-# Command, and the distribution or package that brings it, where the names differ.
-_PYTHON_COMMANDS = _table(
+# Command, and the distributions or packages that provide it.
+PYTHON_COMMANDS = _table(
     """
     aws = awscli
     django-admin = django
@@ -108,7 +113,7 @@ _PYTHON_COMMANDS = _table(
     stubgen = mypy
     """
 )
-_NODE_COMMANDS = _table(
+NODE_COMMANDS = _table(
     """
     babel = @babel/cli
     biome = @biomejs/biome
@@ -147,61 +152,68 @@ _NODE_COMMANDS = _table(
 
 
 def python_distributions(missing: str) -> set[str]:
-    """Distributions that may provide the module, command or distribution `missing`."""
+    """Return the distributions that may provide a module, a command or a distribution."""
     parts = missing.split(".")
-    found = {distribution("-".join(parts[:count])) for count in range(1, len(parts) + 1)}
-    found |= {distribution(name) for name in _IMPORTS.get(parts[0].lower(), ())}
-    return found.union(_PYTHON_COMMANDS.get(distribution(missing), ()))
+    names = {normalized(prefix) for prefix in _prefixes(parts, "-")}
+    names.update(IMPORTS.get(parts[0].lower(), ()))
+    names.update(PYTHON_COMMANDS.get(normalized(missing), ()))
+    return names
 
 
 def node_packages(missing: str) -> set[str]:
-    """Packages that may provide the module path (`lodash/fp`), command or `name@version`."""
-    match = re.match(r"(@[\w.-]+/[\w.-]+|[\w.-]+)(?:[@/].*)?$", missing)
-    if match is None or missing.startswith((".", "/", "node:")):
+    """Return the packages that may provide a module path, a command or `name@version`."""
+    if missing.startswith((".", "/", "node:")):
         return set()
-    return {match[1], *_NODE_COMMANDS.get(missing, ())}
+    match = re.match(r"(@[\w.-]+/[\w.-]+|[\w.-]+)(?:[@/].*)?$", missing)
+    if match is None:
+        return set()
+    return {match[1], *NODE_COMMANDS.get(missing, ())}
 
 
 def go_modules(missing: str) -> set[str]:
-    """A package path and every path above it."""
-    parts = missing.partition("@")[0].split("/")
-    return {"/".join(parts[:count]) for count in range(2, len(parts) + 1)}
+    """Return a package path and every path above it."""
+    return set(_prefixes(missing.partition("@")[0].split("/"), "/")[1:])
 
 
 def rust_crates(missing: str) -> set[str]:
+    """Return the crate of a path like `serde::de`."""
     return {missing.partition("::")[0].replace("-", "_")}
 
 
 def ruby_gems(missing: str) -> set[str]:
+    """Return the gems that may provide a file like `active_record/base`."""
     first = missing.partition("/")[0]
-    return {
-        missing,
-        missing.replace("/", "-"),
-        first,
-        first.replace("_", ""),
-        first.replace("_", "-"),
-    }
+    whole = {missing, missing.replace("/", "-")}
+    return whole | {first, first.replace("_", ""), first.replace("_", "-")}
 
 
 def php_packages(missing: str) -> set[str]:
-    """A package, or the first parts of a class name: `Monolog\\Logger` comes from `monolog/monolog`."""
+    """Return a package or those of a class: `Monolog\\Logger` is in `monolog/monolog`."""
     first, *rest = missing.lower().replace("\\", "/").strip("/").split("/")
     return {f"{first}/{name}" for name in (first, *rest[:1])}
 
 
 def elixir_packages(missing: str) -> set[str]:
+    """Return the package of a module: `PhoenixHtml.Form` is in `phoenix_html`."""
     first = missing.lstrip(":").split(".")[0]
     return {first, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first).lower()}
 
 
 def dart_packages(missing: str) -> set[str]:
+    """Return the package of an import like `package:path/path.dart`."""
     return {missing.removeprefix("package:").split("/")[0]}
 
 
 def dotnet_packages(missing: str) -> set[str]:
-    parts = missing.lower().split(".")
-    return {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    """Return a namespace and every namespace above it."""
+    return set(_prefixes(missing.lower().split("."), "."))
 
 
 def perl_modules(missing: str) -> set[str]:
+    """Return the module of a file like `Foo/Bar.pm`."""
     return {missing.removesuffix(".pm").replace("/", "::")}
+
+
+def _prefixes(parts: list[str], separator: str) -> list[str]:
+    """Return `a`, `a.b`, `a.b.c` for the parts `a`, `b`, `c`."""
+    return [separator.join(parts[:count]) for count in range(1, len(parts) + 1)]

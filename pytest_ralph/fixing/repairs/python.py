@@ -1,4 +1,4 @@
-"""Room fixing: how a Python project installs what it declares, into the interpreter the failing command uses."""
+"""How a Python project installs what it declares, into the interpreter of the failing command."""
 
 from __future__ import annotations
 
@@ -13,161 +13,190 @@ from pytest_ralph.fixing.repairs import declared, names
 from pytest_ralph.fixing.repairs.indirection import Step, steps
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.repairs.base import Scene
+    from pytest_ralph.fixing.repairs.base import RepairContext
 
-# They make environments of their own, out of reach of an installer called from outside.
-_OWN_ENVIRONMENTS = frozenset(
+# These make environments of their own, which an installer called from outside does not reach.
+OWN_ENVIRONMENTS = frozenset(
     {"tox", "nox", "pre-commit", "hatch", "docker", "docker-compose", "podman", "pipx", "uvx"}
 )
-_NAME = re.compile(r"(?:python|pypy)[\d.]*")
-_QUIET = ("--disable-pip-version-check", "--no-input")
-# Of what can stand at the start of a declared requirement; nothing that pip could read as an option.
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][^\x00-\x1f]*")
+PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+SHEBANG = re.compile(r"#!\s*(\S*python[\d.]*)\s|#!/bin/sh\n'''exec' \"?([^\"\n]*?python[\d.]*)\"? ")
+PIP_OPTIONS = ("--disable-pip-version-check", "--no-input")
+# A declared requirement that pip cannot read as an option.
+REQUIREMENT = re.compile(r"[A-Za-z0-9][^\x00-\x1f]*")
+
+# All managers install this group by default.
+DEFAULT_GROUP = "dev"
 
 
 @dataclass(frozen=True)
 class Installation:
-    """The installing command, the file that declares what is missing, and variables to set."""
+    """The command that installs, and the manifest that declares what is missing.
+
+    `directory` is where to run the command if that is not the directory of the manifest.
+    """
 
     argv: tuple[str, ...]
     manifest: str
     env: tuple[tuple[str, str], ...] = ()
+    directory: Path | None = None
 
 
-def python_install(scene: Scene, directory: Path, missing: str) -> Installation | None:
-    """How to install `missing`; None if nothing in `directory` declares it."""
-    wanted = names.python_distributions(missing)
-    calls = steps(scene.command, scene.root, scene.directory)
-    manager = next((step.launcher[0] for step in calls if {*step.launcher[:1]} & {*_MANAGERS}), "")
-    if any(_OWN_ENVIRONMENTS & {step.name, *step.launcher[:1]} for step in calls):
-        return None
-    python = _interpreter(scene, calls)
-    managed = _by_manager(directory, wanted, manager, python)
-    if managed is not None or manager or python is None:
-        return managed
-    return _by_pip(scene, directory, wanted, python)
+@dataclass(frozen=True)
+class Manager:
+    """A package manager of Python: its lock file, how it installs, and how it selects groups."""
+
+    lock: str
+    argv: tuple[str, ...]
+    extra_option: str = ""
+    group_option: str = ""
 
 
-def _interpreter(scene: Scene, calls: tuple[Step, ...]) -> Path | None:
-    """The interpreter that the command uses: the one it names, the one behind its program, or the first on PATH."""
+MANAGERS = {
+    "uv": Manager("uv.lock", ("uv", "sync", "--inexact"), "--extra", "--group"),
+    "poetry": Manager(
+        "poetry.lock", ("poetry", "install", "--no-interaction"), "--extras", "--with"
+    ),
+    "pdm": Manager("pdm.lock", ("pdm", "install"), "-G", "-G"),
+    "pipenv": Manager("Pipfile.lock", ("pipenv", "sync", "--dev")),
+}
+PIPENV_WITHOUT_LOCK = ("pipenv", "install", "--dev")
+
+
+def python_install(context: RepairContext, directory: Path, missing: str) -> Installation | None:
+    """Return how to install `missing`, or None if no manifest in `directory` declares it."""
+    calls = steps(context.command, context.root, context.directory)
+    launcher = ""
     for step in calls:
-        path = os.pathsep.join(
-            [
-                *([str(step.activated)] if step.activated else []),
-                scene.environ.get("PATH", os.defpath),
-            ]
-        )
+        programs = {step.name, *step.launcher[:1]}
+        if programs & OWN_ENVIRONMENTS:
+            return None
+        if not launcher and step.launcher and step.launcher[0] in MANAGERS:
+            launcher = step.launcher[0]
+
+    wanted = names.python_distributions(missing)
+    python = _interpreter(context, calls)
+    if launcher:
+        return _by_manager(launcher, directory, wanted, python)
+
+    # Without a launcher, a lock file beside the environment in use tells which manager made it.
+    for name, manager in MANAGERS.items():
+        if (directory / manager.lock).is_file() and _environment(python) == directory / ".venv":
+            installation = _by_manager(name, directory, wanted, python)
+            if installation is not None:
+                return installation
+    if python is None:
+        return None
+    return _by_pip(context, directory, wanted, python)
+
+
+def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None:
+    """Return the interpreter that the command uses.
+
+    It is the one that the command names, the one of the script it calls, or the first on PATH.
+    """
+    search_path = context.search_path
+    for step in calls:
+        if step.activated:
+            search_path = os.pathsep.join([str(step.activated), context.search_path])
         for word in (*step.launcher, step.program):
-            if (found := _python_behind(word, step.directory, path)) is not None:
-                return found
-    activated = [str(step.activated) for step in calls if step.activated]
-    path = os.pathsep.join([*activated, scene.environ.get("PATH", os.defpath)])
-    first = shutil.which("python", path=path) or shutil.which("python3", path=path)
+            python = _python_behind(word, step.directory, search_path)
+            if python is not None:
+                return python
+    first = shutil.which("python", path=search_path) or shutil.which("python3", path=search_path)
     return Path(first) if first else None
 
 
-def _python_behind(word: str, directory: Path, path: str) -> Path | None:
-    found = shutil.which(str(directory / word) if "/" in word else word, path=path)
+def _python_behind(word: str, directory: Path, search_path: str) -> Path | None:
+    """Return the interpreter that `word` names, or that runs the script `word` names."""
+    found = shutil.which(str(directory / word) if "/" in word else word, path=search_path)
     if found is None:
         return None
     # Not resolved: the python of a virtual environment is a link to one outside.
     program = Path(os.path.abspath(found))  # noqa: PTH100
-    return program if _NAME.fullmatch(program.name) else _shebang(program)
+    if PYTHON.fullmatch(program.name):
+        return program
 
-
-def _shebang(program: Path) -> Path | None:
     try:
         with program.open("rb") as file:
-            head = file.read(1000).decode("utf-8", "replace")
+            first_lines = file.read(1000).decode("utf-8", "replace")
     except OSError:
         return None
-    match = re.match(
-        r"#!\s*(\S*python[\d.]*)\s|#!/bin/sh\n'''exec' \"?([^\"\n]*?python[\d.]*)\"? ", head
-    )
-    named = Path(match[1] or match[2]) if match else None
-    return named if named is not None and named.is_file() else None
+    shebang = SHEBANG.match(first_lines)
+    if shebang is None:
+        return None
+    python = Path(shebang[1] or shebang[2])
+    return python if python.is_file() else None
 
 
 def _environment(python: Path | None) -> Path | None:
-    """The virtual environment `python` belongs to."""
-    home = python.parent.parent if python is not None else None
-    return home if home is not None and (home / "pyvenv.cfg").is_file() else None
-
-
-_MANAGERS = {
-    "uv": ("uv.lock", ("uv", "sync", "--inexact"), {"extra": "--extra", "group": "--group"}),
-    "poetry": (
-        "poetry.lock",
-        ("poetry", "install", "--no-interaction"),
-        {"extra": "--extras", "group": "--with"},
-    ),
-    "pdm": ("pdm.lock", ("pdm", "install"), {"extra": "-G", "group": "-G"}),
-    "pipenv": ("Pipfile.lock", ("pipenv", "sync", "--dev"), {}),
-}
-# Installed without being asked for.
-_DEFAULT_GROUP = "dev"
+    """Return the virtual environment that `python` belongs to."""
+    if python is None:
+        return None
+    directory = python.parent.parent
+    return directory if (directory / "pyvenv.cfg").is_file() else None
 
 
 def _by_manager(
-    directory: Path, wanted: set[str], manager: str, python: Path | None
+    name: str, directory: Path, wanted: set[str], python: Path | None
 ) -> Installation | None:
-    """By the manager that launched the command, or whose lock file and environment it uses."""
+    manager = MANAGERS[name]
+    if name == "pipenv":
+        if wanted.isdisjoint(declared.pipfile(directory / "Pipfile")):
+            return None
+        locked = (directory / manager.lock).is_file()
+        return Installation(manager.argv if locked else PIPENV_WITHOUT_LOCK, "Pipfile")
+
+    group = _group_of(wanted, declared.python_groups(directory))
+    if group is None:
+        return None
+    argv = manager.argv
+    if group.name not in ("", DEFAULT_GROUP):
+        option = manager.extra_option if group.kind == "extra" else manager.group_option
+        argv = (*argv, option, group.name)
     environment = _environment(python)
-    for name, (lock, argv, options) in _MANAGERS.items():
-        locked = (directory / lock).is_file()
-        if not (manager == name or (not manager and locked and environment == directory / ".venv")):
-            continue
-        if name == "pipenv":
-            found = not wanted.isdisjoint(declared.pipfile(directory / "Pipfile"))
-            return (
-                Installation(argv if locked else ("pipenv", "install", "--dev"), "Pipfile")
-                if found
-                else None
-            )
-        group = _group_of(wanted, declared.python_groups(directory))
-        if group is not None:
-            chosen = (
-                (options[group.kind], group.name) if group.name not in ("", _DEFAULT_GROUP) else ()
-            )
-            env = (("VIRTUAL_ENV", str(environment)),) if environment and name == "poetry" else ()
-            return Installation((*argv, *chosen), group.manifest, env)
+    if name == "poetry" and environment is not None:
+        return Installation(argv, group.manifest, (("VIRTUAL_ENV", str(environment)),))
+    return Installation(argv, group.manifest)
+
+
+def _by_pip(
+    context: RepairContext, directory: Path, wanted: set[str], python: Path
+) -> Installation | None:
+    pip = _pip(context, python)
+    if pip is None:
+        return None
+
+    for file in declared.requirements_files(directory):
+        if _declares(declared.requirements_of(file), wanted):
+            name = file.relative_to(directory).as_posix()
+            return Installation((*pip, "-r", name), name)
+
+    groups = declared.python_groups(directory)
+    usable = {group: listed for group, listed in groups.items() if not group.poetry}
+    group = _group_of(wanted, usable)
+    if group is None:
+        return None
+    requirements = [text for text in groups[group] if REQUIREMENT.fullmatch(text.strip())]
+    return Installation((*pip, *requirements), group.manifest)
+
+
+def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:
+    """Return the command of the interpreter's pip, or uv's if its environment has none."""
+    environment = _environment(python)
+    if environment is None or any(environment.glob("lib/python*/site-packages/pip")):
+        return (str(python), "-m", "pip", "install", *PIP_OPTIONS)
+    if shutil.which("uv", path=context.search_path):
+        return ("uv", "pip", "install", "--python", str(python))
     return None
 
 
 def _group_of(wanted: set[str], groups: dict[declared.Group, list[str]]) -> declared.Group | None:
     for group, requirements in groups.items():
-        if wanted.intersection(
-            declared.requirement_name(requirement) for requirement in requirements
-        ):
+        if _declares(requirements, wanted):
             return group
     return None
 
 
-def _by_pip(scene: Scene, directory: Path, wanted: set[str], python: Path) -> Installation | None:
-    installer = _pip(scene, python)
-    if installer is None:
-        return None
-    for file in declared.requirements_files(directory):
-        if wanted.intersection(
-            declared.requirement_name(line) for line in declared.requirements_of(file)
-        ):
-            name = file.relative_to(directory).as_posix()
-            return Installation((*installer, "-r", name), name)
-    groups = declared.python_groups(directory)
-    group = _group_of(
-        wanted, {group: listed for group, listed in groups.items() if not group.poetry}
-    )
-    if group is None:
-        return None
-    requirements = [text for text in groups[group] if _REQUIREMENT.fullmatch(text.strip())]
-    return Installation((*installer, *requirements), group.manifest)
-
-
-def _pip(scene: Scene, python: Path) -> tuple[str, ...] | None:
-    """pip of the interpreter; where its environment was made without one, uv's."""
-    environment = _environment(python)
-    if environment is None or any(environment.glob("lib/python*/site-packages/pip")):
-        return (str(python), "-m", "pip", "install", *_QUIET)
-    if shutil.which("uv", path=scene.environ.get("PATH", os.defpath)):
-        return ("uv", "pip", "install", "--python", str(python))
-    return None
+def _declares(requirements: list[str], wanted: set[str]) -> bool:
+    return any(declared.requirement_name(text) in wanted for text in requirements)
