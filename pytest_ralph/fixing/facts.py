@@ -1,4 +1,4 @@
-"""Fixing: Facts about a project that an executor asked for in vain: where it is, what is in it, how it is set up."""
+"""Facts about a project for an executor that lacked information about it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MANY = 20
-DEPTH = 3
-PASSED_OVER = frozenset(
+MAX_FILES = 20
+MAX_DEPTH = 3
+SKIPPED_DIRECTORIES = frozenset(
     (
         "node_modules",
         "venv",
@@ -61,10 +61,11 @@ CONFIGURATION = (
     "README.md",
 )
 TEST_DIRECTORIES = ("tests", "test", "spec", "__tests__", "src/test", "src/__tests__", "e2e")
+# Names of files where a program starts, without their suffix.
 ENTRY_STEMS = frozenset(
     ("main", "__main__", "app", "index", "cli", "server", "lib", "mod", "manage", "__init__")
 )
-SOURCES = (
+SOURCE_SUFFIXES = (
     ".py",
     ".ts",
     ".tsx",
@@ -89,47 +90,53 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class Facts:
+    """What a new contributor would look for first. Files are named relative to the root."""
+
     root: str
     main_files: tuple[str, ...] = ()
     configuration: tuple[str, ...] = ()
     test_directory: str = ""
 
 
-def look_around(root: Path) -> Facts:
-    """A quick look at the upper levels of a project."""
-    sources = sorted(_sources(root), key=_by_importance)
+def collect_facts(root: Path) -> Facts:
+    """Look at the upper levels of a project."""
+    sources = sorted(_source_files(root), key=_importance)
+    test_directories = [name for name in TEST_DIRECTORIES if (root / name).is_dir()]
     return Facts(
         root=str(root),
-        main_files=tuple(sources[:MANY]),
+        main_files=tuple(sources[:MAX_FILES]),
         configuration=tuple(name for name in CONFIGURATION if (root / name).is_file()),
-        test_directory=next((name for name in TEST_DIRECTORIES if (root / name).is_dir()), ""),
+        test_directory=test_directories[0] if test_directories else "",
     )
 
 
-def _sources(root: Path) -> Iterator[str]:
-    for directory, below, files in os.walk(root):
+def _source_files(root: Path) -> Iterator[str]:
+    for directory, subdirectories, files in os.walk(root):
         here = os.path.relpath(directory, root)
         depth = 0 if here == "." else here.count(os.sep) + 1
-        below[:] = sorted(name for name in below if _worth_a_look(name) and depth < DEPTH)
+        if depth < MAX_DEPTH:
+            subdirectories[:] = sorted(filter(_may_hold_sources, subdirectories))
+        else:
+            subdirectories.clear()
+
         for name in sorted(files):
-            if name.endswith(SOURCES) and not _is_test(name):
+            if name.endswith(SOURCE_SUFFIXES) and not _is_test(name):
                 yield name if here == "." else f"{here}/{name}"
 
 
-def _worth_a_look(directory: str) -> bool:
-    return (
-        not directory.startswith(".")
-        and directory not in PASSED_OVER
-        and directory not in TEST_DIRECTORIES
-    )
+def _may_hold_sources(directory: str) -> bool:
+    if directory.startswith("."):
+        return False
+    return directory not in SKIPPED_DIRECTORIES and directory not in TEST_DIRECTORIES
 
 
 def _is_test(name: str) -> bool:
-    return name.startswith(("test_", "conftest")) or any(
-        mark in name for mark in (".test.", ".spec.", "_test.")
-    )
+    if name.startswith(("test_", "conftest")):
+        return True
+    return any(mark in name for mark in (".test.", ".spec.", "_test."))
 
 
-def _by_importance(path: str) -> tuple[bool, int, str]:
+def _importance(path: str) -> tuple[bool, int, str]:
+    """Return the sort key that puts entry points first, then files close to the root."""
     stem = path.rpartition("/")[2].split(".")[0]
     return stem not in ENTRY_STEMS, path.count("/"), path

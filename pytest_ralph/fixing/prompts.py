@@ -1,4 +1,4 @@
-"""Fixing: Prompts, what an executor is told. Bounded in size, secrets masked, and what others wrote only quoted."""
+"""Prompts for executors: bounded in size, secrets masked, foreign text quoted as data."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 Form = Literal["fix", "execute", "retry", "continue", "enrich", "split"]
 
 LIMIT = 24_000
-# Bytes each part may take, the least important first; and what it keeps when all must be shortened.
-ROOM = {
+
+# Bytes that each part may take, the least important part first.
+PART_LIMITS = {
     "hints": 2_000,
     "learnings": 4_000,
     "facts": 2_000,
@@ -29,15 +30,41 @@ ROOM = {
     "tried": 4_000,
     "task": 12_000,
 }
-LEAST = {"hints": 0, "learnings": 0, "facts": 400, "evidence": 1_200, "tried": 800, "task": 4_000}
-_BLANK_LINES = re.compile(r"\n{3,}")
-# Masking looks at this much of an output: its beginning and its end.
-LOOKED_AT = 100_000
+# Bytes that each part keeps when the prompt as a whole is too long.
+PART_MINIMUM = {
+    "hints": 0,
+    "learnings": 0,
+    "facts": 400,
+    "evidence": 1_200,
+    "tried": 800,
+    "task": 4_000,
+}
+LINE_LIMIT = 500
+GUIDANCE_LIMIT = 2_000
+SHORTEST_FACT = 80
+MAX_ITEMS = 25
+
+# Secrets are looked for in this much of an output: half at its beginning and half at its end.
+MASKED_CHARACTERS = 100_000
+
+FAILURE_LINES = (
+    "kind",
+    "type",
+    "category",
+    "error",
+    "attempted_fix",
+    "status",
+    "missing",
+    "command",
+    "blocked_on",
+)
+FAILURE_LISTS = ("files", "failed_tests", "completed_steps", "files_modified", "suggested_actions")
+BLANK_LINES = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """One attempt that did not help."""
+    """An attempt that did not help."""
 
     task_id: str
     approach: str
@@ -46,7 +73,10 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class PromptContext:
-    """Everything a prompt may speak of. `fix_for` is the task that failed where `task` is its fix or its part."""
+    """Everything a prompt may mention.
+
+    `fix_for` is the task that failed if `task` is a fix or a part of it.
+    """
 
     task: Task
     spec_name: str
@@ -66,7 +96,7 @@ class PromptContext:
 
 
 class Prompts:
-    """Writes prompts with the project's templates, or ours."""
+    """Writes prompts with the templates of the project, or ours."""
 
     def __init__(self, templates: Templates, masker: Masker, limit: int = LIMIT) -> None:
         self.templates = templates
@@ -74,27 +104,29 @@ class Prompts:
         self._limit = limit
 
     def write(self, form: Form, context: PromptContext) -> str:
-        """The prompt in one of its forms; where it is too long, the least important part is shortened first."""
-        parts = _Parts(context, self._masker)
-        room = dict(ROOM)
-        text = self._render(form, parts, room)
-        for part in ROOM:
-            over = _size(text) - self._limit
-            if over <= 0:
+        """Return the prompt. If it is too long, its least important parts are shortened first."""
+        values = _TemplateValues(context, self._masker)
+        limits = dict(PART_LIMITS)
+        text = self._render(form, values, limits)
+        for part in PART_LIMITS:
+            excess = _size(text) - self._limit
+            if excess <= 0:
                 return text
-            room[part] = max(LEAST[part], min(room[part], parts.size(part)) - over)
-            text = self._render(form, parts, room)
+            used = min(limits[part], values.size(part))
+            limits[part] = max(PART_MINIMUM[part], used - excess)
+            text = self._render(form, values, limits)
         return shortened(text, self._limit)
 
-    def _render(self, form: Form, parts: _Parts, room: Mapping[str, int]) -> str:
-        failure = parts.context.failure
-        text = self.templates.render(form, failure.kind if failure else "", **parts.values(room))
+    def _render(self, form: Form, values: _TemplateValues, limits: Mapping[str, int]) -> str:
+        failure = values.context.failure
+        kind = failure.kind if failure else ""
+        text = self.templates.render(form, kind, **values.within(limits))
         assert text is not None, f"no template for {form}"
-        return _BLANK_LINES.sub("\n\n", text).strip() + "\n"
+        return BLANK_LINES.sub("\n\n", text).strip() + "\n"
 
 
-class _Parts:
-    """The values of a template, made harmless: masked, on one line each, or quoted as a block."""
+class _TemplateValues:
+    """The values for a template, masked, and each on one line or in a quoted block."""
 
     def __init__(self, context: PromptContext, masker: Masker) -> None:
         self.context = context
@@ -102,137 +134,129 @@ class _Parts:
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
         self._tried = self._lines(
-            f"{one.task_id}: {one.approach} → {one.result}" for one in context.tried
+            f"{attempt.task_id}: {attempt.approach} → {attempt.result}" for attempt in context.tried
         )
-        self._task = self._masked(task_text(context.task))
-        self._evidence = self._masked(_ends(context.failure.raw_output)) if context.failure else ""
+        self._task = masker.mask(task_text(context.task))
+        output = context.failure.raw_output if context.failure else ""
+        self._evidence = masker.mask(_head_and_tail(output))
 
     def size(self, part: str) -> int:
-        text = {
+        """Return the size of a part before it is shortened."""
+        if part == "facts":
+            return _size("\n".join(self._facts(PART_LIMITS["facts"]).values()))
+        texts = {
             "hints": "\n".join(self._hints),
             "learnings": "\n".join(self._learnings),
-            "facts": "\n".join(self._facts(ROOM["facts"]).values()),
             "tried": "\n".join(self._tried),
             "task": self._task,
             "evidence": self._evidence,
-        }[part]
-        return _size(text)
+        }
+        return _size(texts[part])
 
-    def values(self, room: Mapping[str, int]) -> dict[str, object]:
+    def within(self, limits: Mapping[str, int]) -> dict[str, object]:
+        """Return the values with each part cut to its limit."""
         context = self.context
+        failure = context.failure
+        evidence = ""
+        if self._evidence.strip():
+            evidence = inert.prompt(shortened(self._evidence, limits["evidence"]))
+        guidance = context.guidance
+        if not guidance and failure is not None:
+            guidance = failure.guidance
+
         return {
-            "task": self._named(context.task),
-            "fix_for": self._named(context.fix_for) if context.fix_for else None,
+            "task": self._task_name(context.task),
+            "fix_for": self._task_name(context.fix_for) if context.fix_for else None,
             "files": [self._line(path) for path in context.task.files],
-            "task_text": shortened(self._task, room["task"]),
-            "verify": self._masked(context.task.verify.text.strip()),
+            "task_text": shortened(self._task, limits["task"]),
+            "verify": self._masker.mask(context.task.verify.text.strip()),
             "spec": {"name": self._line(context.spec_name), "path": self._line(context.spec_path)},
-            "failure": self._failure(context.failure),
-            "evidence": inert.prompt(shortened(self._evidence, room["evidence"]))
-            if self._evidence.strip()
-            else "",
-            "guidance": self._line(
-                context.guidance or (context.failure.guidance if context.failure else ""), 2_000
-            ),
+            "failure": self._failure(failure) if failure else None,
+            "evidence": evidence,
+            "guidance": self._line(guidance, GUIDANCE_LIMIT),
             "reason": self._line(context.reason),
-            "tried": _latest(self._tried, room["tried"]),
-            "learnings": _latest(self._learnings, room["learnings"]),
-            "hints": _latest(self._hints, room["hints"]),
-            "facts": self._facts(room["facts"]),
+            "tried": _last_lines(self._tried, limits["tried"]),
+            "learnings": _last_lines(self._learnings, limits["learnings"]),
+            "hints": _last_lines(self._hints, limits["hints"]),
+            "facts": self._facts(limits["facts"]),
             "attempt": context.attempt,
             "attempts": context.attempts,
             "tasks_completed": context.tasks_completed,
             "tasks_total": context.tasks_total,
         }
 
-    def _named(self, task: Task) -> dict[str, str]:
+    def _task_name(self, task: Task) -> dict[str, str]:
         return {"id": self._line(task.id), "title": self._line(task.title)}
 
-    def _failure(self, failure: Failure | None) -> dict[str, object] | None:
-        if failure is None:
-            return None
-        return {
-            **{name: self._line(getattr(failure, name) or "") for name in FAILURE_LINES},
-            **{name: self._lines(getattr(failure, name)[:MANY]) for name in FAILURE_LISTS},
-            "exit_code": failure.exit_code,
-        }
+    def _failure(self, failure: Failure) -> dict[str, object]:
+        values: dict[str, object] = {"exit_code": failure.exit_code}
+        for name in FAILURE_LINES:
+            values[name] = self._line(getattr(failure, name) or "")
+        for name in FAILURE_LISTS:
+            values[name] = self._lines(getattr(failure, name)[:MAX_ITEMS])
+        return values
 
-    def _facts(self, room: int) -> dict[str, str]:
+    def _facts(self, limit: int) -> dict[str, str]:
         facts = self.context.facts
         if facts is None:
             return {}
-        values = {
-            "root": facts.root,
-            "main_files": ", ".join(facts.main_files),
-            "configuration": ", ".join(facts.configuration),
-            "test_directory": facts.test_directory,
+        limit_of_each = max(SHORTEST_FACT, limit // 3)
+        return {
+            "root": self._line(facts.root, limit_of_each),
+            "main_files": self._line(", ".join(facts.main_files), limit_of_each),
+            "configuration": self._line(", ".join(facts.configuration), limit_of_each),
+            "test_directory": self._line(facts.test_directory, limit_of_each),
         }
-        return {name: self._line(value, max(80, room // 3)) for name, value in values.items()}
 
     def _lines(self, texts: Iterable[str]) -> list[str]:
-        return [line for text in texts if (line := self._line(text))]
+        lines = (self._line(text) for text in texts)
+        return [line for line in lines if line]
 
-    def _line(self, text: str, limit: int = 500) -> str:
-        return inert.prompt_line(self._masked(text), limit)
-
-    def _masked(self, text: str) -> str:
-        return self._masker.mask(text)
-
-
-MANY = 25
-FAILURE_LINES = (
-    "kind",
-    "type",
-    "category",
-    "error",
-    "attempted_fix",
-    "status",
-    "missing",
-    "command",
-    "blocked_on",
-)
-FAILURE_LISTS = ("files", "failed_tests", "completed_steps", "files_modified", "suggested_actions")
+    def _line(self, text: str, limit: int = LINE_LIMIT) -> str:
+        return inert.prompt_line(self._masker.mask(text), limit)
 
 
 def task_text(task: Task) -> str:
-    """The fields of a task, as they are written in the spec."""
-    fields = (
-        f"- **{name}**: {text.strip()}".replace("\n", "\n  ")
-        for name, text in task.fields.items()
-        if text.strip()
-    )
-    return "\n".join(fields) or f"- {task.title}"
+    """Return the fields of a task as a list, or its title if it has none."""
+    items = []
+    for name, text in task.fields.items():
+        if text.strip():
+            items.append(f"- **{name}**: {text.strip()}".replace("\n", "\n  "))
+    return "\n".join(items) or f"- {task.title}"
 
 
-def shortened(text: str, room: int) -> str:
-    """At most `room` bytes of it: a third from the beginning, the rest from the end."""
+def shortened(text: str, limit: int) -> str:
+    """Return at most `limit` bytes of `text`: a third from its beginning, the rest from its end."""
     data = text.encode("utf-8", "replace")
-    if len(data) <= room:
+    if len(data) <= limit:
         return text
-    mark = f"\n… {len(data) - room:,} bytes left out …\n"
-    kept = max(room - len(mark.encode()) - 8, 0)
-    head, tail = data[: kept // 3], data[len(data) - (kept - kept // 3) :]
-    return head.decode("utf-8", "ignore") + mark + tail.decode("utf-8", "ignore") if kept else ""
+    note = f"\n… {len(data) - limit:,} bytes left out …\n"
+    kept = limit - len(note.encode()) - 8
+    if kept <= 0:
+        return ""
+    head = data[: kept // 3].decode("utf-8", "ignore")
+    tail = data[len(data) - (kept - kept // 3) :].decode("utf-8", "ignore")
+    return head + note + tail
 
 
-def _latest(lines: Sequence[str], room: int) -> list[str]:
-    """As many of the last lines as there is room for, in their order."""
+def _last_lines(lines: Sequence[str], limit: int) -> list[str]:
+    """Return as many of the last lines as fit into `limit` bytes of a list."""
     kept: list[str] = []
     for line in reversed(lines):
-        room -= _size(line) + 3
-        if room < 0:
+        limit -= _size(line) + len("- \n")
+        if limit < 0:
             break
-        kept.insert(0, line)
+        kept.append(line)
+    kept.reverse()
     return kept
 
 
-def _ends(text: str) -> str:
-    half = LOOKED_AT // 2
-    return (
-        text
-        if len(text) <= LOOKED_AT
-        else f"{text[:half]}\n… {len(text) - LOOKED_AT:,} characters left out …\n{text[-half:]}"
-    )
+def _head_and_tail(text: str) -> str:
+    if len(text) <= MASKED_CHARACTERS:
+        return text
+    half = MASKED_CHARACTERS // 2
+    left_out = len(text) - MASKED_CHARACTERS
+    return f"{text[:half]}\n… {left_out:,} characters left out …\n{text[-half:]}"
 
 
 def _size(text: str) -> int:

@@ -1,8 +1,8 @@
-"""Fixing: Templates, the texts of prompts and fix tasks, each of which a project can replace or add to.
+"""Templates: the texts of prompts and fix tasks, which a project can replace or extend.
 
-A project's directory holds files of the same names (`fix.md.j2`), or of the same name for one kind of failure
-(`fix.lint_error.md.j2`, `fixtask.test_failure.md.j2`). One that only changes a part extends ours:
-`{% extends "ralph/fix.md.j2" %}`.
+A project's directory holds files of the same names (`fix.md.j2`), or of the same name for one kind
+of failure (`fix.lint_error.md.j2`, `fixtask.test_failure.md.j2`). A template that changes only a
+part extends ours: `{% extends "ralph/fix.md.j2" %}`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-OWN = Path(__file__).with_name("templates")
+OWN_DIRECTORY = Path(__file__).with_name("templates")
 SUFFIX = ".md.j2"
 FORMS = ("fix", "execute", "retry", "continue", "enrich", "split", "fixtask")
-_KIND = re.compile(r"[\w-]+")
+KIND = re.compile(r"[\w-]+")
 
 
 class TemplatesError(Exception):
-    """A template that cannot be used, in one line with its file and line."""
+    """A template cannot be used. The message is one line with its file and line number."""
 
 
 class Templates:
-    """The project's templates before our own."""
+    """The templates of the project, and ours where it has none."""
 
     def __init__(self, project: Path | None = None) -> None:
         if project is not None and not project.is_dir():
@@ -38,46 +38,54 @@ class Templates:
         self.project = project
 
     def render(self, name: str, kind: str = "", /, **values: object) -> str | None:
-        """The text of the template for this kind, else of the one for all kinds; None where there is neither."""
+        """Render the template for `kind`, or the general one; return None if there is neither."""
         from jinja2 import TemplateError, TemplatesNotFound
 
         try:
-            return self._environment.select_template(_names(name, kind)).render(**values)
+            template = self._environment.select_template(_file_names(name, kind))
+            return template.render(**values)
         except TemplatesNotFound:
             return None
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise TemplatesError(self._where(error)) from error
+            raise TemplatesError(self._with_location(error)) from error
 
     def source(self, name: str, kind: str = "") -> str | None:
-        """The text of the project's own template for this kind, else for all kinds; None where it has neither."""
-        files = [self.project / file for file in _names(name, kind)] if self.project else []
-        return next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
+        """Return the text of the project's template for `kind`, or of its general one, or None."""
+        if self.project is None:
+            return None
+        for file_name in _file_names(name, kind):
+            file = self.project / file_name
+            if file.is_file():
+                return file.read_text(encoding="utf-8")
+        return None
 
     def check(self, kinds: Container[str]) -> tuple[str, ...]:
-        """Each template of the project is one; and which of them are for a kind that there is not."""
+        """Return warnings about unused templates. Raise TemplatesError for broken ones."""
         from jinja2 import TemplateSyntaxError
 
-        unused = []
-        for file in sorted(self.project.glob(f"*{SUFFIX}")) if self.project else ():
+        if self.project is None:
+            return ()
+        warnings = []
+        for file in sorted(self.project.glob(f"*{SUFFIX}")):
             try:
                 self._environment.parse(file.read_text(encoding="utf-8"), filename=str(file))
             except (TemplateSyntaxError, UnicodeDecodeError) as error:
-                raise TemplatesError(
-                    f"{file}:{getattr(error, 'lineno', 1)}: {inert.one_line(str(error))}"
-                ) from error
+                line = getattr(error, "lineno", 1)
+                message = f"{file}:{line}: {inert.one_line(str(error))}"
+                raise TemplatesError(message) from error
+
             name, _, kind = file.name.removesuffix(SUFFIX).partition(".")
             if name in FORMS and kind and kind not in kinds:
-                unused.append(
-                    f"{file}: never used, as there is no kind of failure named {inert.one_line(kind)}"
-                )
-        return tuple(unused)
+                shown = inert.one_line(kind)
+                warnings.append(f"{file}: never used, as there is no kind of failure named {shown}")
+        return tuple(warnings)
 
     @cached_property
     def _environment(self) -> Environment:
         from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        own = FileSystemLoader(OWN)
+        own = FileSystemLoader(OWN_DIRECTORY)
         project = [FileSystemLoader(self.project)] if self.project else []
         environment = ImmutableSandboxedEnvironment(
             loader=ChoiceLoader([*project, own, PrefixLoader({"ralph": own})]),
@@ -85,7 +93,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
-            # Markdown, not HTML: what comes from outside is made inert before it gets here.
+            # The output is Markdown, and foreign text is made harmless before it gets here.
             autoescape=False,
         )
         environment.filters.update(
@@ -93,22 +101,29 @@ class Templates:
         )
         return environment
 
-    def _where(self, error: BaseException) -> str:
-        """`templates/fix.md.j2:12: message`: the innermost template line the error went through."""
-        found = (str(self.project or OWN), 0)
+    def _with_location(self, error: BaseException) -> str:
+        """Return `templates/fix.md.j2:12: message` for the innermost template line of `error`."""
+        file = str(self.project or OWN_DIRECTORY)
+        line = 0
         trace = error.__traceback__
         while trace is not None:
-            file = trace.tb_frame.f_code.co_filename
-            found = (file, trace.tb_lineno) if file.endswith(SUFFIX) else found
+            file_of_frame = trace.tb_frame.f_code.co_filename
+            if file_of_frame.endswith(SUFFIX):
+                file = file_of_frame
+                line = trace.tb_lineno
             trace = trace.tb_next
-        file = getattr(error, "filename", None) or found[0]
-        line = getattr(error, "lineno", None) or found[1]
+
+        # Syntax errors name their place themselves.
+        file = getattr(error, "filename", None) or file
+        line = getattr(error, "lineno", None) or line
         return f"{file}:{line}: {inert.one_line(str(error))}"
 
 
-def _names(name: str, kind: str) -> list[str]:
-    of_kind = [f"{name}.{kind}{SUFFIX}"] if _KIND.fullmatch(kind) else []
-    return [*of_kind, f"{name}{SUFFIX}"]
+def _file_names(name: str, kind: str) -> list[str]:
+    general = f"{name}{SUFFIX}"
+    if KIND.fullmatch(kind):
+        return [f"{name}.{kind}{SUFFIX}", general]
+    return [general]
 
 
 def _indented(text: str, by: int = 2) -> str:

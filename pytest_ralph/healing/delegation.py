@@ -12,7 +12,7 @@ from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAIL
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.agents.naming import display_name
-from pytest_ralph.fixing.facts import look_around
+from pytest_ralph.fixing.facts import collect_facts
 from pytest_ralph.fixing.prompts import PromptContext
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Delegation:
             tried=past.tried,
             learnings=past.learnings,
             hints=self.services.advisor.hints(failure) if failure else (),
-            facts=look_around(self.services.root) if past.action == "enrich" else None,
+            facts=collect_facts(self.services.root) if past.action == "enrich" else None,
             attempt=past.attempt,
             attempts=past.attempts,
             tasks_completed=sum(one.checked for one in spec.tasks),

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
         ("nonempty check added", "nonempty check added"),
     ],
 )
-def test_the_message_is_the_commit_field_or_made_from_the_title(field: str, message: str) -> None:
+def test_the_message_comes_from_field_or_title(field: str, message: str) -> None:
     task = Task(id="1.1", title="Add `a` thing", fields={"Do": "x", "commit": field})
     assert commit_message(task, "foo") == message
 
 
-def test_a_task_without_a_title_is_named_by_its_id_and_a_long_one_is_cut() -> None:
+def test_a_message_needs_no_title_and_is_cut() -> None:
     assert commit_message(Task(id="1.1", title=""), "foo") == "feat(foo): 1.1"
     assert len(commit_message(Task(id="1.1", title="x" * 1000), "foo")) == 200
 
 
-def test_the_script_makes_the_commits_from_anywhere_and_expands_nothing(tmp_path: Path) -> None:
+def test_the_script_runs_from_anywhere_and_expands_nothing(tmp_path: Path) -> None:
     root, script = tmp_path / "my project", tmp_path / "my project/.ralph/commits-foo.sh"
     script.parent.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", root], check=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.facts import look_around
+from pytest_ralph.fixing.facts import collect_facts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def test_sources_configuration_and_tests_are_found(tmp_path: Path) -> None:
         "docs/guide.md",
     )
 
-    facts = look_around(tmp_path)
+    facts = collect_facts(tmp_path)
 
     assert facts.root == str(tmp_path)
     assert facts.main_files == ("app.py", "src/pkg/cli.py", "src/pkg/zeta.py")
@@ -39,8 +39,8 @@ def test_sources_configuration_and_tests_are_found(tmp_path: Path) -> None:
     assert facts.test_directory == "tests"
 
 
-def test_an_empty_project_has_no_facts_but_its_place(tmp_path: Path) -> None:
-    facts = look_around(tmp_path)
+def test_an_empty_project_has_only_its_root(tmp_path: Path) -> None:
+    facts = collect_facts(tmp_path)
 
     assert (facts.main_files, facts.configuration, facts.test_directory) == ((), (), "")
 
@@ -48,10 +48,10 @@ def test_an_empty_project_has_no_facts_but_its_place(tmp_path: Path) -> None:
 def test_the_look_is_bounded(tmp_path: Path) -> None:
     make(tmp_path, *(f"pkg/module{number}.py" for number in range(100)))
 
-    assert len(look_around(tmp_path).main_files) == 20
+    assert len(collect_facts(tmp_path).main_files) == 20
 
 
 def test_the_look_does_not_go_deep(tmp_path: Path) -> None:
     make(tmp_path, "a/b/c/near.py", "a/b/c/d/deep.py")
 
-    assert look_around(tmp_path).main_files == ("a/b/c/near.py",)
+    assert collect_facts(tmp_path).main_files == ("a/b/c/near.py",)

@@ -91,9 +91,7 @@ def project(tmp_path: Path) -> Project:
 @pytest.mark.parametrize(
     "command", ["./build.sh", "cd . && ./build.sh && echo ok", "sh -c ./build.sh", "make build"]
 )
-def test_a_script_that_may_not_be_executed_is_made_executable(
-    project: Project, command: str
-) -> None:
+def test_a_script_is_made_executable(project: Project, command: str) -> None:
     project.write({"build.sh": "#!/bin/sh\necho built\n", "Makefile": "build:\n\t./build.sh\n"})
     result = project.repair(project.verify(command, "permission_denied"))
     assert (result.made, result.note, result.files) == (
@@ -105,7 +103,7 @@ def test_a_script_that_may_not_be_executed_is_made_executable(
     assert project.passes(command)
 
 
-def test_a_script_that_another_one_calls_is_found_by_what_the_shell_says(project: Project) -> None:
+def test_a_script_called_by_another_is_found(project: Project) -> None:
     project.write({"run.sh": "./tools/step.sh\n", "tools/step.sh": "#!/bin/sh\n", "notes.txt": "x"})
     failure = project.verify("bash run.sh", "permission_denied")
     found = project.find(failure)
@@ -186,16 +184,14 @@ def in_git(project: Project) -> str:
         in_git,
     ],
 )
-def test_nothing_but_a_file_of_the_project_is_made_executable(
-    project: Project, arrange: object
-) -> None:
+def test_only_project_files_are_made_executable(project: Project, arrange: object) -> None:
     assert callable(arrange)
     failure = project.verify(arrange(project), "permission_denied")
     assert failure.exit_code == 126
     assert project.find(failure) is None
 
 
-def test_a_file_that_is_only_named_in_the_output_is_not_made_executable_unless_it_is_a_program(
+def test_a_file_only_named_must_be_a_program(
     project: Project,
 ) -> None:
     project.write({"data.json": "{}", "evil.py": "print()\n"})
@@ -240,7 +236,7 @@ def test_the_tool_that_failed_fixes_the_files_it_named(
     assert project.passes(command.partition(" && ruff format")[0])
 
 
-def test_only_named_files_change_and_all_of_them_come_back(project: Project) -> None:
+def test_named_files_change_and_come_back(project: Project) -> None:
     project.write({f"pkg/m{number}.py": UGLY for number in range(3)})
     project.write({"other.py": UGLY, "specs/foo/tasks.md": "- [ ] 1.1 A\n", "-odd name.py": UGLY})
     before = project.texts()
@@ -263,7 +259,7 @@ def test_a_fix_that_changes_nothing_is_not_made(project: Project) -> None:
     assert (result.made, result.note) == (False, "ruff check --fix --select F821 changed nothing")
 
 
-def test_a_tool_that_is_not_installed_is_not_a_crash(project: Project) -> None:
+def test_a_tool_that_is_missing_fails_cleanly(project: Project) -> None:
     project.write({"a.py": UGLY})
     failure = Failure(
         kind="format_error", command="no/such/black --check .", exit_code=1, files=("a.py",)
@@ -356,7 +352,7 @@ def test_a_tool_that_is_not_installed_is_not_a_crash(project: Project) -> None:
         ("echo black", "would reformat a.py", (), None),
     ],
 )
-def test_the_fixing_call_is_made_from_the_failing_one(
+def test_the_fix_mode_keeps_options_and_launcher(
     project: Project, command: str, output: str, files: tuple[str, ...], expected: str | None
 ) -> None:
     names = "a.py web/a.ts m.go src/x.rs r.sh m.tf a.rb src/a.php a.c P.cs lib/a.ex lib/a.dart node_modules/x/a.ts"
@@ -382,9 +378,7 @@ def test_the_fixing_call_is_made_from_the_failing_one(
 
 
 @pytest.mark.parametrize("allowed", [("chmod", "install"), ("lint",), ()])
-def test_a_repair_that_is_not_allowed_is_not_found(
-    project: Project, allowed: tuple[str, ...]
-) -> None:
+def test_a_repair_must_be_allowed(project: Project, allowed: tuple[str, ...]) -> None:
     project.write({"a.py": UGLY})
     failure = project.verify("ruff format --check .", "format_error")
     assert find_repair(failure, project.root, allowed, environ=project.environ) is None

@@ -109,7 +109,7 @@ NPX = "npx --no-install"
         ("$TOOL --check .", []),
     ],
 )
-def test_the_calls_behind_a_command_are_found_with_how_and_where_they_run(
+def test_the_programs_behind_a_command_are_found(
     root: Path, command: str, expected: list[str]
 ) -> None:
     found = []
@@ -130,7 +130,7 @@ def test_an_activated_environment_and_variables_are_remembered(root: Path) -> No
     assert step.env == (("CI", "1"),)
 
 
-def test_a_directory_that_is_a_link_out_of_the_project_is_not_entered(
+def test_a_link_out_of_the_project_is_refused(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (root / "out").symlink_to(tmp_path_factory.mktemp("elsewhere"))

@@ -210,7 +210,7 @@ NPM = "npm install --no-save --no-audit --no-fund"
         ),
     ],
 )
-def test_a_node_package_is_installed_by_the_manager_of_the_lock_file(
+def test_the_lock_file_selects_the_node_manager(
     tmp_path: Path, files: dict[str, str], command: str, missing: str, expected: str | None
 ) -> None:
     root = tmp_path / "project"
@@ -273,7 +273,7 @@ def test_other_ecosystems_install_by_their_own_tool(
     assert found(root, "make test", missing, {"PATH": ""}) is None
 
 
-def test_what_an_error_text_names_is_never_installed(tmp_path: Path) -> None:
+def test_an_undeclared_package_is_never_installed(tmp_path: Path) -> None:
     root = tmp_path / "project"
     write(root, {"requirements.txt": "pandas\n", "package.json": PACKAGE})
     environ = tools(tmp_path / "bin", "python", "npm")
@@ -318,7 +318,7 @@ def apply(root: Path, failure: Failure, environ: dict[str, str]) -> str:
     return result.note
 
 
-def test_a_declared_package_is_really_installed_into_the_environment_of_the_command(
+def test_a_python_package_is_really_installed(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "project"
@@ -338,7 +338,7 @@ def test_a_declared_package_is_really_installed_into_the_environment_of_the_comm
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
-def test_a_declared_node_package_is_really_installed_and_no_lock_file_appears(
+def test_a_node_package_is_really_installed(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "project"
@@ -374,7 +374,7 @@ def interpreter_of(root: Path, command: str, environ: dict[str, str]) -> str:
     return repair.argv[0]
 
 
-def test_the_interpreter_is_the_one_the_command_uses(tmp_path: Path) -> None:
+def test_the_interpreter_of_the_command_is_used(tmp_path: Path) -> None:
     root = (tmp_path / "project").resolve()
     write(root, {"requirements.txt": "pandas\n"})
     environ = tools(tmp_path / "bin", "python")
@@ -392,7 +392,7 @@ def test_the_interpreter_is_the_one_the_command_uses(tmp_path: Path) -> None:
     )
 
 
-def test_an_environment_without_pip_is_served_by_uv(tmp_path: Path) -> None:
+def test_uv_installs_where_pip_is_missing(tmp_path: Path) -> None:
     root = (tmp_path / "project").resolve()
     write(
         root,
@@ -414,9 +414,7 @@ def test_an_environment_without_pip_is_served_by_uv(tmp_path: Path) -> None:
         ("exit 3", "no output"),
     ],
 )
-def test_an_installer_that_fails_is_quoted_and_nothing_is_said_to_be_installed(
-    tmp_path: Path, script: str, why: str
-) -> None:
+def test_a_failing_installer_is_quoted(tmp_path: Path, script: str, why: str) -> None:
     root = tmp_path / "project"
     write(root, {"package.json": '{"dependencies": {"left-pad": "1"}}'})
     environ = tools(tmp_path / "bin", "npm")

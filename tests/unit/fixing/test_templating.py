@@ -30,7 +30,7 @@ def directory(tmp_path: Path) -> Path:
         ("absent", "lint_error", None),
     ],
 )
-def test_the_template_for_the_kind_comes_before_the_one_for_all(
+def test_the_template_of_the_kind_comes_first(
     directory: Path, name: str, kind: str, expected: str | None
 ) -> None:
     assert Templates(directory).render(name, kind, id="1.1") == expected
@@ -71,7 +71,7 @@ def test_a_mistake_is_told_with_file_and_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_directory_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TemplatesError, match="no such directory"):
         Templates(tmp_path / "absent")
 
@@ -96,7 +96,7 @@ def test_a_directory_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_template_that_is_none_is_told_with_its_line(
+def test_a_broken_template_is_named_with_line(
     directory: Path, name: str, content: bytes, message: str
 ) -> None:
     (directory / name).write_bytes(content)
@@ -105,7 +105,7 @@ def test_a_template_that_is_none_is_told_with_its_line(
     assert str(caught.value) == f"{directory / name}{message}"
 
 
-def test_a_template_for_a_kind_that_there_is_not_is_told(directory: Path) -> None:
+def test_a_template_of_unknown_kind_is_reported(directory: Path) -> None:
     for name in ("fix.lint_eror.md.j2", "fix.lint_error.md.j2", "part.of.mine.md.j2"):
         (directory / name).write_text("text")
     assert Templates(directory).check(("lint_error",)) == (
