@@ -1,7 +1,8 @@
-"""Room text: a shell command line read, never run: the simple commands in it and what joins them.
+"""Split a shell command line into its simple commands without running it.
 
-Not a shell: expansions are only noticed, not made, so a word says whether it is `literal`. Commands inside
-`$(…)` and backticks are listed too, before the command they belong to, and marked `nested`.
+This is a reader, not a shell: expansions are noticed but never performed, so every word says
+whether it is `literal`. The commands inside `$(…)`, `<(…)` and backticks are listed before the
+command they belong to and are marked `nested`.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import re
 from dataclasses import dataclass, field, replace
 
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|()\n]")
-_REDIRECT = re.compile(r"\d*(?:<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
+_REDIRECTION = re.compile(r"(\d*)(<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _BARE = re.compile(r"[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+")
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _BRACES = re.compile(r"[^\s{}]{0,200}?(?:,|\.\.)[^\s{}]{0,200}\}")
 _EXPANSION = re.compile(r"\$[\w({@*#?$!-]")
 _NESTING = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[()]", re.DOTALL)
-_DEEPEST = 16
+_MAX_DEPTH = 16
+
+# Keywords that are followed by a command, that end one, and that introduce words.
 _OPENING = frozenset(["if", "then", "else", "elif", "while", "until", "do", "{", "time"])
 _CLOSING = frozenset(["fi", "done", "esac", "}"])
-_LOOPS = frozenset(["for", "select", "case", "function"])
+_HEADS = frozenset(["for", "select", "case", "function"])
+_JOINS = {"\n": ";", ";;": ";", "|&": "|", "(": "", ")": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +36,52 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Redirection:
+    """`2> log` is the operator `>` on the descriptor `2` with the target `log`."""
+
+    descriptor: str
+    operator: str
+    target: str
+
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether what the command writes to stdout goes elsewhere."""
+        if self.operator in ("&>", "&>>"):
+            return True
+        return self.operator in (">", ">>", ">|", ">&") and self.descriptor in ("", "1")
+
+
+@dataclass(frozen=True, slots=True)
 class Simple:
-    """One simple command. `before` and `after` are the operators around it (`&&`, `||`, `|`, `;`, `&` or empty)."""
+    """One simple command.
+
+    `before` and `after` are the operators around it: `&&`, `||`, `|`, `;`, `&` or empty.
+    `subshell` is how many parentheses it stands in, `looped` whether a loop repeats it.
+    """
 
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...] = ()
+    redirections: tuple[Redirection, ...] = ()
     before: str = ""
     after: str = ""
     negated: bool = False
     nested: bool = False
-    redirected: bool = False
+    looped: bool = False
+    subshell: int = 0
 
     @property
     def program(self) -> str:
-        return self.words[0].text if self.words else ""
+        """The first word as written."""
+        return self.words[0].text
 
     @property
     def texts(self) -> tuple[str, ...]:
+        """The words without what they say about expansions."""
         return tuple(word.text for word in self.words)
 
 
 def simple_commands(source: str) -> tuple[Simple, ...]:
-    """The simple commands of a command line or script, in the order they are written. Never raises."""
+    """Return the simple commands of a command line or script in written order. Never raises."""
     return tuple(_Reader(source).commands())
 
 
@@ -63,7 +91,8 @@ class _Reader:
     depth: int = 0
     at: int = 0
     parentheses: int = 0
-    # What stood in the words read since the last simple command: sources of `$(…)` and backticks.
+    loops: int = 0
+    # Sources of `$(…)`, `<(…)` and backticks in the words read since the last simple command.
     inner: list[str] = field(default_factory=list)
     heredocs: list[str] = field(default_factory=list)
 
@@ -74,84 +103,128 @@ class _Reader:
             simple, operator = self._simple()
             found += self._inner_commands()
             if simple is not None:
-                found.append(replace(simple, before=before, after=operator, nested=self.depth > 0))
+                nested = self.depth > 0
+                found.append(replace(simple, before=before, after=operator, nested=nested))
             if simple is not None or operator in ("&&", "||", "|"):
                 before = operator
         return found
 
     def _inner_commands(self) -> list[Simple]:
-        sources, self.inner = self.inner, []
-        if self.depth == _DEEPEST:
+        sources = self.inner
+        self.inner = []
+        if self.depth == _MAX_DEPTH:
             return []
-        return [
-            command for source in sources for command in _Reader(source, self.depth + 1).commands()
-        ]
+
+        found: list[Simple] = []
+        for source in sources:
+            found += _Reader(source, self.depth + 1).commands()
+        return found
 
     def _simple(self) -> tuple[Simple | None, str]:
-        """The next simple command, and the operator that ends it (empty at the end of the source)."""
+        """Read up to the next operator: the command, if there is one, and that operator."""
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
-        negated = redirected = False
+        redirections: list[Redirection] = []
+        negated = False
         operator = ""
+        subshell = self.parentheses
         while self.at < len(self.source):
             if self._skip_blank():
                 continue
-            if redirect := _REDIRECT.match(self.source, self.at):
-                self._redirect(redirect)
-                redirected = True
+            redirection = self._redirection()
+            if redirection is not None:
+                redirections.append(redirection)
                 continue
-            if match := _OPERATOR.match(self.source, self.at):
+            match = _OPERATOR.match(self.source, self.at)
+            if match:
                 operator = self._operator(match)
                 break
+
             word = self._word()
-            if not words and word.literal and word.text in _OPENING | _CLOSING:
+            if words:
+                words.append(word)
+            elif word.literal and self._is_keyword(word.text):
                 continue
-            if not words and word.text == "!":
+            elif word.text == "!":
                 negated = not negated
-            elif not words and (assigned := _ASSIGNMENT.match(word.text)):
-                assignments.append((assigned[1], Word(word.text[assigned.end() :], word.literal)))
+            elif assigned := _ASSIGNMENT.match(word.text):
+                value = Word(word.text[assigned.end() :], word.literal)
+                assignments.append((assigned[1], value))
             else:
                 words.append(word)
-        # `pattern)` of a case, and the head of a loop, are no commands.
-        if not words or words[0].text in _LOOPS or (operator == ")" and self.parentheses < 0):
-            self.parentheses = max(self.parentheses, 0)
-            return None, _joins(operator)
-        return Simple(
-            tuple(words), tuple(assignments), negated=negated, redirected=redirected
-        ), _joins(operator)
+
+        joined = _JOINS.get(operator, operator)
+        # The `pattern)` of a case and the head of a loop are not commands.
+        is_pattern = operator == ")" and self.parentheses < 0
+        self.parentheses = max(self.parentheses, 0)
+        if not words or words[0].text in _HEADS or is_pattern:
+            return None, joined
+        simple = Simple(
+            tuple(words),
+            tuple(assignments),
+            tuple(redirections),
+            negated=negated,
+            looped=self.loops > 0,
+            subshell=subshell,
+        )
+        return simple, joined
+
+    def _is_keyword(self, text: str) -> bool:
+        if text == "do":
+            self.loops += 1
+        elif text == "done":
+            self.loops = max(self.loops - 1, 0)
+        return text in _OPENING or text in _CLOSING
 
     def _skip_blank(self) -> bool:
-        if blank := _BLANK.match(self.source, self.at):
+        blank = _BLANK.match(self.source, self.at)
+        if blank:
             self.at = blank.end()
-        elif self.source[self.at] == "#" and (
-            self.at == 0 or self.source[self.at - 1] in " \t\n;&|("
-        ):
-            end = self.source.find("\n", self.at)
-            self.at = len(self.source) if end < 0 else end
-        else:
+            return True
+        if self.source[self.at] != "#":
             return False
+        if self.at > 0 and self.source[self.at - 1] not in " \t\n;&|(":
+            return False
+        end = self.source.find("\n", self.at)
+        self.at = len(self.source) if end < 0 else end
         return True
 
-    def _redirect(self, match: re.Match[str]) -> None:
+    def _redirection(self) -> Redirection | None:
+        if self._at_process_substitution():
+            return None
+        match = _REDIRECTION.match(self.source, self.at)
+        if not match:
+            return None
         self.at = match.end()
         while self.at < len(self.source) and self._skip_blank():
             pass
+
+        target = ""
         if self.at < len(self.source) and not _OPERATOR.match(self.source, self.at):
-            target = self._word()
-            if match[0].lstrip("0123456789") in ("<<", "<<-"):
-                self.heredocs.append(target.text)
+            target = self._word().text
+            if match[2] in ("<<", "<<-"):
+                self.heredocs.append(target)
+        return Redirection(match[1], match[2], target)
+
+    def _at_process_substitution(self) -> bool:
+        return self.source.startswith(("<(", ">("), self.at)
 
     def _operator(self, match: re.Match[str]) -> str:
         self.at = match.end()
-        self.parentheses += {"(": 1, ")": -1}.get(match[0], 0)
-        if match[0] == "\n":
-            for delimiter in self.heredocs:
-                end = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE).search(
-                    self.source, self.at
-                )
-                self.at = end.end() if end else len(self.source)
-            self.heredocs.clear()
+        if match[0] == "(":
+            self.parentheses += 1
+        elif match[0] == ")":
+            self.parentheses -= 1
+        elif match[0] == "\n":
+            self._skip_heredocs()
         return match[0]
+
+    def _skip_heredocs(self) -> None:
+        for delimiter in self.heredocs:
+            pattern = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
+            end = pattern.search(self.source, self.at)
+            self.at = end.end() if end else len(self.source)
+        self.heredocs.clear()
 
     def _word(self) -> Word:
         parts: list[str] = []
@@ -159,21 +232,25 @@ class _Reader:
         start = self.at
         while self.at < len(self.source):
             char = self.source[self.at]
-            if bare := _BARE.match(self.source, self.at):
+            bare = _BARE.match(self.source, self.at)
+            if bare:
                 parts.append(bare[0])
                 self.at = bare.end()
+            elif self._at_process_substitution():
+                parts.append(self._parenthesised())
+                literal = False
             elif char.isspace() or char in ";&|()<>":
                 break
             else:
                 text, plain = self._special(char, first=self.at == start)
                 parts.append(text)
                 literal = literal and plain
-        # A character no rule takes must not hold the reader up.
+        # Always advance, also over a character that no rule takes.
         self.at = max(self.at, start + 1)
         return Word("".join(parts), literal)
 
     def _special(self, char: str, *, first: bool) -> tuple[str, bool]:
-        """What starts with a quote, a backslash, a `$` or a pattern character: its text, and whether it is literal."""
+        """Read a quote, a backslash, a `$` or a pattern character: its text, and if it is literal."""
         if char == "'":
             return self._until("'"), True
         if char == '"':
@@ -183,18 +260,19 @@ class _Reader:
             return self.source[self.at - 1 : self.at].replace("\n", ""), True
         if char in "$`":
             return self._expansion(char), False
-        self.at += 1
-        return char, char in "#!]" or (char == "~" and not first) or (
-            char in "{}" and self._lone_brace()
-        )
 
-    def _lone_brace(self) -> bool:
-        """`{}` and `{` are taken as they are; `{a,b}` is expanded."""
-        return not _BRACES.match(self.source, self.at)
+        self.at += 1
+        if char in "{}":
+            # `{}` and `{` are taken as they are; `{a,b}` is expanded.
+            return char, not _BRACES.match(self.source, self.at)
+        if char == "~":
+            return char, not first
+        return char, char in "#!]"
 
     def _until(self, quote: str) -> str:
         end = self.source.find(quote, self.at + 1)
-        end = len(self.source) if end < 0 else end
+        if end < 0:
+            end = len(self.source)
         text = self.source[self.at + 1 : end]
         self.at = end + 1
         return text
@@ -203,11 +281,14 @@ class _Reader:
         parts: list[str] = []
         literal = True
         self.at += 1
-        while self.at < len(self.source) and (char := self.source[self.at]) != '"':
+        while self.at < len(self.source):
+            char = self.source[self.at]
+            if char == '"':
+                break
             if char == "\\" and self.source[self.at + 1 : self.at + 2] in tuple('"\\$`\n'):
                 parts.append(self.source[self.at + 1 : self.at + 2].replace("\n", ""))
                 self.at += 2
-            elif char in "$`" and self._expands(char):
+            elif char == "`" or _EXPANSION.match(self.source, self.at):
                 parts.append(self._expansion(char))
                 literal = False
             else:
@@ -216,19 +297,15 @@ class _Reader:
         self.at += 1
         return "".join(parts), literal
 
-    def _expands(self, char: str) -> bool:
-        return char == "`" or bool(_EXPANSION.match(self.source, self.at))
-
     def _expansion(self, char: str) -> str:
-        """`$x`, `${…}`, `$(…)`, `$'…'` or backticks, as written; the source of a command in it is remembered."""
+        """Read `$x`, `${…}`, `$(…)`, `$'…'` or backticks as written; note the commands in it."""
         start = self.at
         if char == "`":
             self.inner.append(self._until("`"))
         elif self.source.startswith("$((", start):
             self.at = _matching(self.source, start + 1)
         elif self.source.startswith("$(", start):
-            self.at = _matching(self.source, start + 1)
-            self.inner.append(self.source[start + 2 : self.at - 1])
+            return self._parenthesised()
         elif self.source.startswith("${", start):
             end = self.source.find("}", start)
             self.at = len(self.source) if end < 0 else end + 1
@@ -236,16 +313,22 @@ class _Reader:
             self.at += 1
         return self.source[start : self.at]
 
-
-def _joins(operator: str) -> str:
-    return {"\n": ";", ";;": ";", "|&": "|", "(": "", ")": ""}.get(operator, operator)
+    def _parenthesised(self) -> str:
+        """Read `$(…)` or `<(…)` as written and note the commands in it."""
+        start = self.at
+        self.at = _matching(self.source, start + 1)
+        self.inner.append(self.source[start + 2 : self.at - 1])
+        return self.source[start : self.at]
 
 
 def _matching(source: str, start: int) -> int:
-    """The place just after the parenthesis that closes the one at `start`."""
+    """Return the place just after the parenthesis that closes the one at `start`."""
     depth = 0
     for match in _NESTING.finditer(source, start):
-        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if match[0] == "(":
+            depth += 1
+        elif match[0] == ")":
+            depth -= 1
         if depth == 0:
             return match.end()
     return len(source)

@@ -94,7 +94,7 @@ def _judged_by_status(check: Check) -> bool:
 
 
 def _succeeds(command: Simple) -> bool:
-    if command.negated or command.redirected:
+    if command.negated or command.redirections:
         return False
     return command.program in hazardous.ALWAYS or command.texts == ("exit", "0")
 
@@ -250,7 +250,7 @@ def _reaches_out(texts: tuple[str, ...]) -> bool:
 def _interactive(command: Simple) -> Hazard | None:
     texts = command.texts
     answered = any(text.partition("=")[0] in hazardous.ANSWERED for text in texts)
-    if command.before == "|" or command.redirected or answered:
+    if command.before == "|" or command.redirections or answered:
         return None
     if (len(texts) == 1 and texts[0] in hazardous.SHELLS) or _begins(texts, hazardous.ASKING):
         return Hazard(

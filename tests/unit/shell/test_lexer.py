@@ -86,7 +86,7 @@ def test_negation_redirection_nesting_and_assignments_are_kept() -> None:
     inner, outer = simple_commands("! A=1 grep -q x $(ls) > out")
     assert inner.nested
     assert not inner.negated
-    assert (outer.negated, outer.redirected, outer.nested) == (True, True, False)
+    assert (outer.negated, bool(outer.redirections), outer.nested) == (True, True, False)
     assert [(name, word.text) for name, word in outer.assignments] == [("A", "1")]
 
 

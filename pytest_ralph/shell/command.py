@@ -1,0 +1,442 @@
+"""`Command`: a command line that was read once, with everything the package asks about it.
+
+    >>> command = Command.parse("cd web && timeout 60 npx vitest run | tail -5")
+    >>> [stage.program for stage in command.stages]
+    ['cd', 'vitest', 'tail']
+    >>> command.stages[1].role, command.stages[1].directory
+    ('test', 'web')
+
+Nothing is run and nothing is read from the disk but the table of programs.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pytest_ralph.shell import hazards, stdout
+from pytest_ralph.shell.lexer import Redirection, Simple, Word, simple_commands
+from pytest_ralph.shell.programs import FixMode, load_programs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.shell.stdout import Stdout
+
+# Longer than what people write; bounds the time spent on generated command lines.
+MAX_LENGTH = 100_000
+_MAX_DEPTH = 8
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+_VERSION = re.compile(r"(?<=.)@[\w.^~-]+$")
+_SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
+_SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash"])
+# Interpreters whose first argument may be a program of the table: `php vendor/bin/phpunit`.
+_HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
+_INLINE_SCRIPT = re.compile(r"-[a-z]*c")
+_JUNIT_OPTION = re.compile(r"--junit-?xml(?:=(?P<path>.*))?")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One simple command, seen through whatever launches it.
+
+    `words` are the program and its arguments as the last launcher passes them on, `written` all
+    words as they stand in the command line. `launchers` names what was looked through, and
+    `again` are the words that start the program the same way once more: `("uv", "run")`.
+    `directory` is relative to where the command line starts, or None if that cannot be known.
+    """
+
+    words: tuple[Word, ...]
+    written: tuple[str, ...]
+    launchers: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    assignments: tuple[tuple[str, Word], ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    before: str = ""
+    after: str = ""
+    negated: bool = False
+    nested: bool = False
+    looped: bool = False
+    directory: str | None = ""
+
+    @property
+    def executable(self) -> str:
+        """The program as written, with its path."""
+        return self.words[0].text
+
+    @cached_property
+    def program(self) -> str:
+        """The name of the program, without path, version and suffix."""
+        return program_name(self.executable)
+
+    @cached_property
+    def arguments(self) -> tuple[str, ...]:
+        """The words behind the program."""
+        return tuple(word.text for word in self.words[1:])
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """The arguments that are neither options nor, as far as is known, values of options."""
+        return load_programs().operands(self.program, self.arguments)
+
+    @cached_property
+    def name(self) -> str:
+        """The program, with its subcommand or option if the role depends on it: `cargo test`."""
+        programs = load_programs()
+        longest = " ".join((self.program, *self.operands[:2]))
+        if programs.has_role(longest):
+            return longest
+        for argument in self.arguments[:4]:
+            name = f"{self.program} {argument}"
+            if programs.has_role(name):
+                return name
+        return self.program
+
+    @property
+    def role(self) -> str:
+        """What the program is for: a key of `roles` in programs.toml, empty if unknown."""
+        return load_programs().role(self.name)
+
+    @property
+    def is_orchestrator(self) -> bool:
+        """Whether the program runs other programs, as make and npm do."""
+        return self.program in load_programs().orchestrators
+
+    @property
+    def fix_mode(self) -> FixMode | None:
+        """How a formatter or linter fixes what it complains about."""
+        return load_programs().fix_mode(self.program, self.operands)
+
+    @cached_property
+    def stdout(self) -> Stdout:
+        """What this stage alone writes to stdout."""
+        return stdout.of_stage(self)
+
+    @property
+    def reads_input(self) -> bool:
+        """Whether stdin is a pipe, a file or a here-document."""
+        if self.before == "|":
+            return True
+        return any("<" in redirection.operator for redirection in self.redirections)
+
+    @property
+    def has_stdout_redirected(self) -> bool:
+        """Whether stdout goes to a file or to stderr."""
+        return any(redirection.takes_stdout for redirection in self.redirections)
+
+    def is_listed(self, key: str) -> bool:
+        """Whether the program, or this call of it, is in a `stdout` list of programs.toml."""
+        return load_programs().lists("stdout", key, self.program, self.arguments)
+
+    def is_hazard(self, key: str) -> bool:
+        """Whether the program, or this call of it, is in a `hazards` list of programs.toml."""
+        return load_programs().lists("hazards", key, self.program, self.arguments)
+
+    @property
+    def never_ends(self) -> bool:
+        """Whether it serves or waits for changes until it is stopped."""
+        return hazards.never_ends(self)
+
+    @property
+    def changes_remote(self) -> bool:
+        """Whether it changes something outside this machine."""
+        return hazards.changes_remote(self)
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether it asks a remote service."""
+        return hazards.uses_network(self)
+
+    @property
+    def asks_person(self) -> bool:
+        """Whether it waits for somebody to type something."""
+        return hazards.asks_person(self)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line: its stages in written order, those inside `$(…)` before their user."""
+
+    text: str
+    stages: tuple[Stage, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def parse(text: str) -> Command:
+        """Read a command line or script. Never raises; what no shell can read has odd stages."""
+        simples = simple_commands(text[:MAX_LENGTH])
+        return Command(text, tuple(_read_stages(simples, _Context())))
+
+    @cached_property
+    def own_stages(self) -> tuple[Stage, ...]:
+        """The stages that are not inside a substitution."""
+        return tuple(stage for stage in self.stages if not stage.nested)
+
+    @property
+    def last(self) -> Stage | None:
+        """The stage whose status and output are those of the command line."""
+        return self.own_stages[-1] if self.own_stages else None
+
+    @cached_property
+    def pipelines(self) -> tuple[tuple[Stage, ...], ...]:
+        """The own stages, grouped into what is connected by pipes."""
+        found: list[list[Stage]] = []
+        for stage in self.own_stages:
+            if stage.before == "|" and found:
+                found[-1].append(stage)
+            else:
+                found.append([stage])
+        return tuple(tuple(pipeline) for pipeline in found)
+
+    @cached_property
+    def stdout(self) -> Stdout:
+        """What the last pipeline writes to stdout."""
+        if not self.pipelines:
+            return stdout.Stdout.NOTHING
+        return stdout.of_pipeline(self.pipelines[-1])
+
+    @property
+    def changes_remote(self) -> bool:
+        """Whether a stage changes something outside this machine."""
+        return any(stage.changes_remote for stage in self.stages)
+
+    @property
+    def mentions_junit(self) -> bool:
+        """Whether the command line itself decides about a JUnit file of pytest."""
+        return "junitxml" in self.text or "junit-xml" in self.text
+
+    @property
+    def junit_file(self) -> str | None:
+        """The JUnit file that the command line asks pytest for."""
+        if not self.mentions_junit:
+            return None
+        for stage in self.stages:
+            path = _option_value(_JUNIT_OPTION, stage.arguments)
+            if path is not None:
+                return path
+        return None
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program without path, version and suffix."""
+    name = word.rstrip("/").rpartition("/")[2] or word
+    return _SUFFIX.sub("", _VERSION.sub("", name))
+
+
+def read_shown(line: str) -> tuple[Stage, ...]:
+    """Read a line of output that may show a command; only its first words are looked at."""
+    found: list[Stage] = []
+    for part in re.split(r"\s(?:&&|\|\||;|\|)\s", line)[:4]:
+        words = tuple(Word(text) for text in part.split()[:8])
+        if words:
+            found += _read_stages((Simple(words),), _Context())
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What surrounds the commands that are being read."""
+
+    directory: str | None = ""
+    launchers: tuple[str, ...] = ()
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class _Unwrapped:
+    """What is left of a simple command when its launchers are taken away."""
+
+    words: tuple[Word, ...]
+    launchers: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    assignments: tuple[tuple[str, Word], ...] = ()
+
+
+def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
+    stages: list[Stage] = []
+    # The directory of each open subshell; `(cd web && make)` does not change the outer one.
+    directories = [context.directory]
+    for simple in simples:
+        del directories[simple.subshell + 1 :]
+        while len(directories) <= simple.subshell:
+            directories.append(directories[-1])
+        here = replace(context, directory=directories[-1])
+        stages += _read_stage(simple, here)
+        if simple.program in ("cd", "pushd", "popd"):
+            directories[-1] = _changed_directory(simple, directories[-1])
+    return stages
+
+
+def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
+    unwrapped = _unwrap(simple.words)
+    launchers = (*context.launchers, *unwrapped.launchers)
+    script = _inline_script(unwrapped.words)
+    if script is not None and context.depth < _MAX_DEPTH:
+        shell = program_name(unwrapped.words[0].text)
+        inner = replace(context, launchers=(*launchers, shell), depth=context.depth + 1)
+        return _read_script(script, simple, inner)
+
+    stage = Stage(
+        words=unwrapped.words,
+        written=simple.texts,
+        launchers=launchers,
+        again=unwrapped.again,
+        assignments=(*simple.assignments, *unwrapped.assignments),
+        redirections=simple.redirections,
+        before=simple.before,
+        after=simple.after,
+        negated=simple.negated,
+        nested=simple.nested,
+        looped=simple.looped,
+        directory=context.directory,
+    )
+    return [*_executed_by_find(stage, context), stage]
+
+
+def _read_script(script: str, simple: Simple, context: _Context) -> list[Stage]:
+    """Read the script of `sh -c`: its first and last command take over the operators around it."""
+    stages = _read_stages(simple_commands(script), context)
+    outer = simple.redirections
+    stages = [
+        replace(
+            stage,
+            nested=stage.nested or simple.nested,
+            redirections=(*stage.redirections, *outer),
+        )
+        for stage in stages
+    ]
+    if stages:
+        stages[0] = replace(stages[0], before=simple.before)
+        negated = stages[-1].negated != simple.negated
+        stages[-1] = replace(stages[-1], after=simple.after, negated=negated)
+    return stages
+
+
+def _executed_by_find(stage: Stage, context: _Context) -> list[Stage]:
+    """Read the command of `find … -exec`, which find runs before it ends itself."""
+    if stage.program != "find" or "-exec" not in stage.arguments[:-1]:
+        return []
+    if context.depth == _MAX_DEPTH:
+        return []
+    start = stage.arguments.index("-exec") + 2
+    simple = Simple(stage.words[start:], nested=True)
+    launchers = (*stage.launchers, "find")
+    return _read_stage(simple, replace(context, launchers=launchers, depth=context.depth + 1))
+
+
+def _unwrap(words: tuple[Word, ...]) -> _Unwrapped:
+    """Look through launchers, `python -m` and interpreters that run a known program."""
+    unwrapped = _Unwrapped(words)
+    for _ in range(_MAX_DEPTH):
+        inner = _unwrap_once(unwrapped)
+        if inner is None:
+            break
+        unwrapped = inner
+    return unwrapped
+
+
+def _unwrap_once(outer: _Unwrapped) -> _Unwrapped | None:
+    programs = load_programs()
+    program = program_name(outer.words[0].text)
+    texts = [program, *(word.text for word in outer.words[1:])]
+    if program == "command" and texts[1:2] in (["-v"], ["-V"]):
+        return None
+
+    launcher = programs.launcher(texts)
+    if launcher is not None:
+        rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
+        rest = rest[launcher.operands :]
+        runs_module = rest[:1] == (Word("-m"),)
+        if runs_module:
+            rest = rest[1:]
+        assignments, rest = _split_assignments(rest)
+        if not rest:
+            return None
+        if launcher.known_only and not programs.is_launched(program_name(rest[0].text)):
+            return None
+        again = outer.again
+        if launcher.again:
+            again = (*launcher.again, "-m") if runs_module else launcher.again
+        title = " ".join(launcher.words)
+        return _Unwrapped(
+            rest, (*outer.launchers, title), again, (*outer.assignments, *assignments)
+        )
+
+    if _PYTHON.fullmatch(program):
+        rest = _past_options(outer.words[1:], frozenset(["-W", "-X"]))
+        if rest[:1] == (Word("-m"),) and len(rest) > 1:
+            used = len(outer.words) - len(rest) + 1
+            again = (*outer.again, *(word.text for word in outer.words[:used]))
+            return _Unwrapped(rest[1:], (*outer.launchers, program), again, outer.assignments)
+        is_host = True
+    else:
+        is_host = program in _HOSTS
+    if is_host and len(texts) > 1 and programs.has_role(program_name(texts[1])):
+        again = (*outer.again, outer.words[0].text)
+        return _Unwrapped(outer.words[1:], (*outer.launchers, program), again, outer.assignments)
+    return None
+
+
+def _past_options(words: tuple[Word, ...], values: frozenset[str]) -> tuple[Word, ...]:
+    """Drop leading options and their values, up to `--` or the `-m` of a module."""
+    while words and words[0].text.startswith("-") and words[0].text != "-m":
+        option = words[0].text
+        words = words[2:] if option in values else words[1:]
+        if option == "--":
+            break
+    return words
+
+
+def _split_assignments(
+    words: tuple[Word, ...],
+) -> tuple[tuple[tuple[str, Word], ...], tuple[Word, ...]]:
+    """Take the leading `NAME=value` words of `env` and the like."""
+    assignments: list[tuple[str, Word]] = []
+    while words:
+        match = _ASSIGNMENT.match(words[0].text)
+        if not match:
+            break
+        value = Word(words[0].text[match.end() :], words[0].literal)
+        assignments.append((match[1], value))
+        words = words[1:]
+    return tuple(assignments), words
+
+
+def _inline_script(words: tuple[Word, ...]) -> str | None:
+    """Return the script of `sh -c '…'`."""
+    if program_name(words[0].text) not in _SHELLS:
+        return None
+    for flag, script in pairwise(words[1:]):
+        if _INLINE_SCRIPT.fullmatch(flag.text):
+            return script.text
+        if not flag.text.startswith(("-", "+")) and flag.text not in ("pipefail", "errexit"):
+            return None
+    return None
+
+
+def _changed_directory(simple: Simple, directory: str | None) -> str | None:
+    """Return where a `cd` leads, or None if that cannot be known."""
+    if directory is None or simple.program == "popd" or len(simple.words) != 2:
+        return None
+    target = simple.words[1]
+    if not target.literal or target.text == "-":
+        return None
+    joined = posixpath.normpath(posixpath.join(directory, target.text))
+    return "" if joined == "." else joined
+
+
+def _option_value(option: re.Pattern[str], arguments: Sequence[str]) -> str | None:
+    """Return the value of an option that is written `--name=value` or `--name value`."""
+    for number, argument in enumerate(arguments):
+        match = option.fullmatch(argument)
+        if not match:
+            continue
+        if match["path"] is not None:
+            return match["path"]
+        return next(iter(arguments[number + 1 : number + 2]), None)
+    return None

@@ -1,0 +1,70 @@
+"""What makes a stage unfit for a check: it never ends, asks a person or reaches outside."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.shell.programs import load_programs
+
+if TYPE_CHECKING:
+    from pytest_ralph.shell.command import Stage
+
+_TIME_LIMITS = frozenset(["timeout", "gtimeout"])
+_SENDING_OPTION = re.compile(
+    r"-X(?:POST|PUT|PATCH|DELETE)|POST|PUT|PATCH|DELETE"
+    r"|--data(?:-\w+)?|-d|-F|--form|--upload-file|-T|--json"
+)
+# A host name without a dot is a service of this machine: `http://api:8000`.
+_REMOTE_URL = re.compile(
+    r"https?://(?!localhost|127\.|0\.0\.0\.0|\[::1\]|host\.docker|\$|[\w-]+(?::\d+)?(?:/|$))",
+    re.IGNORECASE,
+)
+
+
+def never_ends(stage: Stage) -> bool:
+    """Whether it serves or waits for changes until it is stopped."""
+    if stage.after == "&" or not _TIME_LIMITS.isdisjoint(stage.launchers):
+        return False
+    if _has_any(stage, "ending_options"):
+        return False
+    if stage.is_hazard("endless"):
+        return True
+    # `gh run watch` and `gh pr checks --watch` end with what they watch.
+    return stage.program != "gh" and _has_any(stage, "watch_options")
+
+
+def changes_remote(stage: Stage) -> bool:
+    """Whether it changes something outside this machine."""
+    if stage.is_hazard("remote"):
+        return not _has_any(stage, "dry_options")
+    if not _reaches_out(stage):
+        return False
+    return any(_SENDING_OPTION.fullmatch(word.partition("=")[0]) for word in stage.arguments)
+
+
+def uses_network(stage: Stage) -> bool:
+    """Whether it asks a remote service."""
+    return stage.is_hazard("network") or _reaches_out(stage)
+
+
+def asks_person(stage: Stage) -> bool:
+    """Whether it waits for somebody to type something."""
+    if stage.before == "|" or stage.redirections:
+        return False
+    answers = load_programs().hazard_options("answering_options")
+    if any(word.partition("=")[0] in answers for word in stage.arguments):
+        return False
+    if not stage.arguments and stage.is_hazard("shells"):
+        return True
+    return stage.is_hazard("asking")
+
+
+def _has_any(stage: Stage, key: str) -> bool:
+    return not load_programs().hazard_options(key).isdisjoint(stage.arguments)
+
+
+def _reaches_out(stage: Stage) -> bool:
+    if not stage.is_listed("http"):
+        return False
+    return any(_REMOTE_URL.match(argument) for argument in stage.arguments)

@@ -1,0 +1,248 @@
+"""The table of programs, loaded from `programs.toml` on first use."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TABLE = Path(__file__).with_name("programs.toml")
+
+Purpose = Literal["format", "lint"]
+Section = Literal["stdout", "hazards"]
+
+# A role suggested by the name of a program that the table does not list.
+_ROLE_HINTS = {
+    "lint": re.compile(r"[\w-]*(?:lint|audit|validat|scan|-check|secrets)[\w-]*"),
+    "format": re.compile(r"[\w-]*(?:fmt|format)[\w-]*"),
+    "types": re.compile(r"[\w-]*(?:typecheck|type-check)[\w-]*"),
+    "test": re.compile(r"[\w-]*(?:test|spec)s?"),
+    "build": re.compile(r"[\w-]*(?:build|compile|cc|c\+\+)"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How to find the program behind `words`, which only start it.
+
+    `values` are options followed by a value, `operands` how many words of its own come next,
+    `again` what starts the same program once more. A launcher that is `known_only` launches
+    programs of the table; any other word is a subcommand or a script of its own.
+    """
+
+    words: tuple[str, ...]
+    values: frozenset[str]
+    operands: int
+    again: tuple[str, ...]
+    known_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The operands that make a call of a program, and options that must be among its arguments."""
+
+    words: tuple[str, ...]
+    options: frozenset[str]
+
+    def matches(self, operands: Sequence[str], arguments: Sequence[str]) -> bool:
+        """Whether the program with these operands and arguments is this call."""
+        if tuple(operands[: len(self.words)]) != self.words:
+            return False
+        return self.options.issubset(arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class FixMode:
+    """How a formatter or linter fixes what it complains about. `programs.toml` has the fields."""
+
+    call: tuple[str, ...]
+    purpose: Purpose
+    suffixes: tuple[str, ...]
+    fix: tuple[str, ...]
+    keep: frozenset[str]
+    flags: frozenset[str]
+    instead: str
+
+    @property
+    def title(self) -> str:
+        """The call as a person writes it: `ruff check`."""
+        return " ".join(self.call)
+
+    def handles(self, name: str) -> bool:
+        """Whether a file of this name is one that the program reads."""
+        return not self.suffixes or name.endswith(self.suffixes)
+
+
+class Programs:
+    """Answers questions about programs from one parsed table."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._launchers = _read_launchers(table["launchers"])
+        self._roles = _read_roles(table["roles"], table["call_roles"])
+        self._names = {key: frozenset(text.split()) for key, text in table["names"].items()}
+        self._values = {key: frozenset(text.split()) for key, text in table["values"].items()}
+        self._lists = {section: _read_lists(table[section]) for section in ("stdout", "hazards")}
+        self._fixes = table["fixes"]
+        self._files = table["files"]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all programs with a role or another reason to be known."""
+        programs = {name for name in self._roles if " " not in name}
+        return self._names["others"] | programs
+
+    @property
+    def orchestrators(self) -> frozenset[str]:
+        """Programs that run other programs, so that their role does not explain a failure."""
+        return self._names["orchestrators"]
+
+    def launcher(self, words: Sequence[str]) -> Launcher | None:
+        """Return the launcher that `words` start with; the first word has no path."""
+        for launcher in self._launchers.get(words[0], ()):
+            if tuple(words[: len(launcher.words)]) == launcher.words:
+                return launcher
+        return None
+
+    def is_launched(self, name: str) -> bool:
+        """Whether `yarn NAME` starts a program rather than a script of the package."""
+        return name in self._roles and name not in self._names["scripts"]
+
+    def has_role(self, name: str) -> bool:
+        """Whether the table lists the role of a program or call."""
+        return name in self._roles
+
+    def role(self, name: str) -> str:
+        """Return what a program or call (`cargo test`) is for, empty if that is unknown."""
+        role = self._roles.get(name)
+        if role is not None:
+            return role
+        for hinted, pattern in _ROLE_HINTS.items():
+            if pattern.fullmatch(name):
+                return hinted
+        return ""
+
+    def operands(self, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
+        """Return the arguments that are neither options nor values of options."""
+        values = self._values.get(program, frozenset())
+        found: list[str] = []
+        remaining = iter(arguments)
+        for argument in remaining:
+            if argument in values:
+                next(remaining, None)
+            elif not argument.startswith(("-", "+")) or argument == "-":
+                found.append(argument)
+        return tuple(found)
+
+    def lists(self, section: Section, key: str, program: str, arguments: Sequence[str]) -> bool:
+        """Whether a call is in a list of the section `stdout` or `hazards` of the table."""
+        entries = self._lists[section][key]
+        return entries.contains(program, arguments, self.operands(program, arguments))
+
+    def hazard_options(self, key: str) -> frozenset[str]:
+        """Return a list of options of the table's `hazards` section."""
+        return self._lists["hazards"][key].names
+
+    def fix_mode(self, program: str, operands: Sequence[str]) -> FixMode | None:
+        """Return how a call can fix what it complains about; longer calls come first."""
+        for length in (2, 1, 0):
+            title = " ".join((program, *operands[:length]))
+            if title in self._fixes:
+                return self._read_fix_mode(title)
+        return None
+
+    def _read_fix_mode(self, title: str) -> FixMode:
+        row = self._fixes[title]
+        return FixMode(
+            call=tuple(title.split()),
+            purpose=row["purpose"],
+            suffixes=tuple(self._suffixes(row.get("files", ""))),
+            fix=tuple(row.get("fix", "").split()),
+            keep=frozenset(row.get("keep", "").split()),
+            flags=frozenset(row.get("flags", "").split()),
+            instead=row.get("instead", ""),
+        )
+
+    def _suffixes(self, text: str) -> list[str]:
+        found: list[str] = []
+        for name in text.split():
+            if name.startswith("@"):
+                found += self._suffixes(self._files[name[1:]])
+            else:
+                found.append(name)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """One list of the table: names of programs (or options), and calls of programs."""
+
+    names: frozenset[str]
+    calls: Mapping[str, Sequence[Call]]
+
+    def contains(self, program: str, arguments: Sequence[str], operands: Sequence[str]) -> bool:
+        if program in self.names:
+            return True
+        return any(call.matches(operands, arguments) for call in self.calls.get(program, ()))
+
+
+@cache
+def load_programs(path: Path = TABLE) -> Programs:
+    """Load a table of programs; without a path, the one of this package."""
+    parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    return Programs(parser.loads(path.read_text(encoding="utf-8")))
+
+
+def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:
+    """Launchers by their first word, the longest first."""
+    found: dict[str, list[Launcher]] = {}
+    for title, row in rows.items():
+        launcher = Launcher(
+            words=tuple(title.split()),
+            values=frozenset(row.get("values", "").split()),
+            operands=row.get("operands", 0),
+            again=tuple(row.get("again", "").split()),
+            known_only=row.get("known", False),
+        )
+        found.setdefault(launcher.words[0], []).append(launcher)
+    for launchers in found.values():
+        launchers.sort(key=lambda launcher: -len(launcher.words))
+    return found
+
+
+def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for role, text in programs.items():
+        for name in text.split():
+            found[name] = role
+    for role, text in calls.items():
+        for call in text.split(","):
+            found[" ".join(call.split())] = role
+    return found
+
+
+def _read_lists(section: Mapping[str, str]) -> dict[str, _List]:
+    """Read lists of names and of calls; a list with commas in it holds calls."""
+    return {key: _read_list(text) for key, text in section.items()}
+
+
+def _read_list(text: str) -> _List:
+    if "," not in text:
+        return _List(frozenset(text.split()), {})
+    names: set[str] = set()
+    calls: dict[str, list[Call]] = {}
+    for entry in text.split(","):
+        program, *rest = entry.split()
+        if not rest:
+            names.add(program)
+            continue
+        options = frozenset(word for word in rest if word.startswith("-"))
+        words = tuple(word for word in rest if word not in options)
+        calls.setdefault(program, []).append(Call(words, options))
+    return _List(frozenset(names), calls)

@@ -1,0 +1,112 @@
+"""What a command writes to stdout, in terms of what a number or a word can be compared with."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.shell.command import Stage
+
+_COUNT_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--count")
+_QUIET_OPTION = re.compile(r"-[A-Za-z]*q[A-Za-z]*|--quiet|--silent")
+_NAMES_OPTION = re.compile(r"-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only")
+_RECURSIVE_OPTION = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive")
+_INLINE_OPTION = re.compile(r"-[a-zA-Z]*[cepErn]|--eval|--print|-pe|eval")
+_PATTERN_OPTIONS = frozenset(["-e", "-f"])
+_SEARCH_VALUES = frozenset(
+    "-e -m -A -B -C -f -g -t --include --exclude --exclude-dir --glob".split()
+)
+_WILDCARD = re.compile(r"[*?{]")
+# One number, as far as the code of a one-liner or the arguments of a tool show.
+_COUNTING = re.compile(
+    r"\blength\b|\blen\(|\.length\b|%\{http_code\}|\$\?|\bNR\b|\$#|count", re.IGNORECASE
+)
+
+
+class Stdout(Enum):
+    """What there is to compare with."""
+
+    COUNT = "one number"
+    COUNTS = "one number per file"
+    LINES = "lines that can be counted"
+    TEXT = "some text"
+    NOTHING = "nothing that matters: the exit status is the result"
+
+
+def of_pipeline(stages: Sequence[Stage]) -> Stdout:
+    """Return what a pipeline prints: what its last stage prints, or passes on."""
+    last = stages[-1]
+    if last.has_stdout_redirected:
+        return Stdout.NOTHING
+    if len(stages) > 1 and last.is_listed("filters") and stages[-2].stdout is Stdout.COUNT:
+        return Stdout.COUNT
+    if last.looped and last.stdout is Stdout.COUNT:
+        return Stdout.COUNTS
+    return last.stdout
+
+
+def of_stage(stage: Stage) -> Stdout:
+    """Return what one stage prints, wherever its output goes."""
+    if stage.is_listed("searches"):
+        return _of_search(stage)
+    if stage.program == "wc":
+        return Stdout.COUNT
+    if stage.is_listed("texts") or _runs_code(stage):
+        is_number = _COUNTING.search(" ".join(stage.arguments))
+        return Stdout.COUNT if is_number else Stdout.TEXT
+    if stage.is_listed("lists"):
+        return Stdout.LINES
+    return Stdout.NOTHING
+
+
+def lists_file_names(stage: Stage) -> bool:
+    """Whether the lines a stage prints are names of files."""
+    if stage.is_listed("file_names"):
+        return True
+    if stage.is_listed("searches") or stage.name in ("git diff", "git show"):
+        return has_option(stage, _NAMES_OPTION)
+    return False
+
+
+def has_option(stage: Stage, option: re.Pattern[str]) -> bool:
+    """Whether an argument is spelled like this option."""
+    return any(option.fullmatch(argument) for argument in stage.arguments)
+
+
+def _of_search(stage: Stage) -> Stdout:
+    if has_option(stage, _QUIET_OPTION):
+        return Stdout.NOTHING
+    if not has_option(stage, _COUNT_OPTION):
+        return Stdout.LINES
+    return Stdout.COUNTS if _searches_several_files(stage) else Stdout.COUNT
+
+
+def _searches_several_files(stage: Stage) -> bool:
+    """Whether a search names several files, a wildcard or a directory to descend into."""
+    if "xargs" in stage.launchers or has_option(stage, _RECURSIVE_OPTION):
+        return True
+    files: list[str] = []
+    has_pattern = False
+    arguments = iter(stage.arguments)
+    for argument in arguments:
+        if argument in _SEARCH_VALUES:
+            next(arguments, None)
+            has_pattern = has_pattern or argument in _PATTERN_OPTIONS
+        elif not argument.startswith("-") or argument == "-":
+            files.append(argument)
+    if not has_pattern:
+        files = files[1:]
+    return len(files) > 1 or any(_WILDCARD.search(file) for file in files)
+
+
+def _runs_code(stage: Stage) -> bool:
+    """Whether an interpreter gets its code as an argument or on stdin, not as a file."""
+    if not stage.is_listed("interpreters"):
+        return False
+    if has_option(stage, _INLINE_OPTION):
+        return True
+    return stage.reads_input and stage.operands in ((), ("-",))

@@ -1,0 +1,266 @@
+"""A command line is read once, and everything asked about it is answered by that reading."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pytest_ralph.shell.command import Command, read_shown
+from pytest_ralph.shell.stdout import Stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("pytest -q", ["pytest"]),
+        ("python -m pytest -q", ["pytest"]),
+        ("python -W error -m pytest", ["pytest"]),
+        ("python3.11 -m mypy src", ["mypy"]),
+        ("python report.py -m slow", ["python"]),
+        ("coverage run -m pytest", ["pytest"]),
+        ("npx --no-install playwright test", ["playwright"]),
+        ("npx prettier@3 --check .", ["prettier"]),
+        ("poetry run ruff check .", ["ruff check"]),
+        ("uv run --frozen pytest", ["pytest"]),
+        ("uv run -m pytest", ["pytest"]),
+        ("uv run --with x --package y pytest", ["pytest"]),
+        ("hatch run pytest", ["pytest"]),
+        ("mise exec -- cargo test", ["cargo test"]),
+        ("pnpm exec vitest run", ["vitest"]),
+        ("pnpm --filter web eslint .", ["eslint"]),
+        ("yarn jest", ["jest"]),
+        ("yarn test", ["yarn test"]),
+        ("yarn build", ["yarn build"]),
+        ("bunx biome check .", ["biome check"]),
+        ("FOO=1 BAR=2 cargo test --lib", ["cargo test"]),
+        ("timeout -s KILL 5 go vet ./...", ["go vet"]),
+        ("timeout --signal KILL --kill-after 3 5 npm test", ["npm test"]),
+        ("sudo env A=b make -j4", ["make"]),
+        ("sudo -u app -- make check", ["make"]),
+        ("nice -n 5 npm test", ["npm test"]),
+        ("env -C web npm test", ["npm test"]),
+        ("time cargo build", ["cargo build"]),
+        ("stdbuf -oL nohup pytest", ["pytest"]),
+        ("git ls-files | xargs -n 10 shfmt -d", ["git ls-files", "shfmt"]),
+        ("wc -l f | xargs", ["wc", "xargs"]),
+        ("find . -name '*.c' -exec clang-format -n {} +", ["clang-format", "find"]),
+        ("cd web && npm ci && npx tsc -p .", ["cd", "npm ci", "tsc"]),
+        ("a.sh; b.sh | tail -3", ["a.sh", "b.sh", "tail"]),
+        ('bash -c "ruff check . && mypy ."', ["ruff check", "mypy"]),
+        ("bash -euo pipefail -c 'mypy .'", ["mypy"]),
+        ("timeout 9 sh -lc 'timeout 5 pytest'", ["pytest"]),
+        ("if ! mypy .; then exit 1; fi", ["mypy", "exit"]),
+        ("for f in a b; do ruff check $f; done", ["ruff check"]),
+        ('test -z "$(gofmt -l .)"', ["gofmt", "test"]),
+        ("diff <(sort a) <(sort b)", ["sort", "sort", "diff"]),
+        ("./node_modules/.bin/eslint .", ["eslint"]),
+        ("php vendor/bin/phpunit tests", ["phpunit"]),
+        ("python manage.py test", ["manage.py test"]),
+        ("command -v docker", ["command"]),
+        ("grep -q x < in.txt > out.txt 2>&1", ["grep"]),
+        ("! grep -rn TODO src", ["grep"]),
+        ("node --check a.js", ["node --check"]),
+        ("docker compose build web", ["docker compose build"]),
+        ("mvn -q clean test", ["mvn test"]),
+        ("sudo", ["sudo"]),
+        ("", []),
+        ("# nothing", []),
+        ("echo 'unclosed", ["echo"]),
+    ],
+)
+def test_launchers_are_looked_through(command: str, names: list[str]) -> None:
+    assert [stage.name for stage in Command.parse(command).stages] == names
+
+
+@pytest.mark.parametrize(
+    ("command", "role"),
+    [
+        ("npx jest", "test"),
+        ("flake8 .", "lint"),
+        ("mypy .", "types"),
+        ("black --check .", "format"),
+        ("cargo build", "build"),
+        ("cargo clippy", "lint"),
+        ("cargo fmt --check", "format"),
+        ("pip install x", "install"),
+        ("test -f a", "check"),
+        ("jq . a.json", "data"),
+        ("curl -s x", "net"),
+        ("psql -c 'select 1'", "database"),
+        ("git push", "versions"),
+        ("terraform apply", "operations"),
+        ("python app.py", "run"),
+        ("my-linter .", "lint"),
+        ("frobnicate", ""),
+    ],
+)
+def test_a_program_has_a_role(command: str, role: str) -> None:
+    assert Command.parse(command).stages[0].role == role
+
+
+@pytest.mark.parametrize(
+    ("command", "directories"),
+    [
+        ("make", [""]),
+        ("cd web && npm test", ["", "web"]),
+        ("cd web/app; cd ../lib; make", ["", "web/app", "web/lib"]),
+        ("(cd web && make) && ls", ["", "web", ""]),
+        ("bash -c 'cd web && make'", ["", "web"]),
+        ("cd $DIR && make", ["", None]),
+        ("cd - && make", ["", None]),
+    ],
+)
+def test_the_working_directory_is_followed(command: str, directories: list[str | None]) -> None:
+    assert [stage.directory for stage in Command.parse(command).stages] == directories
+
+
+@pytest.mark.parametrize(
+    ("command", "again"),
+    [
+        ("npx -y -p typescript tsc --noEmit", "npx --no-install"),
+        ("poetry run python -m black .", "poetry run python -m"),
+        ("uv run -m black .", "uv run -m"),
+        ("yarn eslint .", "yarn run"),
+        ("timeout 60 uvx ruff check", "uvx"),
+        ("timeout 60 ruff check", ""),
+        ("php vendor/bin/pint", "php"),
+    ],
+)
+def test_the_program_can_be_started_again(command: str, again: str) -> None:
+    (stage,) = Command.parse(command).stages
+    assert " ".join(stage.again) == again
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("grep -c x f", Stdout.COUNT),
+        ("timeout 60 grep -c x f", Stdout.COUNT),
+        ("grep -ic 'a b' f", Stdout.COUNT),
+        ("rg --count x f", Stdout.COUNT),
+        ("cat f | grep -c x", Stdout.COUNT),
+        ("ls | wc -l", Stdout.COUNT),
+        ("grep -c x f | head -1", Stdout.COUNT),
+        ("jq '.a | length' f", Stdout.COUNT),
+        ("curl -s -o /dev/null -w '%{http_code}' localhost", Stdout.COUNT),
+        ("bash -c 'ls | wc -l'", Stdout.COUNT),
+        ("grep -c x a b", Stdout.COUNTS),
+        ("grep -c x src/*.py", Stdout.COUNTS),
+        ("grep -rc x src", Stdout.COUNTS),
+        ("ls | xargs grep -c x", Stdout.COUNTS),
+        ("for f in a b; do grep -c x $f; done", Stdout.COUNTS),
+        ("grep -c -e x -e y f", Stdout.COUNT),
+        ("cat f | grep -c x - g", Stdout.COUNTS),
+        ("cat f | grep -c x -", Stdout.COUNT),
+        ("grep -c -e x f g", Stdout.COUNTS),
+        ("grep -c -f patterns f", Stdout.COUNT),
+        ("env grep -n x f", Stdout.LINES),
+        ("time ls src", Stdout.LINES),
+        ("LC_ALL=C ls src", Stdout.LINES),
+        ("grep -n x f", Stdout.LINES),
+        ("git grep x", Stdout.LINES),
+        ("git -C web status --porcelain", Stdout.LINES),
+        ("ls src", Stdout.LINES),
+        ("git status --porcelain", Stdout.LINES),
+        ("diff <(sort a) <(sort b)", Stdout.NOTHING),
+        ("grep -q x f", Stdout.NOTHING),
+        ("grep -n x f > out.txt", Stdout.NOTHING),
+        ("grep -n x f 2>/dev/null", Stdout.LINES),
+        ("pytest -q", Stdout.NOTHING),
+        ("python -m pytest", Stdout.NOTHING),
+        ("python app.py", Stdout.NOTHING),
+        ("node --test", Stdout.NOTHING),
+        ("sudo -E ./run.sh", Stdout.NOTHING),
+        ("jq -r .version f", Stdout.TEXT),
+        ("python -m json.tool f", Stdout.TEXT),
+        ("uv run python -c 'print(1)'", Stdout.TEXT),
+        ("cd a && python3 -c 'print(1)'", Stdout.TEXT),
+        ("python3 - <<'E'\nprint(1)\nE", Stdout.TEXT),
+        ("", Stdout.NOTHING),
+    ],
+)
+def test_the_last_pipeline_decides_about_stdout(command: str, expected: Stdout) -> None:
+    assert Command.parse(command).stdout is expected
+
+
+@pytest.mark.parametrize("launcher", ["", "npx ", "uv run ", "pdm run ", "pnpm exec ", "yarn "])
+def test_watching_is_seen_behind_launchers(launcher: str) -> None:
+    (stage,) = Command.parse(f"{launcher}vitest --watch").stages
+    assert stage.never_ends
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push",
+        "git -C web push origin main",
+        "bash -c 'npm publish'",
+        "docker compose -f prod.yml push",
+        "curl -X POST https://api.example.com/x",
+    ],
+)
+def test_a_change_outside_the_machine_is_noticed(command: str) -> None:
+    assert Command.parse(command).changes_remote
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git push --dry-run", "git -C push status", "curl -d a=1 http://localhost/x", "echo git push"],
+)
+def test_a_harmless_command_changes_nothing_outside(command: str) -> None:
+    assert not Command.parse(command).changes_remote
+
+
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        ("ruff check --select I .", "ruff check"),
+        ("npx prettier --check .", "prettier"),
+        ("cargo +nightly fmt --check", "cargo fmt"),
+        ("dotnet csharpier check .", "dotnet csharpier check"),
+    ],
+)
+def test_formatters_and_linters_have_a_fix_mode(command: str, title: str) -> None:
+    mode = Command.parse(command).stages[0].fix_mode
+    assert mode is not None
+    assert mode.title == title
+
+
+def test_a_fix_mode_handles_files_by_suffix() -> None:
+    mode = Command.parse("eslint .").stages[0].fix_mode
+    assert mode is not None
+    assert mode.handles("a.tsx")
+    assert not mode.handles("a.py")
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("pytest --junitxml=out.xml", "out.xml"),
+        ("pytest --junit-xml 'my out.xml' -q", "my out.xml"),
+        ("uv run pytest --junitxml=a.xml | tail", "a.xml"),
+        ("pytest -p no:junitxml", None),
+        ("pytest --junitxml", None),
+        ("pytest", None),
+    ],
+)
+def test_the_junit_file_of_a_command_is_known(command: str, path: str | None) -> None:
+    assert Command.parse(command).junit_file == path
+
+
+def test_shown_commands_are_read_from_their_first_words() -> None:
+    stages = read_shown("npx eslint . && tsc -p . | head")
+    assert [stage.name for stage in stages] == ["eslint", "tsc", "head"]
+
+
+def test_a_command_is_parsed_once() -> None:
+    assert Command.parse("make lint") is Command.parse("make lint")
+
+
+def test_endless_nesting_is_cut_off() -> None:
+    started = time.process_time()
+    Command.parse("sh -c " * 5_000 + "true")
+    Command.parse("env " * 5_000 + "true")
+    Command.parse("find . -exec " * 5_000 + "true")
+    assert time.process_time() - started < 2
