@@ -52,7 +52,7 @@ class AttemptLog:
     ) -> None:
         self.task = task
         self._mask = mask
-        self.lines: list[str] = []
+        self.notes: list[str] = []
         self.failures: list[Failure] = []
         self.approaches: list[str] = []
         self.tried_before: list[Tried] = []
@@ -79,7 +79,7 @@ class AttemptLog:
     def last(self) -> Failure | None:
         return self.failures[-1] if self.failures else None
 
-    def take_up(self, attempts: Sequence[Attempt], carried_out: Collection[str]) -> None:
+    def resume(self, attempts: Sequence[Attempt], carried_out: Collection[str]) -> None:
         """Continue where a run was cut off: what it had tried, up to the last fix it carried out."""
         end = 0
         for at, attempt in enumerate(attempts, 1):
@@ -94,8 +94,9 @@ class AttemptLog:
                 self.fingerprints.append(attempt.fingerprint)
                 self.trees.append(attempt.tree)
 
-    def say(self, *lines: str) -> None:
-        self.lines += lines
+    def note(self, *lines: str) -> None:
+        """Add lines to the result; empty ones are left out."""
+        self.notes += [line for line in lines if line]
 
     def verified(
         self, verified: VerifyResult, failure: Failure | None, *, timeout: float, tree: str = ""
@@ -128,7 +129,7 @@ class AttemptLog:
         if self._attempts:
             self._attempts[-1] = self._attempts[-1]._replace(decision=decision.reason)
         if decision.action != "escalate":
-            self.say(f"{target.id}: {decision.reason}")
+            self.note(f"{target.id}: {decision.reason}")
         made = Attempt(
             what="decide",
             started=time.time(),
@@ -160,9 +161,9 @@ class AttemptLog:
         prediction: float | None,
     ) -> None:
         """A built-in repair was made, or could not be."""
-        self.say(f"{fix.id}: repair {repair.name}: {result.note}")
+        self.note(f"{fix.id}: repair {repair.name}: {result.note}")
         if result.undo:
-            self.say(f"{fix.id}: undo: {result.undo}")
+            self.note(f"{fix.id}: undo: {result.undo}")
         attempt = Attempt(
             number=len(self._attempts) + 1,
             what="repair",
@@ -252,7 +253,7 @@ class AttemptLog:
         numbered = attempt._replace(number=len(self._attempts))
         self._record(Record(self._run, self._spec, self.task.id, numbered))
 
-    def died(self, worker: str) -> TaskResult:
+    def crashed(self, worker: str) -> TaskResult:
         """The process that was at it was killed, and what it had come to is not known."""
         from pytest_ralph.failure.failure import BROKEN_BUILD, Failure
 
@@ -266,7 +267,7 @@ class AttemptLog:
         self._store(attempt)
         return self.ended("failed", error)
 
-    def outlived(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
+    def crashed_after_pass(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
         """The process that was at it was killed when the task was checked off and its result not yet told."""
         self._attempts.append(Attempt(started=self._started))
         reason = f"worker {worker!r} crashed after it had passed"
@@ -291,7 +292,7 @@ class AttemptLog:
             attempts=tuple(self._attempts),
             fixes=fix_tree(self._fixes.values(), task.id),
             final=final,
-            notes=tuple(self.lines),
+            notes=tuple(self.notes),
         )
         if self.last and not result.passed:
             result = result._replace(report=self.last.report())

@@ -1,7 +1,8 @@
 """Failure and history → Decision: a pure function over one table.
 
-Order matters and is the table's own: what cannot go on is seen first (limits, budget, circles),
-then what needs no agent (repairs, a longer time limit), then the action of the failure's type.
+The order of the table matters: first what can go on without a limit (more time, a new session), then
+what cannot go on (limits, circles, budget), then what needs no agent (repairs), then the action of the
+failure's type.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from pytest_ralph.failure.failure import (
     UNKNOWN,
     VERIFICATION_FAILED,
 )
-from pytest_ralph.healing.circular import is_circular, is_stuck
+from pytest_ralph.failure.similarity import is_circular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.prompts import Tried
+    from pytest_ralph.spec.task import Task
 
 Action = Literal[
     "execute", "retry", "repair", "fix", "rollback", "continue", "enrich", "split", "escalate"
@@ -41,11 +43,24 @@ Final = Literal[
 ]
 
 ACTIONS: tuple[str, ...] = get_args(Action)
-# The same once more: with more time, in a new session, with more to go on.
+# Run the same executor once more: with more time, in a new session, with more context.
 AGAIN = ("retry", "continue", "enrich")
 
 MAX_DOUBLINGS = 2
 MAX_CONTINUATIONS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedAttempt:
+    """A failed verification or executor run, with what a decision about it depends on."""
+
+    failure: Failure
+    timeout: float
+    # How often the time limit was doubled before.
+    doublings: int = 0
+    # Something was printed or written before the time limit, so that more time may help.
+    progress: bool = False
+    by_executor: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +84,7 @@ class TaskHistory:
     doublings: int = 0
     continuations: int = 0
     enriched: bool = False
-    # It was split into parts, and all of them were carried out.
+    # The task was split into parts, and all of them were carried out.
     split: bool = False
     made_progress: bool = False
     # The failure is that of an executor, not of the task's own Verify.
@@ -92,14 +107,14 @@ class TaskHistory:
 
 @dataclass(frozen=True)
 class Decision:
-    """What is done next, and in one line why. `final` names how the history will call an escalation."""
+    """The next action, and in one line why. `final` is the reason for an escalation in short."""
 
     action: Action
     reason: str
     final: Final = ""
     timeout: float | None = None
     lines: tuple[str, ...] = ()
-    # A person wants to change the fix task before it is written.
+    # Let a person edit the fix task before it is written.
     edit: bool = False
 
 
@@ -211,8 +226,32 @@ def _not_retryable(failure: Failure, _: TaskHistory) -> Decision:
     )
 
 
-def spent(past: TaskHistory) -> Decision:
-    """There is no executor run left."""
+def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
+    """Whether the last two failures are the same, with no change of the working tree in between.
+
+    An empty fingerprint or tree is unknown (no git) and equals nothing.
+    """
+    if len(fingerprints) < 2 or len(trees) < 2:
+        return False
+    if not fingerprints[-1] or not trees[-1]:
+        return False
+    return fingerprints[-1] == fingerprints[-2] and trees[-1] == trees[-2]
+
+
+def no_executor(fix: Task, executor: str) -> Decision:
+    """Leave the fix task, which is in tasks.md, to a person."""
+    why = "no built-in repair applies" if executor == "repair" else "there is no executor"
+    lines = (
+        f"Next: do task {fix.id} ({fix.title}), then run the same command again.",
+        "Or have an agent do it: --ralph-executor claude"
+        " (codex, gemini, opencode, aider, …, or any command line).",
+    )
+    reason = f"{why}: task {fix.id} waits in tasks.md"
+    return Decision("escalate", reason, "no executor", lines=lines)
+
+
+def budget_spent(past: TaskHistory) -> Decision:
+    """No executor run is left."""
     line = f"ERROR: Max global iterations ({past.budget}) reached"
     return Decision(
         "escalate", f"the run's {past.budget} executor runs are used up", "budget", lines=(line,)
@@ -265,7 +304,7 @@ RULES: tuple[Rule, ...] = (
             "escalate", "no progress in {p.timeout:g} s: more time would not help", "not retryable"
         ),
     ),
-    (lambda _, p: p.has_agent and p.budget_left <= 0, lambda _, p: spent(p)),
+    (lambda _, p: p.has_agent and p.budget_left <= 0, lambda _, p: budget_spent(p)),
     (_missing_context, _answer("enrich", ENRICH)),
     (_installable, _answer("fix", "{f.kind}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),

@@ -1,19 +1,32 @@
-"""What ends work on a task with one clear line, because nobody here can put it right."""
+"""Exceptions that end the work on a task."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ralph.healing.decide import Decision
+
+
+class GaveUpError(Exception):
+    """Nothing more can be done about a failure; `decision` says why."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.reason)
+        self.decision = decision
+
 
 class RecoveryError(Exception):
-    """One line for a person."""
+    """The task cannot be worked on, through no fault of its own; the message is one line."""
 
 
 class FixTaskError(RecoveryError):
-    """What a project writes as a fix task is of no use."""
+    """A template or a hook wrote a fix task that cannot be used."""
 
 
 class HookError(RecoveryError):
-    """Which hook, what is wrong with it, and where."""
+    """A hook raised an exception or returned a wrong value."""
 
 
 class SpecFilesError(RecoveryError):
-    """Which file of the spec cannot be read or written, and why. It is as it was."""
+    """A file of the spec cannot be read or written. It is unchanged."""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.healing.work import SpecWork
+    from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.parallel import Group
     from pytest_ralph.spec.task import Task
@@ -35,13 +35,13 @@ class Groups:
     def select(self, spec_path: Path, task: Task) -> None:
         self._selected[spec_path, task.name] = task
 
-    def perform(self, work: SpecWork, task: Task) -> TaskResult:
+    def perform(self, work: SpecRun, task: Task) -> TaskResult:
         path = work.spec_files.spec.path
         group = self._open.pop((path, task.name), None) or self._start(work, task, path)
         return group.result(task) if group else work.perform(task)
 
-    def _start(self, work: SpecWork, task: Task, path: Path) -> Group | None:
-        if work.services.options.jobs < 2 or (path, task.name) not in self._selected:
+    def _start(self, work: SpecRun, task: Task, path: Path) -> Group | None:
+        if work.services.settings.jobs < 2 or (path, task.name) not in self._selected:
             return None
         siblings = [
             one for one in work.spec_files.plan.group_of(task) if (path, one.name) in self._selected

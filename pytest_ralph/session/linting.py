@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.files import HISTORY_NAME
-from pytest_ralph.healing.attempt import task_timeout
+from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.session.discovery import find_specs
 from pytest_ralph.session.items import WARNED, TaskItem
 from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer

@@ -14,7 +14,8 @@ from pytest_ralph.report import batch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.healing.work import Begun, SpecWork
+    from pytest_ralph.healing.spec_run import SpecRun
+    from pytest_ralph.healing.task_run import TaskRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.groups import Around
     from pytest_ralph.spec.task import Task
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Group:
     """Tasks that run at once. Everything but the tasks themselves happens in the thread that asks for results."""
 
-    def __init__(self, work: SpecWork, tasks: Sequence[Task], around: Around) -> None:
+    def __init__(self, work: SpecRun, tasks: Sequence[Task], around: Around) -> None:
         self.work = work
         self._tasks = {task.name: task for task in tasks}
         self._unasked = set(self._tasks)
@@ -31,9 +32,9 @@ class Group:
         self._tolerance = around.tolerance()
         self._failing: set[str] = set()
         self._pool = ThreadPoolExecutor(
-            min(work.services.options.jobs, len(tasks)), thread_name_prefix="ralph"
+            min(work.services.settings.jobs, len(tasks)), thread_name_prefix="ralph"
         )
-        self._begun: dict[str, Future[Begun | None]] = {}
+        self._begun: dict[str, Future[TaskRun | None]] = {}
         self._recovered: dict[str, Future[TaskResult]] = {}
         self._start(tasks)
 
@@ -41,7 +42,7 @@ class Group:
         for task in tasks:
             self._begun[task.name] = self._pool.submit(self._begin, task)
 
-    def _begin(self, task: Task) -> Begun | None:
+    def _begin(self, task: Task) -> TaskRun | None:
         """None where so much has failed that no more is to be started."""
         if self._tolerance is not None and len(self._failing) >= self._tolerance:
             return None
@@ -58,7 +59,7 @@ class Group:
             if not self._unasked:
                 self.stop()
 
-    def _first_attempt(self, task: Task) -> Begun:
+    def _first_attempt(self, task: Task) -> TaskRun:
         while (begun := self._begun[task.name].result()) is None:
             # Held back for a failure which did not end the run after all: it was recovered.
             self._failing.clear()
@@ -72,12 +73,12 @@ class Group:
             if future.done() and self._ended(name) is None
         ]
 
-    def _ended(self, name: str) -> Begun | None:
+    def _ended(self, name: str) -> TaskRun | None:
         """The first attempt of a sibling; whatever went wrong with it is told when its own turn comes."""
         future = self._begun[name]
         return None if future.cancelled() or future.exception() else future.result()
 
-    def _finish(self, begun: Begun, name: str) -> TaskResult:
+    def _finish(self, begun: TaskRun, name: str) -> TaskResult:
         if begun.failure is None or not self.work.recovery:
             return self.work.finish(begun)
         if name not in self._recovered:

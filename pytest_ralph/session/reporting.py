@@ -41,8 +41,7 @@ class Reporting:
 
     def _tell(self, report: pytest.TestReport, item: TaskItem, result: TaskResult) -> None:
         work = self.run.work(item.parent.spec)
-        most = work.services.options.max_fixes + 1
-        report.ralph = TaskReport(result, work.recovery, most)  # type: ignore[attr-defined]
+        report.ralph = TaskReport(result, work.recovery, work.services.max_attempts)  # type: ignore[attr-defined]
         junit.add_properties(item, report, result)
         report.duration = result.duration
         if report.skipped:

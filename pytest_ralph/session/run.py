@@ -24,7 +24,7 @@ from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.services import Services
 from pytest_ralph.healing.spec_files import SpecFiles
-from pytest_ralph.healing.work import SpecWork
+from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.groups import Around, Groups
 from pytest_ralph.session.locks import TurnLock
 from pytest_ralph.session.preflight import Preflight
@@ -128,7 +128,7 @@ class Run:
         self.records: list[Record] = []
         self.screen = Screen(config)
         self.session: pytest.Session | None = None
-        self.works: dict[Path, SpecWork] = {}
+        self.works: dict[Path, SpecRun] = {}
         self._runners: dict[str | None, Runner] = {}
         self._executors: dict[str, Executor | None] = {}
         self._plans: dict[Path, Plan] = {}
@@ -320,12 +320,12 @@ class Run:
             self._plans[spec.path] = plan(spec.tasks)
         return self._plans[spec.path]
 
-    def work(self, spec: Spec) -> SpecWork:
+    def work(self, spec: Spec) -> SpecRun:
         if spec.path not in self.works:
             self.works[spec.path] = self._start_work(spec)
         return self.works[spec.path]
 
-    def _start_work(self, spec: Spec) -> SpecWork:
+    def _start_work(self, spec: Spec) -> SpecRun:
         settings = self.settings_of(spec)
         if (
             self.handed
@@ -340,7 +340,7 @@ class Run:
         recovery = (
             settings.recovery if settings.recovery is not None else spec_files.state.recovery_mode
         )
-        work = SpecWork(
+        work = SpecRun(
             self._desk(settings, spec), spec_files, recovery=recovery, takeover_log=takeover_log
         )
         if recovery and first:
@@ -373,21 +373,22 @@ class Run:
             runner=self.runner(settings.shell),
             executor=self.executor(settings.executor),
             hook=self.config.hook,
-            options=settings,
+            settings=settings,
             budget=self._budget(settings),
-            means=self,
+            make_prompts=lambda: self.prompts,
+            make_git=lambda: self.git,
+            make_advisor=lambda: self.advisor,
             record=self._record,
             run_id=self.id,
             mask=self.masker.mask,
-            junit_globs=self.settings.junit,
             announce=self._announce,
-            tell=self._tell,
+            announce_verbose=self._tell,
             live=self.screen.doing,
-            advice=lambda kind: self.kinds[kind].guidance,
+            guidance=lambda kind: self.kinds[kind].guidance,
             ask=self.interactive.ask if settings.interactive and self.interactive else None,
             edit=self.interactive.edit if settings.interactive and self.interactive else None,
             git_lock=self._git_lock,
-            beside=lambda: self._beside(spec),
+            files_of_other_specs=lambda: self._beside(spec),
         )
 
     def _budget(self, settings: Settings) -> Budget:

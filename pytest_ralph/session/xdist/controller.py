@@ -132,10 +132,10 @@ class Controller:
         attempt_log, worker = self._journal(spec, path, task), report.node.gateway.id
         fixes = _fixes_that_helped(spec.path, self.run.snapshots[path], name)
         if fixes is None:
-            result = attempt_log.died(worker)
+            result = attempt_log.crashed(worker)
         else:
             result, report.outcome, report.longrepr = (
-                attempt_log.outlived(worker, fixes),
+                attempt_log.crashed_after_pass(worker, fixes),
                 "passed",
                 None,
             )

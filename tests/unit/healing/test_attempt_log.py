@@ -186,7 +186,7 @@ def test_a_decision_is_noted_on_the_attempt_that_called_for_it(
 ) -> None:
     fail(kept)
     kept.attempt_log.decided(TASK, NO, Decision(action, "one more"))
-    assert kept.attempt_log.lines == lines
+    assert kept.attempt_log.notes == lines
     assert [one.decision for one in kept.attempt_log.ended("failed").attempts] == ["one more"]
     assert kept.told("what", "outcome", "decision", "kind", "duration")[1:] == [
         ("decide", outcome, f"{action}: one more", "test_failure", 0.0)
@@ -329,7 +329,7 @@ def test_a_repair_is_told_with_who_made_it_and_what_it_answers(
     fail(kept)
     kept.attempt_log.fix_planned(FIX, "1.3", "repair")
     kept.attempt_log.repaired(FIX, NO, REPAIR, RepairResult(made, "noted", undo), prediction=0.5)
-    assert kept.attempt_log.lines == lines
+    assert kept.attempt_log.notes == lines
     assert kept.attempt_log.repairs == ["chmod +x run.sh"]
     result = kept.attempt_log.ended("failed")
     attempt = result.attempts[1]
@@ -377,7 +377,7 @@ def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> 
 
 
 def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
-    result = kept.attempt_log.died("gw3")
+    result = kept.attempt_log.crashed("gw3")
     error = "worker 'gw3' crashed while running it"
     assert (result.outcome, result.reason) == ("failed", error)
     assert [(one.number, one.kind, one.type, one.error) for one in result.attempts] == [
@@ -396,7 +396,7 @@ def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
 def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_out(
     kept: Kept,
 ) -> None:
-    kept.attempt_log.take_up(
+    kept.attempt_log.resume(
         [
             Attempt(what="verify", outcome="failed", fingerprint="f1", tree="t1"),
             Attempt(what="repair", fix_id="1.3.1", approach="chmod +x run.sh"),
@@ -415,7 +415,7 @@ def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_ou
 
 
 def test_nothing_is_taken_up_where_no_fix_was_carried_out(kept: Kept) -> None:
-    kept.attempt_log.take_up(
+    kept.attempt_log.resume(
         [
             Attempt(what="verify", outcome="failed", fingerprint="f1"),
             Attempt(what="fix", fix_id="1.3.1"),
@@ -432,7 +432,7 @@ def test_time_spent_waiting_is_no_time_of_the_task(kept: Kept) -> None:
 
 def test_secrets_are_masked_in_the_story_the_lines_and_the_report() -> None:
     kept = Kept("hunter2")
-    kept.attempt_log.say("it says hunter2")
+    kept.attempt_log.note("it says hunter2")
     fail(kept, Failure(error="no hunter2", raw_output="hunter2\n"))
     result = kept.attempt_log.ended("failed", "because of hunter2")
     assert "hunter2" not in f"{result}"

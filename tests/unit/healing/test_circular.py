@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.healing.circular import is_circular, is_stuck, keywords, similarity
+from pytest_ralph.failure.similarity import is_circular, keywords, similarity
+from pytest_ralph.healing.decide import is_stuck
 
 EXAMPLE = [
     "Using async await for fetch",

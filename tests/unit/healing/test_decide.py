@@ -14,7 +14,7 @@ from pytest_ralph.failure.failure import (
     VERIFICATION_FAILED,
     Failure,
 )
-from pytest_ralph.healing.decide import RULES, TaskHistory, decide, spent
+from pytest_ralph.healing.decide import RULES, TaskHistory, budget_spent, decide
 
 AGENT: dict[str, Any] = {"has_agent": True, "task_id": "1.3"}
 TIMEOUT = Failure(kind="timeout", category="timeout", timed_out=True)
@@ -117,8 +117,8 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "escalate",
         "max limit",
     ),
-    ("budget spent", TESTS, {**AGENT, "budget_left": 0}, "escalate", "budget"),
-    ("budget spent, nobody to spend it", TESTS, {"budget_left": 0}, "fix", ""),
+    ("budget budget_spent", TESTS, {**AGENT, "budget_left": 0}, "escalate", "budget"),
+    ("budget budget_spent, nobody to spend it", TESTS, {"budget_left": 0}, "fix", ""),
     ("missing package, agent", MISSING, AGENT, "fix", "one fix task"),
     (
         "missing package, agent tried",
@@ -192,7 +192,9 @@ def test_the_lines_of_the_guide() -> None:
     depth = decide(TESTS, TaskHistory(task_id="1.3.1.1.1", depth=3))
     assert depth.lines == ("ERROR: Max fix task depth (3) exceeded for task 1.3.1.1.1",)
 
-    assert spent(TaskHistory(budget=7)).lines == ("ERROR: Max global iterations (7) reached",)
+    assert budget_spent(TaskHistory(budget=7)).lines == (
+        "ERROR: Max global iterations (7) reached",
+    )
 
 
 def test_a_time_limit_is_doubled_as_in_the_guide() -> None:

@@ -1,4 +1,4 @@
-"""What an executor is asked, and what is taken from what it says."""
+"""The prompt an executor gets, and what is read from its answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from pytest_ralph.failure.failure import NO_FIX, Failure
 from pytest_ralph.fixing.agents.base import Outcome
-from pytest_ralph.healing.decide import TaskHistory
-from pytest_ralph.healing.delegation import approach_of, form_of
-from pytest_ralph.healing.remedy import depth_of, nobody
+from pytest_ralph.healing.decide import TaskHistory, no_executor
+from pytest_ralph.healing.executor_run import approach_of, form_of
+from pytest_ralph.healing.fixer import depth_of
 from pytest_ralph.spec.task import Task
 
 
@@ -23,14 +23,14 @@ from pytest_ralph.spec.task import Task
         ("", ""),
     ],
 )
-def test_an_approach_is_what_the_executor_last_called_so(output: str, approach: str) -> None:
+def test_the_last_approach_line_counts(output: str, approach: str) -> None:
     assert approach_of(Outcome(completed=True, output=output)) == approach
 
 
 @pytest.mark.parametrize(
     ("tried", "approach"), [("by force", "by force"), (NO_FIX, "by hand"), ("", "by hand")]
 )
-def test_what_a_failure_says_was_tried_comes_first(tried: str, approach: str) -> None:
+def test_the_attempted_fix_of_a_failure_comes_first(tried: str, approach: str) -> None:
     failure = Failure(attempted_fix=tried)
     assert (
         approach_of(Outcome(completed=False, failure=failure, output="Approach: by hand"))
@@ -51,13 +51,11 @@ def test_what_a_failure_says_was_tried_comes_first(tried: str, approach: str) ->
         (None, "split", "split"),
     ],
 )
-def test_the_form_of_a_prompt_fits_what_is_to_be_done(
-    category: Any, action: Any, form: str
-) -> None:
+def test_the_prompt_fits_the_action(category: Any, action: Any, form: str) -> None:
     assert form_of(Failure(category=category), TaskHistory(action=action)) == form
 
 
-def test_without_a_failure_the_form_is_that_of_the_action() -> None:
+def test_without_a_failure_the_action_picks_the_prompt() -> None:
     assert form_of(None, TaskHistory(action="execute")) == "execute"
 
 
@@ -65,9 +63,7 @@ def test_without_a_failure_the_form_is_that_of_the_action() -> None:
     ("fix", "original", "depth"),
     [("1.3", "1.3", 0), ("1.3.1", "1.3", 1), ("1.3.1.2", "1.3", 2), ("1.1", "1.", 1)],
 )
-def test_the_depth_of_a_fix_is_counted_from_its_original(
-    fix: str, original: str, depth: int
-) -> None:
+def test_depth_is_counted_from_the_original(fix: str, original: str, depth: int) -> None:
     assert depth_of(Task(fix, "a"), Task(original, "b")) == depth
 
 
@@ -75,8 +71,8 @@ def test_the_depth_of_a_fix_is_counted_from_its_original(
     ("executor", "why"),
     [("repair", "no built-in repair applies"), ("none", "there is no executor")],
 )
-def test_a_fix_for_nobody_is_left_to_a_person_who_is_told_how(executor: str, why: str) -> None:
-    decision = nobody(Task("1.3.1", "Fix: it"), executor)
+def test_without_an_executor_a_person_gets_instructions(executor: str, why: str) -> None:
+    decision = no_executor(Task("1.3.1", "Fix: it"), executor)
     assert (decision.action, decision.final) == ("escalate", "no executor")
     assert decision.reason == f"{why}: task 1.3.1 waits in tasks.md"
     assert decision.lines[0] == "Next: do task 1.3.1 (Fix: it), then run the same command again."

@@ -1,11 +1,12 @@
-"""How long a task may take, by its own words, and what a block in its output says of the failure."""
+"""The time limit a task sets for itself, and a FAILED block in the output of its Verify."""
 
 from __future__ import annotations
 
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.healing.attempt import as_reported, task_timeout
+from pytest_ralph.healing.task_run import task_timeout
+from pytest_ralph.healing.verification import with_failed_block
 from pytest_ralph.spec.task import Task
 
 
@@ -27,20 +28,20 @@ from pytest_ralph.spec.task import Task
         ("0", 300.0),
     ],
 )
-def test_a_task_may_say_how_long_it_may_take(written: str, seconds: float) -> None:
+def test_a_task_sets_its_own_time_limit(written: str, seconds: float) -> None:
     assert task_timeout(Task("1.1", "a", fields={"Timeout": written}), 300.0) == pytest.approx(
         seconds
     )
 
 
-def test_a_task_that_does_not_say_has_the_time_of_all() -> None:
+def test_without_a_timeout_field_the_default_holds() -> None:
     assert task_timeout(Task("1.1", "a"), 17.0) == 17.0
 
 
-def test_a_block_in_the_output_says_more_than_was_found() -> None:
+def test_a_failed_block_overrides_the_error() -> None:
     found = Failure(kind="test_failure", error="found")
     block = "Task 1.1: It FAILED\n- Error: said\n- Attempted fix: tried\n- Status: stuck\n"
-    told = as_reported(found, f"before\n{block}")
+    told = with_failed_block(found, f"before\n{block}")
     assert (told.kind, told.error, told.attempted_fix, told.status) == (
         "test_failure",
         "said",
@@ -52,6 +53,6 @@ def test_a_block_in_the_output_says_more_than_was_found() -> None:
 @pytest.mark.parametrize(
     "output", ["", "2 tests FAILED\n", "FAILED a.py::test_a - no\n", "Task 1.1: It passed\n"]
 )
-def test_an_output_without_a_block_changes_nothing(output: str) -> None:
+def test_output_without_a_block_changes_nothing(output: str) -> None:
     found = Failure(kind="test_failure", error="found")
-    assert as_reported(found, output) is found
+    assert with_failed_block(found, output) is found

@@ -1,0 +1,145 @@
+"""Checkpoints: everything the healing of a spec does with git.
+
+Commits of tasks that newly pass (none, as lines of a script, or made), the progress of an executor that
+ran out of context, the return to the last good commit, and fingerprints of the working tree.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.files import SPEC_FILES, sweep
+from pytest_ralph.fixing.git.command import GitError
+
+if TYPE_CHECKING:
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.spec.task import Task
+
+
+class Checkpoints:
+    """The git side of one spec. What a task changed is known from the tree before its first attempt."""
+
+    def __init__(self, services: Services, spec_files: SpecFiles) -> None:
+        self._services = services
+        self._settings = services.settings
+        self._spec_files = spec_files
+        self._tree_before: dict[str, str] = {}
+        self._unknown_tree: dict[str, GitError] = {}
+        self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
+        sweep(self._script)
+        spec_files.commits = self._settings.commit == "auto" and services.git is not None
+
+    def tree(self) -> str:
+        """A fingerprint of the working tree; empty outside git."""
+        git = self._services.git
+        if git is None:
+            return ""
+        with self._services.git_lock:
+            try:
+                return git.tree_fingerprint()
+            except GitError:
+                return ""
+
+    def begin(self, task: Task) -> None:
+        """Remember the tree before the first attempt, if the task is to be committed when it passes."""
+        if self._settings.commit == "none":
+            return
+        git = self._services.git
+        # A run that was cut off may have left a task checked off but not committed.
+        committed = task.checked and task.name not in self._spec_files.state.uncommitted()
+        if git is None or committed:
+            return
+        with self._services.git_lock, self._spec_files.lock:
+            try:
+                self._tree_before[task.name] = git.tree_fingerprint()
+            except GitError as error:
+                self._unknown_tree[task.name] = error
+
+    def passed(self, task: Task) -> str:
+        """Commit what is new and remember the commit as good; return its id. May raise GitError."""
+        if self._settings.commit == "none" and not self._settings.rollback:
+            return ""
+        git = self._services.git
+        if git is None:
+            return ""
+        with self._services.git_lock, self._spec_files.lock:
+            commit = self._commit(task)
+            if self._settings.rollback:
+                git.mark_good(self._spec_files.spec.name)
+        self._spec_files.committed(task, commit)
+        return commit
+
+    def _commit(self, task: Task) -> str:
+        from pytest_ralph.fixing.git.messages import append_commit, commit_message
+
+        git = self._services.git
+        assert git is not None
+        if task.name in self._unknown_tree:
+            raise self._unknown_tree.pop(task.name)
+        if task.name not in self._tree_before:
+            return ""
+        message = commit_message(task, self._spec_files.spec.name)
+        named = [path for path in self._named_files(task) if path.exists()]
+        which: dict[str, Any] = {
+            "since": self._tree_before.pop(task.name),
+            "also": [*self._spec_files.own_files, *named],
+            "exclude": self._files_of_others(task),
+        }
+        if self._settings.commit == "message-only":
+            append_commit(self._script, self._services.root, message, git.uncommitted(**which))
+            return ""
+        commit = git.commit(message, **which)
+        return commit[:12] if commit else ""
+
+    def _named_files(self, task: Task) -> set[Path]:
+        """The files inside the project that the task names."""
+        root = self._services.root.resolve()
+        named = [(root / name).resolve() for name in task.files]
+        return {path for path in named if path.is_relative_to(root)}
+
+    def _files_of_others(self, task: Task) -> set[Path]:
+        """Files named by tasks that may run right now: siblings, and the specs of other workers."""
+        others = set(self._services.files_of_other_specs())
+        for sibling in self._spec_files.plan.group_of(task):
+            if sibling.name != task.name:
+                others |= self._named_files(sibling)
+        return others - self._named_files(task)
+
+    def keep_progress(self, task: Task) -> str:
+        """Commit what an executor that ran out of context has done; return a note about it."""
+        git = self._services.git
+        if git is None or self._settings.commit != "auto":
+            return ""
+        message = f"wip({self._spec_files.spec.name}): progress on task {task.id}"
+        with self._services.git_lock, self._spec_files.lock:
+            try:
+                commit = git.commit(message, self._spec_files.own_files)
+            except GitError as error:
+                return f"progress on {task.id} is not committed: {error}"
+        return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""
+
+    def roll_back(self, task: Task) -> str:
+        """Return to the last good commit; return a note that says what was done or why nothing was."""
+        git = self._services.git
+        if git is None:
+            return "no rollback: not in a git repository"
+        name = self._spec_files.spec.name
+        with self._services.git_lock, self._spec_files.lock:
+            try:
+                good = git.last_good(name) or ""
+                kept_as = git.next_ref(name, task.id)
+                own_files = self._spec_files.own_files
+                return str(git.rollback(good, own_files, kept_as, self._services.announce))
+            except GitError as error:
+                return f"no rollback: {error}"
+
+    def written_since(self, moment: float) -> bool:
+        """Whether any file of the project, except those of specs, was written since `moment`."""
+        from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
+
+        for path, (_, changed) in take_snapshot(self._services.root).items():
+            if changed >= moment * 1e9 and Path(path).name not in SPEC_FILES:
+                return True
+        return False

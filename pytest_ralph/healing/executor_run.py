@@ -1,0 +1,193 @@
+"""One run of an executor on one task: its prompt, its job, and what is recorded of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
+from pytest_ralph.files import fault_point
+from pytest_ralph.fixing.agents.base import Job
+from pytest_ralph.fixing.agents.naming import display_name
+from pytest_ralph.fixing.facts import collect_facts
+from pytest_ralph.fixing.prompts import PromptContext
+
+if TYPE_CHECKING:
+    from pytest_ralph.fixing.agents.base import Outcome
+    from pytest_ralph.fixing.prompts import Form
+    from pytest_ralph.healing.attempt_log import AttemptLog
+    from pytest_ralph.healing.decide import Decision, TaskHistory
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.spec.task import Task
+
+# The prompt asks for one line that names the approach.
+_APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+
+# Actions with a prompt of their own; every other action is a fix.
+_FORMS: dict[str, Form] = {
+    "execute": "execute",
+    "retry": "retry",
+    "continue": "continue",
+    "enrich": "enrich",
+    "split": "split",
+}
+
+
+class ExecutorRuns:
+    """All executor runs for one original task; a continuation resumes the session before it."""
+
+    def __init__(self, services: Services, spec_files: SpecFiles, log: AttemptLog) -> None:
+        self.services = services
+        self.spec_files = spec_files
+        self.log = log
+        self._session_id = ""
+
+    def run(
+        self,
+        task: Task,
+        failure: Failure | None,
+        decision: Decision,
+        history: TaskHistory,
+        timeout: float,
+    ) -> Outcome | None:
+        """Have `task` carried out once; None if there is no executor for it.
+
+        The outcome is the executor's own account: only the original's Verify decides.
+        """
+        history = replace(history, action=decision.action, reason=decision.reason)
+        prompt = self._prompt(task, failure, history)
+        chance = predict(self.services, self.log, task, failure, self.services.executor_name)
+        job = Job(
+            task_id=task.id,
+            prompt=prompt,
+            timeout=timeout,
+            fix_for=task.fix_for or "",
+            spec_path=self.spec_files.spec.directory,
+            kind=failure.kind if failure else "",
+            attempt=self.log.runs + 1,
+            session_id=self._session_id if decision.action == "continue" else "",
+            files=task.files,
+        )
+        started = time.time()
+        clock = time.monotonic()
+        fault_point("before an executor runs")
+        outcome = self._execute(task, job, timeout, self._live_row(task, history, chance))
+        if outcome is None:
+            return None
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        outcome = replace(outcome, failure=self._failure_of(task, outcome))
+        self._session_id = outcome.session_id
+        self.log.carried_out(
+            task,
+            failure,
+            outcome,
+            approach_of(outcome),
+            started=started,
+            duration=time.monotonic() - clock,
+            executor=self.services.executor_name,
+            prediction=chance,
+        )
+        fault_point("after an executor ran")
+        return outcome
+
+    def _execute(self, task: Task, job: Job, timeout: float, row: str) -> Outcome | None:
+        """Ask the plugins first, then the configured executor."""
+        with self.services.live(row, timeout, task.title) as on_output:
+            outcome = self.services.hooks.execute(task, job.prompt, timeout)
+            if outcome is not None or self.services.executor is None:
+                return outcome
+            return self.services.executor.run(job, self.services.runner, on_output)
+
+    def _failure_of(self, task: Task, outcome: Outcome) -> Failure | None:
+        if outcome.completed:
+            return None
+        failure = outcome.failure
+        if failure is None:
+            error = outcome.note or NOT_COMPLETE
+            failure = Failure(kind="task_incomplete", type=VERIFICATION_FAILED, error=error)
+        return self.services.failure_of(task, failure)
+
+    def _live_row(self, task: Task, history: TaskHistory, chance: float | None) -> str:
+        """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
+        action: str = history.action
+        if task.fix_for:
+            action = f"fix {max(1, len(history.fixes))} of {history.max_fixes}"
+        row = f"{task.id} {action} by {display_name(self.services.executor_name)}"
+        return row if chance is None else f"{row}, chance {chance:.0%}"
+
+    # The prompt
+
+    def _prompt(self, task: Task, failure: Failure | None, history: TaskHistory) -> str:
+        prompt = self.services.hooks.prompt(task, failure, history)
+        if prompt is not None:
+            return prompt
+        context = self._context(task, failure, history)
+        return self.services.prompts.write(form_of(failure, history), context)
+
+    def _context(self, task: Task, failure: Failure | None, history: TaskHistory) -> PromptContext:
+        spec = self.spec_files.spec
+        return PromptContext(
+            task=task,
+            spec_name=spec.name,
+            spec_path=os.path.relpath(spec.path, self.services.root),
+            fix_for=spec.get(task.fix_for) if task.fix_for else None,
+            failure=failure,
+            reason=history.reason,
+            guidance=self._guidance(failure),
+            tried=history.tried,
+            learnings=history.learnings,
+            hints=self.services.advisor.hints(failure) if failure else (),
+            facts=collect_facts(self.services.root) if history.action == "enrich" else None,
+            attempt=history.attempt,
+            attempts=history.attempts,
+            tasks_completed=sum(one.checked for one in spec.tasks),
+            tasks_total=len(spec.tasks),
+        )
+
+    def _guidance(self, failure: Failure | None) -> str:
+        """The advice for this failure, and a warning if the executor before claimed success."""
+        advice = []
+        if self.log.claimed:
+            advice.append(self.services.guidance("verification_mismatch"))
+        if failure is not None:
+            advice.append(failure.guidance)
+        return " ".join(advice).strip()
+
+
+def predict(
+    services: Services, log: AttemptLog, task: Task, failure: Failure | None, executor: str
+) -> float | None:
+    """Announce how probable it is, by the history, that `executor` fixes `failure`.
+
+    None if too little is known. The prediction is stored with the attempt and scored by its result.
+    """
+    if failure is None:
+        return None
+    chance = services.advisor.chance(failure.kind, executor)
+    if chance is None:
+        return None
+    line = f"{task.id}: chance that this helps: {str(chance).replace(executor, display_name(executor))}"
+    log.note(line)
+    services.announce_verbose(line)
+    return chance.probability
+
+
+def approach_of(outcome: Outcome) -> str:
+    """What the executor says it tried; empty if it does not say."""
+    failure = outcome.failure
+    if failure is not None and failure.attempted_fix not in ("", NO_FIX):
+        return failure.attempted_fix
+    approaches = _APPROACH.findall(outcome.output)
+    return str(approaches[-1]).strip() if approaches else ""
+
+
+def form_of(failure: Failure | None, history: TaskHistory) -> Form:
+    """Which prompt fits: partly done work is continued, no matter who began it."""
+    if history.action == "fix" and failure is not None and failure.category == "partial":
+        return "continue"
+    return _FORMS.get(history.action, "fix")

@@ -1,0 +1,313 @@
+"""Fixer: has the failures of one task fixed, by a built-in repair or by an executor.
+
+A fix task is written into tasks.md first. If an executor fails on it, the fix task itself is fixed, one
+level deeper, until the decision is to give up. Imported with the first failure of a run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import fault_point
+from pytest_ralph.fixing.repair import find_repair
+from pytest_ralph.healing.decide import (
+    AGAIN,
+    Decision,
+    FailedAttempt,
+    TaskHistory,
+    budget_spent,
+    no_executor,
+)
+from pytest_ralph.healing.errors import FixTaskError, GaveUpError
+from pytest_ralph.healing.executor_run import ExecutorRuns, predict
+from pytest_ralph.healing.fix_task import is_fix_task, make_fix_task, make_split_tasks, steps
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.repair import Repair
+    from pytest_ralph.healing.attempt_log import AttemptLog
+    from pytest_ralph.healing.checkpoints import Checkpoints
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.spec.task import Task
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """An executor run that failed, and what was decided about that."""
+
+    failed: FailedAttempt
+    decision: Decision
+
+
+class Fixer:
+    """Everything done about the failures of one original task in one run.
+
+    Methods return when it is worth verifying the original again, and raise GaveUpError if it is not.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        spec_files: SpecFiles,
+        checkpoints: Checkpoints,
+        task: Task,
+        log: AttemptLog,
+    ) -> None:
+        self.services = services
+        self.settings = services.settings
+        self.spec_files = spec_files
+        self.checkpoints = checkpoints
+        self.task = task
+        self.log = log
+        self._executor_runs = ExecutorRuns(services, spec_files, log)
+        self._continuations = 0
+        self._enriched = False
+
+    # Deciding
+
+    def decide(self, target: Task, failed: FailedAttempt) -> Decision:
+        """What to do about a failure of `target`, the original or one of its fixes."""
+        history = self._history(target, failed)
+        return self.services.hooks.decide(failed.failure, target, history)
+
+    def record_decision(self, target: Task, failure: Failure, decision: Decision) -> None:
+        """Note a decision that is going to be acted on, and count it if its number is limited."""
+        self.log.decided(target, failure, decision)
+        if decision.action == "continue":
+            self._continuations += 1
+        elif decision.action == "enrich":
+            self._enriched = True
+
+    def _history(self, target: Task, failed: FailedAttempt | None = None) -> TaskHistory:
+        """What a decision about `target`, or a prompt for it, has to know."""
+        history = TaskHistory(
+            task_id=target.id,
+            depth=depth_of(target, self.task),
+            fixes=self.spec_files.fixes_of(target),
+            max_fixes=self.settings.max_fixes,
+            max_depth=self.settings.max_depth,
+            budget=self.services.budget.total,
+            budget_left=self.services.budget.left,
+            has_agent=self.services.has_agent,
+            rollback=self.settings.rollback,
+            steps=len(steps(self.task)),
+            continuations=self._continuations,
+            enriched=self._enriched,
+            split=self._is_split(),
+            timeout=self.settings.executor_timeout,
+            approaches=tuple(self.log.approaches),
+            fingerprints=tuple(self.log.fingerprints),
+            trees=tuple(self.log.trees),
+            spec=self.spec_files.spec.name,
+            spec_path=self.spec_files.spec.path,
+            tried=tuple(self.log.tried_before),
+            learnings=tuple(self.spec_files.learnings()),
+        )
+        if failed is None:
+            return history
+        repair = None if failed.by_executor else self._find_repair(target, failed.failure)
+        return replace(
+            history,
+            repair=repair.name if repair else None,
+            doublings=failed.doublings,
+            made_progress=failed.progress,
+            by_executor=failed.by_executor,
+            timeout=failed.timeout,
+        )
+
+    def _is_split(self) -> bool:
+        """Whether the task was split into parts that have all been carried out."""
+        if not self.spec_files.parts_of(self.task):
+            return False
+        return not self.spec_files.open_parts(self.task)
+
+    # Fixing
+
+    def fix(self, target: Task, failure: Failure, decision: Decision) -> None:
+        """Have `target` fixed in the way that was decided."""
+        if decision.action == "rollback":
+            self.log.note(self.checkpoints.roll_back(target))
+        if decision.action == "split":
+            self._split()
+            return
+        fix = self._fix_task(target, failure, edit=decision.edit)
+        if decision.action == "repair":
+            repair = self._find_repair(target, failure)
+            if repair is not None:
+                self._repair(fix, failure, repair)
+                return
+        if not self.services.has_agent:
+            raise GaveUpError(no_executor(fix, self.settings.executor))
+        self._have_done(fix, failure, decision, self._history(target))
+
+    def carry_on(self, task: Task, failure: Failure, decision: Decision) -> None:
+        """Continue `task` itself in a new executor run, which does not count as a fix."""
+        self._have_done(task, failure, decision, self._history(task))
+
+    def execute(self, failed: FailedAttempt | None, number: int, tries: int) -> Unfinished | None:
+        """Have the original itself carried out, after a failure with its error in the prompt."""
+        history = replace(self._history(self.task), attempt=number, attempts=tries)
+        decision = Decision("retry" if failed else "execute", "")
+        failure = failed.failure if failed else None
+        return self._carry_out(self.task, failure, decision, history, history.timeout)
+
+    def _have_done(
+        self, task: Task, failure: Failure, decision: Decision, history: TaskHistory
+    ) -> None:
+        """Have `task` carried out; if its executor fails, fix `task` itself."""
+        timeout = self.settings.executor_timeout
+        unfinished = self._carry_out(task, failure, decision, history, timeout)
+        if unfinished is None:
+            return
+        failure = unfinished.failed.failure
+        self.record_decision(task, failure, unfinished.decision)
+        if unfinished.decision.action == "escalate":
+            raise GaveUpError(unfinished.decision)
+        self.fix(task, failure, unfinished.decision)
+
+    def _carry_out(
+        self,
+        task: Task,
+        failure: Failure | None,
+        decision: Decision,
+        history: TaskHistory,
+        timeout: float,
+    ) -> Unfinished | None:
+        """Have an executor do `task`: again while more time, a new session or more context can help.
+
+        None if the executor completed it. Raises GaveUpError if no executor could be started.
+        """
+        doublings = 0
+        while True:
+            if not self.services.budget.take():
+                raise GaveUpError(budget_spent(history))
+            started = time.time()
+            outcome = self._executor_runs.run(task, failure, decision, history, timeout)
+            if outcome is None:
+                raise GaveUpError(no_executor(task, self.settings.executor))
+            if outcome.completed:
+                if task is not self.task:
+                    self.spec_files.executed(task)
+                return None
+
+            assert outcome.failure is not None
+            failure = outcome.failure
+            progress = False
+            if failure.timed_out:
+                progress = outcome.progress or self.checkpoints.written_since(started)
+            failed = FailedAttempt(
+                failure=failure,
+                timeout=timeout,
+                doublings=doublings,
+                progress=progress,
+                by_executor=True,
+            )
+            decision = self.decide(task, failed)
+            if decision.action not in AGAIN:
+                return Unfinished(failed, decision)
+
+            self.record_decision(task, failure, decision)
+            if decision.action == "continue":
+                self.log.note(self.checkpoints.keep_progress(self.task))
+            elif decision.action == "retry":
+                doublings += 1
+            timeout = decision.timeout or timeout
+
+    # Fix tasks
+
+    def _fix_task(self, target: Task, failure: Failure, *, edit: bool) -> Task:
+        """The open fix task of `target` that nobody has carried out yet, or else a new one."""
+        with self.spec_files.lock:
+            fix = self.spec_files.use_open_fix(target)
+            if fix is None:
+                fix = self._insert_fix(target, failure, edit=edit)
+            elif edit:
+                self.log.note(f"{fix.id}: it stands in tasks.md already, and can be edited there")
+        self.log.fix_planned(fix, target.id, self.services.executor_name)
+        fault_point("after a fix task is in place")
+        return fix
+
+    def _insert_fix(self, target: Task, failure: Failure, *, edit: bool) -> Task:
+        fix_id = self.spec_files.next_id(target)
+        block = self._fix_block(target, failure, fix_id)
+        if edit and self.services.edit is not None:
+            block = self.services.edit(block)
+        fix = self.spec_files.insert_fix(target, fix_id, block, failure.error)
+        self.services.hooks.fix_inserted(target, fix, failure)
+        return fix
+
+    def _fix_block(self, target: Task, failure: Failure, fix_id: str) -> str:
+        """The Markdown of a new fix task, from a plugin if one writes it."""
+        block = self.services.hooks.fix_task(target, failure, fix_id)
+        if block is None:
+            spec = self.spec_files.spec
+            return make_fix_task(
+                target,
+                failure,
+                fix_id,
+                spec_name=spec.name,
+                directory=os.path.relpath(spec.directory, self.services.root),
+                template=self.services.prompts.templates.source("fixtask", failure.kind),
+            )
+        if not is_fix_task(block, fix_id, target.id):
+            start = f"- [ ] {fix_id} [FIX {target.id}]"
+            raise FixTaskError(
+                f"hook pytest_ralph_fix_task: the fix task must start with `{start}`"
+            )
+        return block
+
+    # Repairs
+
+    def _find_repair(self, target: Task, failure: Failure) -> Repair | None:
+        """A built-in repair for the original's own failure that was not tried yet."""
+        if target is not self.task or self.settings.executor == "none":
+            return None
+        repair = find_repair(failure, self.services.root, self.settings.repair)
+        if repair is None or repair.command in self.log.repairs:
+            return None
+        if not self.services.has_agent:
+            return repair
+        name = f"repair:{repair.name}"
+        agent_is_better = self.services.advisor.prefers(
+            failure.kind, name, self.services.executor_name
+        )
+        return None if agent_is_better else repair
+
+    def _repair(self, fix: Task, failure: Failure, repair: Repair) -> None:
+        """Apply a repair. One that could not be made leaves its fix task open."""
+        chance = predict(self.services, self.log, fix, failure, f"repair:{repair.name}")
+        backup = self.services.backups / f"{self.spec_files.spec.name}-{fix.id}"
+        result = repair.apply(self.services.runner, self.services.root, backup)
+        self.log.repaired(fix, failure, repair, result, prediction=chance)
+        if result.made:
+            self.spec_files.executed(fix)
+
+    # Splitting
+
+    def _split(self) -> None:
+        """Have each step of the task's Do field carried out as a task, with its share of the time."""
+        timeout = self.settings.executor_timeout
+        parts = self.spec_files.open_parts(self.task) or self._insert_parts(timeout)
+        share = timeout / max(1, len(steps(self.task)))
+        for part in parts:
+            history = replace(self._history(part), timeout=share)
+            unfinished = self._carry_out(part, None, Decision("split", ""), history, share)
+            if unfinished is not None:
+                reason = f"{part.id} did not complete: {unfinished.failed.failure.error}"
+                raise GaveUpError(Decision("escalate", reason, "not retryable"))
+
+    def _insert_parts(self, timeout: float) -> list[Task]:
+        blocks = make_split_tasks(self.task, self.spec_files.next_id(self.task), timeout=timeout)
+        parts = self.spec_files.insert_parts(self.task, blocks)
+        ids = ", ".join(part.id for part in parts)
+        self.log.note(f"{self.task.id} is split into {ids}")
+        return parts
+
+
+def depth_of(target: Task, original: Task) -> int:
+    """How many levels of fixes lie between a task and its original: 1.3.1.2 is two below 1.3."""
+    return target.id.rstrip(".").count(".") - original.id.rstrip(".").count(".")

@@ -1,0 +1,192 @@
+"""SpecRun: one spec in one run. Which of its tasks run, and what another worker left of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.fixing.templating import TemplatesError
+from pytest_ralph.healing.checkpoints import Checkpoints
+from pytest_ralph.healing.errors import RecoveryError
+from pytest_ralph.healing.task_run import TaskRun
+from pytest_ralph.spec.order import is_e2e_cleanup, is_red
+from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.healing.takeover_log import TakeoverLog
+    from pytest_ralph.results import TaskResult
+    from pytest_ralph.spec.task import Task
+
+# The Verify field often starts with the word that the reason starts with.
+_MANUAL = regex(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
+
+
+class SpecRun:
+    """The tasks of one spec in one run.
+
+    `perform` runs a task to its end. A [P] group calls `begin` for all its tasks, and `finish` for
+    each of them once all first attempts have ended.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        spec_files: SpecFiles,
+        *,
+        recovery: bool,
+        takeover_log: TakeoverLog | None = None,
+    ) -> None:
+        self.services = services
+        self.spec_files = spec_files
+        self.recovery = recovery
+        self.takeover_log = takeover_log
+        self._checkpoints = Checkpoints(services, spec_files)
+        self._spec_path = _relative(spec_files.spec.path, services.root)
+        self._start_error: RecoveryError | None = None
+        if takeover_log is not None:
+            self._take_over(takeover_log)
+
+    def start(self, base_path: str) -> list[str]:
+        """Start recovery: bring the state in line with the document, and return what changed.
+
+        If that fails, every task fails with the same error.
+        """
+        try:
+            return self.spec_files.start(base_path)
+        except RecoveryError as error:
+            self._start_error = error
+            return []
+
+    def perform(self, task: Task) -> TaskResult:
+        return self.finish(self.begin(task))
+
+    def begin(self, task: Task) -> TaskRun:
+        """Skip the task or make its first attempt, unless another worker has begun it before."""
+        run = TaskRun(
+            self.services,
+            self.spec_files,
+            self._checkpoints,
+            task,
+            spec_path=self._spec_path,
+            recovery=self.recovery,
+        )
+        if self.takeover_log is None:
+            self._first_attempt(run)
+            return run
+        if task.name in self.takeover_log.results:
+            run.result = self.takeover_log.results[task.name]
+            return run
+        if task.name in self.takeover_log.unfinished:
+            run.result = self._cut_off(run, self.takeover_log.unfinished[task.name])
+            return run
+        self.takeover_log.begun(task.name)
+        self._first_attempt(run)
+        if run.result is not None:
+            self.takeover_log.ended(task.name, run.result)
+        return run
+
+    def _first_attempt(self, run: TaskRun) -> None:
+        try:
+            skip = self.skip(run.task)
+            if skip is not None:
+                outcome, reason = skip
+                run.result = run.log.ended(outcome, reason)
+                return
+            if self._start_error is not None:
+                raise self._start_error
+            run.first_attempt()
+        except (RecoveryError, TemplatesError) as error:
+            run.stopped(error)
+
+    def finish(self, run: TaskRun) -> TaskResult:
+        """Recover the task if its first attempt failed, and return its result."""
+        ended_before = run.result is not None
+        try:
+            result = run.finish()
+        except (RecoveryError, TemplatesError) as error:
+            result = run.stopped(error)
+        if is_e2e_cleanup(run.task):
+            self.services.runner.release(f"{self.spec_files.spec.name}-e2e")
+        if self.takeover_log is not None and not ended_before:
+            self.takeover_log.ended(run.task.name, result)
+        return result
+
+    # Which tasks run
+
+    def skip(self, task: Task) -> tuple[str, str] | None:
+        """Outcome and reason of a task that is not run; None if it is."""
+        if task.fix_for:
+            original = self._failed_original(task)
+            if original is not None:
+                return "skipped", f"fix of {original}"
+        if self.services.settings.pending and self._is_checked(task):
+            return "skipped", "already complete"
+        if task.checked and is_red(task):
+            reason = "a [RED] task is meant to fail, so it is not verified again"
+            return "skipped", f"already complete: {reason}"
+        blocker = self.spec_files.plan.blocker(
+            task,
+            self.spec_files.failed,
+            keep_going=self.services.settings.keep_going,
+            recovery=self.recovery,
+        )
+        if blocker:
+            return "blocked", f"blocked by {blocker}"
+        if task.verify.manual:
+            return "manual", f"manual: {_MANUAL.sub('', one_line(task.verify.manual))}"
+        if not task.verify.checks:
+            return "skipped", "no Verify field"
+        return None
+
+    def _is_checked(self, task: Task) -> bool:
+        """Whether it is checked off by now: a fix is checked off together with its original."""
+        if task.checked:
+            return True
+        return self.recovery and self.spec_files.is_checked(task)
+
+    def _failed_original(self, task: Task) -> str | None:
+        """The name of the task, up the lineage of a fix, that failed in this run."""
+        seen: set[str] = set()
+        owner = self.spec_files.owner_of(task)
+        while owner is not None and owner.name not in seen:
+            if owner.name in self.spec_files.failed:
+                return owner.name
+            seen.add(owner.name)
+            owner = self.spec_files.owner_of(owner)
+        return None
+
+    # Taking over from a worker that died
+
+    def _take_over(self, takeover_log: TakeoverLog) -> None:
+        """Block what depends on tasks that failed, or were cut off, in another worker."""
+        bad = [name for name, result in takeover_log.results.items() if result.bad]
+        for name in takeover_log.unfinished:
+            if not self._passed_before_crash(self.spec_files.spec.get(name)):
+                bad.append(name)  # noqa: PERF401 - reads files
+        reason = "failed before this worker took over"
+        self.spec_files.failed.update(dict.fromkeys(bad, reason))
+
+    def _cut_off(self, run: TaskRun, worker: str) -> TaskResult:
+        if self._passed_before_crash(run.task):
+            return run.log.crashed_after_pass(worker, self.spec_files.fixes_of(run.task))
+        return run.log.crashed(worker)
+
+    def _passed_before_crash(self, task: Task | None) -> bool:
+        """Whether a task that was open when the run began is checked off by now."""
+        if task is None or task.checked:
+            return False
+        try:
+            return self.spec_files.is_checked(task)
+        except RecoveryError:
+            return False
+
+
+def _relative(path: Path, root: Path) -> str:
+    if path.is_relative_to(root):
+        path = path.relative_to(root)
+    return path.as_posix()

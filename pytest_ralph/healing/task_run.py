@@ -1,0 +1,349 @@
+"""TaskRun: one task in one run, from its first attempt to its result.
+
+verify ── passes ──▶ passed, or recovered
+  │ fails
+  ▼
+decide ── escalate ──▶ failed
+  │ fix, repair, retry, …
+  ▼
+Fixer: fix task in tasks.md ──▶ repair or executor ── done ──▶ verify the original again
+                                       │ failed
+                                       └──▶ decide about the fix itself, one level deeper
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import fault_point
+from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.healing.attempt_log import AttemptLog
+from pytest_ralph.healing.errors import GaveUpError
+from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
+from pytest_ralph.running.runner import RunError
+from pytest_ralph.spec.order import is_e2e_startup
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.healing.checkpoints import Checkpoints
+    from pytest_ralph.healing.decide import Decision, FailedAttempt
+    from pytest_ralph.healing.fixer import Fixer, Unfinished
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.results import TaskResult
+    from pytest_ralph.spec.task import Task
+
+# The package itself retries less often; this stops a plugin that always asks for a retry.
+MAX_RETRIES = 10
+
+_DURATION = regex(r"(\d+(?:\.\d+)?)\s*(ms|s|sec\w*|m|min\w*|h|hours?)?", re.IGNORECASE)
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def task_timeout(task: Task, default: float) -> float:
+    """The task's own `**Timeout**:` in seconds (`90`, `90s`, `2 min`), or else the default."""
+    match = _DURATION.match(task.fields.get("Timeout", "").strip(" `"))
+    if match is None:
+        return default
+    unit = (match[2] or "").lower()
+    if unit != "ms":
+        unit = unit[:1]
+    return float(match[1]) * _SECONDS[unit] or default
+
+
+class TaskRun:
+    """Verify one task, and heal it while that can help.
+
+    `first_attempt` and `finish` are apart so that all tasks of a [P] group make their first attempt
+    before one of them is recovered. After `first_attempt`, either `result` or `failed` is set.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        spec_files: SpecFiles,
+        checkpoints: Checkpoints,
+        task: Task,
+        *,
+        spec_path: str,
+        recovery: bool,
+    ) -> None:
+        self.services = services
+        self.spec_files = spec_files
+        self.checkpoints = checkpoints
+        self.task = task
+        self.recovery = recovery
+        self.log = AttemptLog(
+            task,
+            spec=spec_files.spec.name,
+            spec_path=spec_path,
+            run=services.run_id,
+            record=services.record,
+            mask=services.mask,
+        )
+        self.timeout = task_timeout(task, services.settings.timeout)
+        self.result: TaskResult | None = None
+        self.failed: FailedAttempt | None = None
+        self._first_attempt_ended = 0.0
+        self._doublings = 0
+        self._retries = 0
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure that waits to be recovered from."""
+        return self.failed.failure if self.failed else None
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing has failed so far."""
+        return self.failed is None and not (self.result and self.result.bad)
+
+    @cached_property
+    def fixer(self) -> Fixer:
+        # Imported here: a passing task needs none of it.
+        from pytest_ralph.healing.fixer import Fixer
+
+        return Fixer(self.services, self.spec_files, self.checkpoints, self.task, self.log)
+
+    # The loop
+
+    def first_attempt(self) -> None:
+        """Have the task carried out if that is asked for, and verify it."""
+        self._resume()
+        self.checkpoints.begin(self.task)
+        executes = self.services.settings.execute and not self._is_checked()
+        failed = self._execute() if executes else self.verify()
+        if failed is not None:
+            self.failed = failed
+            self._first_attempt_ended = time.monotonic()
+            return
+        if self.recovery:
+            self.spec_files.passed(self.task, self.services.max_attempts)
+        elif executes:
+            self.spec_files.tick(self.task)
+        self.result = self._passed("recovered" if self.log.failures else "passed")
+
+    def finish(self) -> TaskResult:
+        """Recover from the failed first attempt, or report it; return the result of the task."""
+        if self.result is None:
+            assert self.failed is not None
+            # Waiting for the siblings in a [P] group is not time of this task.
+            self.log.waited += time.monotonic() - self._first_attempt_ended
+            self.result = self._recover() if self.recovery else self._report_failure()
+        return self.result
+
+    def _recover(self) -> TaskResult:
+        failed = self.failed
+        while failed is not None:
+            decision = self._decide(failed)
+            try:
+                self._act_on(decision, failed.failure)
+            except GaveUpError as given_up:
+                return self._escalate(failed.failure, given_up.decision)
+            fault_point("before verifying again")
+            failed = self.verify()
+        return self._recovered()
+
+    def _decide(self, failed: FailedAttempt) -> Decision:
+        decision = self.fixer.decide(self.task, failed)
+        asked = None
+        if self.services.ask is not None:
+            asked = self.services.ask(self.task, failed.failure, decision)
+        if asked is not None:
+            decision = asked
+        elif decision.action == "retry":
+            self._retries += 1
+            if self._retries > MAX_RETRIES:
+                reason = f"tried again {MAX_RETRIES} times, to no avail"
+                decision = replace(decision, action="escalate", reason=reason)
+        self.fixer.record_decision(self.task, failed.failure, decision)
+        return decision
+
+    def _act_on(self, decision: Decision, failure: Failure) -> None:
+        """Do what was decided. Raises GaveUpError unless it is worth verifying again."""
+        if decision.action == "escalate":
+            raise GaveUpError(decision)
+        if decision.action == "retry":
+            if decision.timeout is not None:
+                self.timeout = decision.timeout
+                self._doublings += 1
+        elif decision.action == "continue":
+            self.fixer.carry_on(self.task, failure, decision)
+        else:
+            self.fixer.fix(self.task, failure, decision)
+
+    # Verifying
+
+    def verify(self) -> FailedAttempt | None:
+        """Run the task's Verify once; None if it passes."""
+        verified = self._run_verify()
+        if any(checked.ended.interrupted for checked in verified.checked):
+            # Not recorded: interrupted, not failed.
+            raise KeyboardInterrupt
+        if verified.passed:
+            self.log.verified(verified, None, timeout=self.timeout)
+            fault_point("after an attempt")
+            return None
+        failed = self._failed_attempt(verified)
+        fault_point("after an attempt")
+        return failed
+
+    def _run_verify(self) -> VerifyResult:
+        spec = self.spec_files.spec
+        number = self.log.attempts + 1
+        row = f"{self.task.id} verify"
+        if number > 1:
+            row += f", attempt {number} of {max(number, self.services.max_attempts)}"
+        environment = {
+            "RALPH_SPEC": spec.name,
+            "RALPH_SPEC_PATH": str(spec.directory),
+            "RALPH_TASK_ID": self.task.id,
+            "RALPH_ATTEMPT": str(number),
+        }
+        startup = is_e2e_startup(self.task)
+        # Names the logs. The cleanup task finds what a startup left running by the spec's name.
+        label = f"{spec.name}-e2e" if startup else f"{spec.name}-{self.task.name}"
+        try:
+            with self.services.live(row, self.timeout, self.task.title) as on_output:
+                context = RunContext(
+                    root=self.services.root,
+                    timeout=self.timeout,
+                    env=environment,
+                    keep=startup,
+                    label=label,
+                    on_output=on_output,
+                )
+                return run_checks(self.task.verify, self.services.runner, context)
+        except RunError as error:
+            return VerifyResult(passed=False, error=str(error))
+
+    def _failed_attempt(self, verified: VerifyResult) -> FailedAttempt:
+        """Read the failure, record it everywhere, and describe it for the decision."""
+        from pytest_ralph.healing.decide import FailedAttempt
+        from pytest_ralph.healing.verification import read_failure
+
+        failure = read_failure(verified, self.task, self.spec_files.spec.name, self.services)
+        tree = self.checkpoints.tree() if self.recovery else ""
+        self.log.verified(verified, failure, timeout=self.timeout, tree=tree)
+        if self.recovery:
+            if self.log.claimed_by:
+                self.spec_files.did_not_help(self.log.claimed_by, failure)
+            self.spec_files.attempt_failed(self.task, failure, self.services.max_attempts)
+        self.services.hooks.failed(self.task, failure, self.log.attempts)
+        return FailedAttempt(
+            failure=failure,
+            timeout=self.timeout,
+            doublings=self._doublings,
+            progress=failure.timed_out and self._made_progress(verified),
+        )
+
+    def _made_progress(self, verified: VerifyResult) -> bool:
+        if verified.failing is not None and verified.failing.ended.progress:
+            return True
+        return self.checkpoints.written_since(verified.started)
+
+    # Carrying out the task itself (--ralph-execute)
+
+    def _execute(self) -> FailedAttempt | None:
+        """Have the executor do the task, then verify; try again with the error. None if it passes."""
+        # Two by default; the state file may set another number.
+        tries = max(1, self.spec_files.state.number("maxTaskIterations"))
+        failed: FailedAttempt | None = None
+        notes: tuple[str, ...] = ()
+        for number in range(1, tries + 1):
+            unfinished: Unfinished | None = None
+            try:
+                unfinished = self.fixer.execute(failed, number, tries)
+            except GaveUpError as given_up:
+                notes = given_up.decision.lines
+            failed = self._verify_execution(unfinished)
+            if failed is None:
+                return None
+            if not notes:
+                notes = self._why_not_again(failed, number, tries)
+            if notes:
+                break
+        if not self.recovery:
+            self.log.note(*notes)
+        return failed
+
+    def _verify_execution(self, unfinished: Unfinished | None) -> FailedAttempt | None:
+        failed = self.verify()
+        if unfinished is None:
+            return failed
+        if failed is None:
+            self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
+            return None
+        # What stopped the executor says more than a check of what it did not do.
+        failure = unfinished.failed.failure
+        output = failure.raw_output or failed.failure.raw_output
+        return replace(unfinished.failed, failure=replace(failure, raw_output=output))
+
+    def _why_not_again(self, failed: FailedAttempt, number: int, tries: int) -> tuple[str, ...]:
+        if not failed.failure.retryable:
+            return (f"{self.task.id}: not tried again: {failed.failure.kind} needs a person",)
+        if number == tries:
+            return (f"ERROR: Max retries reached for task {self.task.id} after {number} attempts",)
+        return ()
+
+    # Results
+
+    def _resume(self) -> None:
+        """Take over what an earlier run had tried, if it was cut off in the middle of this task."""
+        if self.recovery and self.spec_files.was_cut_off(self.task):
+            tried = self.services.advisor.left_off(self.spec_files.spec.name, self.task.id)
+            self.log.resume(tried, self.spec_files.fixes_of(self.task))
+
+    def _is_checked(self) -> bool:
+        if self.task.checked:
+            return True
+        return self.recovery and self.spec_files.is_checked(self.task)
+
+    def _passed(self, outcome: str, reason: str = "") -> TaskResult:
+        try:
+            commit = self.checkpoints.passed(self.task)
+        except GitError as error:
+            commit = ""
+            self.log.note(f"no commit for {self.task.id}: {error}")
+        return self.log.ended(outcome, reason)._replace(commit=commit)
+
+    def _recovered(self) -> TaskResult:
+        fixes = self.spec_files.passed(self.task, self.services.max_attempts)
+        self.services.hooks.recovered(self.task, fixes)
+        reason = f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
+        return self._passed("recovered", reason)
+
+    def _escalate(self, failure: Failure, decision: Decision) -> TaskResult:
+        if decision.final == "skipped":
+            return self.log.ended("skipped", decision.reason)
+        if decision.final == "circular":
+            failure = self.log.found_circular()
+        self.log.note(*decision.lines)
+        final = "" if decision.final == "no executor" else decision.final
+        self.spec_files.gave_up(self.task, final)
+        self.services.hooks.escalated(self.task, failure, decision.reason)
+        return self.log.ended(self._failed_outcome, decision.reason, final)
+
+    def _report_failure(self) -> TaskResult:
+        """Without recovery the failure is only reported; nothing is written."""
+        assert self.failed is not None
+        error = self.failed.failure.error
+        self.spec_files.failed[self.task.name] = error
+        if self.task.checked:
+            error = f"regression: it was complete, and fails now: {error}"
+        return self.log.ended(self._failed_outcome, error)
+
+    def stopped(self, error: Exception) -> TaskResult:
+        """End a task that cannot be worked on any further, through no fault of its own."""
+        self.spec_files.failed[self.task.name] = str(error)
+        self.result = self.log.ended("failed", str(error))
+        return self.result
+
+    @property
+    def _failed_outcome(self) -> str:
+        return "regression" if self.task.checked else "failed"

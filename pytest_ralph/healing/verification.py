@@ -1,0 +1,77 @@
+"""From a Verify that failed to its Failure. Imported with the first failure of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.block import parse_block
+from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.failure import NO_ERROR, Failure
+from pytest_ralph.text.inert import one_line
+
+if TYPE_CHECKING:
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.running.checks import CheckResult, VerifyResult
+    from pytest_ralph.spec.task import Task
+
+
+def read_failure(verified: VerifyResult, task: Task, spec: str, services: Services) -> Failure:
+    """Classify the check that failed, through the hook, and add what is known besides its output."""
+    failing = verified.failing
+    if failing is None:
+        return Failure(
+            task_id=task.id, error=verified.error, command="", status="could not be started"
+        )
+    evidence = evidence_of(failing, task, verified.timeout, services)
+    failure = services.hooks.classify(evidence, task)
+    failure = replace(
+        failure,
+        command=failure.command or evidence.command,
+        exit_code=evidence.exit_code,
+        timed_out=evidence.timed_out,
+        duration=evidence.duration,
+        raw_output=failure.raw_output or evidence.output,
+    )
+    if failure.error == NO_ERROR:
+        # A silent check: the unmet expectation says more than nothing.
+        expected = "; ".join(map(str, failing.unmet))
+        error = f"{one_line(evidence.command, 120)}: expected {expected}"
+        failure = replace(failure, error=error)
+    failure = services.failure_of(task, with_failed_block(failure, evidence.output))
+    if not failure.timed_out:
+        return failure
+    usual_duration = services.advisor.lasting(spec, task.id, verified.timeout)
+    return replace(failure, suggested_actions=(*usual_duration, *failure.suggested_actions))
+
+
+def evidence_of(checked: CheckResult, task: Task, timeout: float, services: Services) -> Evidence:
+    """Everything about a command that classification may use."""
+    ended = checked.ended
+    # That exit status 0 was expected goes without saying.
+    unmet = tuple(map(str, checked.unmet)) if checked.check.expect else ()
+    return Evidence(
+        output=ended.output(),
+        exit_code=ended.exit_code,
+        command=ended.command,
+        junit=services.junit_files(ended),
+        root=services.root,
+        planned=task.files,
+        timed_out=ended.timed_out,
+        signal=ended.signal,
+        timeout=timeout,
+        duration=ended.duration,
+        unmet=unmet,
+    )
+
+
+def with_failed_block(failure: Failure, output: str) -> Failure:
+    """Let S0's FAILED block in the output, if there is one, override error, fix and status."""
+    if "FAILED" not in output:
+        return failure
+    block = parse_block(output)
+    if block is None or not block.marked:
+        return failure
+    return replace(
+        failure, error=block.error, attempted_fix=block.attempted_fix, status=block.status
+    )
