@@ -296,7 +296,7 @@ def test_a_verify_rewritten_by_the_executor_decides_nothing(one_task: Project) -
     assert one_task.boxes["1.3"] is False
 
 
-def test_behind_a_fence_that_never_ends_nothing_is_put_in_and_that_is_said(
+def test_nothing_is_inserted_behind_an_unclosed_fence(
     one_task: Project,
 ) -> None:
     text = "# Tasks\n\n### Task 1.1: It\n\n**Verify**: `test -e done`\n\n```text\nnever closed\n"
@@ -306,7 +306,7 @@ def test_behind_a_fence_that_never_ends_nothing_is_put_in_and_that_is_said(
 
     told.stdout.fnmatch_lines(
         [
-            "*demo/tasks.md:3: nothing can be put in after 1.1: is a code fence not closed?",
+            "*demo/tasks.md:3: cannot insert a task after 1.1; is a code fence not closed?",
             "*1 failed*",
         ]
     )
