@@ -1,1 +1,1 @@
-"""The story for people and CI: terminal, JUnit, HTML, statistics."""
+"""Reports of a run: terminal, JUnit, HTML, GitHub Actions, statistics."""

@@ -1,11 +1,14 @@
-"""The Batch: tasks of a [P] group when some of them fail: who runs, who waits, who is tried again. Data → lines."""
+"""The messages about a `[P]` group of which some tasks failed, as lists of lines.
+
+The wording is that of the failure protocol the plugin follows, so that tools can rely on it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 Status = Literal[
     "FAILED (attempt 1)",
@@ -17,109 +20,119 @@ Status = Literal[
     "waiting",
 ]
 MOST = 20
+MOST_IN_SENTENCE = 4
 
 
 def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
-    """A task failed while siblings of it still run."""
-    failed = [name for name, status in statuses.items() if status.lower().startswith("failed")]
-    running = [name for name, status in statuses.items() if status in ("running...", "waiting")]
+    """A task failed while other tasks of its group are still running."""
+    failed = _joined([name for name in statuses if _is_failed(statuses[name])])
+    unfinished = ("running...", "waiting")
+    running = _joined([name for name, status in statuses.items() if status in unfinished])
     return [
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),
         "Status:",
-        *_listed(statuses),
+        *_status_lines(statuses),
         "",
         "Decision: Allow running siblings to complete before retry.",
         "",
         "Rationale:",
         "1. Siblings may succeed, preserving their work",
-        f"2. Retry of {_and(failed)} won't conflict with running {_and(running)}",
+        f"2. Retry of {failed} won't conflict with running {running}",
         "3. More efficient than cancelling all",
         "",
-        f"Waiting for {_and(running)} to complete...",
+        f"Waiting for {running} to complete...",
     ]
 
 
 def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[str]:
-    """All first attempts have ended and one of them failed."""
-    done = [name for name, status in statuses.items() if status == "complete"]
-    kept = f"{_and(done)} results preserved. Their commits (if --ralph-commit=auto)" if done else ""
-    note = (
-        ["", f"Note: {kept}", f"already created. {failed} retry runs in isolation."] if done else []
-    )
-    return [
+    """All first attempts have ended, and one of them failed."""
+    final = {**statuses, failed: "failed (attempt 1)"}
+    lines = [
         *_heading("RETRY AFTER SIBLINGS"),
         "All siblings complete:",
-        *_listed(
-            {
-                name: "failed (attempt 1)" if name == failed else status
-                for name, status in statuses.items()
-            }
-        ),
+        *_status_lines(final),
         "",
         f"Initiating retry for Task {failed}...",
-        *note,
     ]
+    completed = [name for name, status in statuses.items() if status == "complete"]
+    if completed:
+        lines += [
+            "",
+            f"Note: {_joined(completed)} results preserved. Their commits (if --ralph-commit=auto)",
+            f"already created. {failed} retry runs in isolation.",
+        ]
+    return lines
 
 
 def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> list[str]:
-    """All first attempts have ended and several of them failed."""
-    retries = [
-        f"Retry {number}: Task {name} (parallel with {_and([other for other in failed if other != name])} retry)"
-        for number, name in enumerate(failed, 1)
-    ]
+    """All first attempts have ended, and several of them failed."""
+    retries = []
+    for number, name in enumerate(failed[:MOST], 1):
+        others = _joined([other for other in failed if other != name])
+        retries.append(f"Retry {number}: Task {name} (parallel with {others} retry)")
     return [
         *_heading("MULTIPLE FAILURES"),
         *_batch(statuses),
         "Results:",
-        *_listed(statuses),
+        *_status_lines(statuses),
         "",
         "Multiple tasks failed. Retrying each:",
         "",
-        *retries[:MOST],
-        *_more(len(retries)),
+        *retries,
+        *_more(len(failed)),
         "",
         "[Retries run in parallel since they're independent]",
     ]
 
 
 def retry_results(results: Mapping[str, str]) -> list[str]:
-    """What became of each task that was tried again: empty for one that passes now, else why it does not."""
-    lines = [
-        f"  Task {name}: {f'failed ({why})' if why else 'complete (retry succeeded)'}"
-        for name, why in results.items()
-    ]
-    failed = [name for name, why in results.items() if why]
-    told = f"Task{'s' if len(failed) > 1 else ''} {_and(failed)} failed after retry."
-    ends = ["", told, "RALPH HALTED"] if failed else []
-    return ["Retry results:", *lines[:MOST], *_more(len(lines)), *ends]
+    """The retries have ended; `results` maps each task to its error, or to an empty string."""
+    lines = ["Retry results:"]
+    for name, error in list(results.items())[:MOST]:
+        outcome = f"failed ({error})" if error else "complete (retry succeeded)"
+        lines.append(f"  Task {name}: {outcome}")
+    lines += _more(len(results))
+
+    failed = [name for name, error in results.items() if error]
+    if failed:
+        noun = "Tasks" if len(failed) > 1 else "Task"
+        lines += ["", f"{noun} {_joined(failed)} failed after retry.", "RALPH HALTED"]
+    return lines
 
 
-def _heading(what: str) -> list[str]:
-    title = f"PARALLEL BATCH - {what}"
+def _heading(event: str) -> list[str]:
+    title = f"PARALLEL BATCH - {event}"
     return [title, "=" * len(title), ""]
 
 
 def _batch(statuses: Mapping[str, Status]) -> list[str]:
-    names = list(statuses)
-    more = f", … {len(names) - MOST} more" if len(names) > MOST else ""
-    return [f"Batch: [{', '.join(names[:MOST])}{more}]", ""]
+    names = ", ".join(list(statuses)[:MOST])
+    if len(statuses) > MOST:
+        names += f", … {len(statuses) - MOST} more"
+    return [f"Batch: [{names}]", ""]
 
 
-def _listed(statuses: Mapping[str, Status]) -> Iterator[str]:
-    """Those that failed first, where not all can be shown."""
-    shown = sorted(statuses, key=lambda name: not statuses[name].lower().startswith("failed"))[
-        :MOST
-    ]
-    yield from (f"  Task {name}: {status}" for name, status in statuses.items() if name in shown)
-    yield from _more(len(statuses))
+def _status_lines(statuses: Mapping[str, str]) -> list[str]:
+    """One line per task; of a long list the failed tasks are shown first of all."""
+    failed_first = sorted(statuses, key=lambda name: not _is_failed(statuses[name]))
+    shown = set(failed_first[:MOST])
+    lines = [f"  Task {name}: {status}" for name, status in statuses.items() if name in shown]
+    return lines + _more(len(statuses))
+
+
+def _is_failed(status: str) -> bool:
+    return status.lower().startswith("failed")
 
 
 def _more(count: int) -> list[str]:
     return [f"  … {count - MOST} more"] if count > MOST else []
 
 
-def _and(names: Sequence[str]) -> str:
-    if len(names) > 4:
+def _joined(names: Sequence[str]) -> str:
+    """Return `1.1, 1.2 and 1.3`."""
+    if len(names) > MOST_IN_SENTENCE:
         return f"{names[0]}, {names[1]} and {len(names) - 2} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""Where every mark of the report's charts lies. Geometry only: the template draws, the style sheet colours."""
+"""The geometry of the charts in the HTML report. The template draws them, CSS colours them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ WIDTH = 560.0
 HEIGHT = 150.0
 RUNS_SHOWN = 40
 KINDS_SHOWN = 8
-# A bar thinner than this share of the meter could not be seen nor pointed at.
+KIND_ROW_HEIGHT = 30.0
+KIND_WIDTH = 320
+# A bar thinner than this share of the meter could be neither seen nor pointed at.
 THINNEST = 0.006
+METER_GAP = 0.25
+FEWEST_SLOTS = 12
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A rectangle: its look is the outcome it stands for, its tip what a pointer reads there."""
+class Bar:
+    """A rectangle: `look` is the outcome it stands for, `tip` its tooltip."""
 
     x: float
     y: float
@@ -31,68 +35,76 @@ class Mark:
     tip: str = ""
 
 
-def meter(counts: Mapping[str, int]) -> list[Mark]:
-    """One bar from left to right, in per cent of the width."""
+def meter(counts: Mapping[str, int]) -> list[Bar]:
+    """Return one bar per outcome from left to right, in per cent of the width."""
     total = sum(counts.values()) or 1
-    wanted = {outcome: max(count / total, THINNEST) for outcome, count in counts.items()}
-    scale, x, marks = 100 / (sum(wanted.values()) or 1), 0.0, []
-    for outcome, share in wanted.items():
-        gap = 0.25 if x else 0.0
-        marks.append(
-            Mark(x + gap, 0, share * scale - gap, 10, outcome, f"{counts[outcome]} {outcome}")
-        )
-        x += share * scale
-    return marks
+    shares = {outcome: max(count / total, THINNEST) for outcome, count in counts.items()}
+    scale = 100 / (sum(shares.values()) or 1)
+
+    bars: list[Bar] = []
+    x = 0.0
+    for outcome, share in shares.items():
+        width = share * scale
+        gap = METER_GAP if bars else 0.0
+        tip = f"{counts[outcome]} {outcome}"
+        bars.append(Bar(x + gap, 0, width - gap, 10, outcome, tip))
+        x += width
+    return bars
 
 
 def day(seconds: float) -> str:
+    """Return a time as `3 Mar 14:05`."""
     moment = datetime.fromtimestamp(seconds, timezone.utc).astimezone()
     return f"{moment.day} {moment:%b %H:%M}"
 
 
-def run_bars(runs: Sequence[PastRun]) -> list[Mark]:
-    """One column a run, what failed at the top of it."""
+def run_bars(runs: Sequence[PastRun]) -> list[Bar]:
+    """Return one column per run, with the failures on top."""
     runs = runs[-RUNS_SHOWN:]
     tallest = max((run.total for run in runs), default=0) or 1
-    slot = WIDTH / max(len(runs), 12)
-    return [
-        mark
-        for at, run in enumerate(runs)
-        for mark in _column(run, at * slot, slot, HEIGHT / tallest)
-    ]
+    slot = WIDTH / max(len(runs), FEWEST_SLOTS)
+    bars = []
+    for index, run in enumerate(runs):
+        bars += _column(run, index * slot, slot, HEIGHT / tallest)
+    return bars
 
 
-def _column(run: PastRun, x: float, slot: float, unit: float) -> list[Mark]:
-    parts = {
+def _column(run: PastRun, x: float, slot: float, unit: float) -> list[Bar]:
+    tip = (
+        f"{day(run.started)}: {run.passed} passed, {run.recovered} recovered,"
+        f" {run.failed} failed, {run.other} other"
+    )
+    from_below = {
         "manual": run.other,
         "passed": run.passed,
         "recovered": run.recovered,
         "failed": run.failed,
     }
-    told = f"{day(run.started)}: {run.passed} passed, {run.recovered} recovered, {run.failed} failed, {run.other} other"
-    y, marks = HEIGHT, []
-    for look, count in parts.items():
+    bars = []
+    y = HEIGHT
+    for look, count in from_below.items():
         if count:
             y -= count * unit
-            marks.append(
-                Mark(x + slot * 0.14, y, slot * 0.72, max(count * unit - 1, 1.5), look, told)
-            )
-    return marks
+            height = max(count * unit - 1, 1.5)
+            bars.append(Bar(x + slot * 0.14, y, slot * 0.72, height, look, tip))
+    return bars
 
 
 def line(values: Sequence[float | None]) -> list[tuple[float, float]]:
-    """The points of a line over the runs, None for a run that has no value."""
+    """Return the points of a line over the runs; a run without a value (None) has no point."""
     highest = max((value for value in values if value is not None), default=0.0) or 1.0
     step = WIDTH / max(len(values) - 1, 1)
-    return [
-        (at * step, HEIGHT * (1 - 0.94 * v / highest))
-        for at, v in enumerate(values)
-        if v is not None
-    ]
+    points = []
+    for index, value in enumerate(values):
+        if value is not None:
+            points.append((index * step, HEIGHT * (1 - 0.94 * value / highest)))
+    return points
 
 
 @dataclass(frozen=True)
 class KindRow:
+    """The bar of one kind of failure; the beginning of it stands for the recovered share."""
+
     kind: str
     failures: int
     recovered: int
@@ -102,17 +114,17 @@ class KindRow:
 
 
 def kind_rows(kinds: Sequence[PastKind]) -> list[KindRow]:
-    """One row a kind, the most frequent first; the recovered share is the beginning of its bar."""
-    most = sorted(kinds, key=lambda kind: (-kind.failures, kind.kind))[:KINDS_SHOWN]
-    unit = 320 / max((kind.failures for kind in most), default=1)
+    """Return one row per kind, the most frequent first."""
+    shown = sorted(kinds, key=lambda kind: (-kind.failures, kind.kind))[:KINDS_SHOWN]
+    unit = KIND_WIDTH / max((kind.failures for kind in shown), default=1)
     return [
         KindRow(
             kind.kind,
             kind.failures,
             kind.recovered,
-            at * 30.0,
-            kind.failures * unit,
-            kind.recovered * unit,
+            y=index * KIND_ROW_HEIGHT,
+            width=kind.failures * unit,
+            recovered_width=kind.recovered * unit,
         )
-        for at, kind in enumerate(most)
+        for index, kind in enumerate(shown)
     ]

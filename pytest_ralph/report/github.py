@@ -1,4 +1,4 @@
-"""A run told to GitHub Actions: annotations on the specs, and a summary on the page of the job."""
+"""Report a run to GitHub Actions: annotations on the specs, and a summary on the job's page."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report.phrases import count, headline, lede
+from pytest_ralph.report.phrases import fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.github import annotation
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
@@ -15,99 +16,90 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import RunSummary, TaskResult
 
-# GitHub shows ten annotations of a level and step, and takes a summary of at most a mebibyte.
+# GitHub shows ten annotations per level and step, and accepts a summary of up to 1 MiB.
 ANNOTATIONS_SHOWN = 10
 ROWS_SHOWN = 200
 DETAILS_SHOWN = 30
 ERROR_LIMIT = 200
 
 
-def tell(
-    story: RunSummary, environ: Mapping[str, str], write_line: Callable[[str], object]
+def report(
+    run: RunSummary, environ: Mapping[str, str], write_line: Callable[[str], object]
 ) -> None:
-    """Tell what this environment can take; outside of GitHub Actions that is nothing."""
+    """Write annotations and the summary, as far as this environment takes them."""
     if environ.get("GITHUB_ACTIONS") == "true":
-        for line in workflow_commands(story, environ.get("GITHUB_WORKSPACE", "")):
+        for line in workflow_commands(run, environ.get("GITHUB_WORKSPACE", "")):
             write_line(line)
-    if path := environ.get("GITHUB_STEP_SUMMARY"):
-        try:
-            with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-                file.write(summary(story))
-        except OSError as error:
-            write_line(f"::warning::{_escaped(f'the summary could not be written: {error}')}")
+
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(summary(run))
+    except OSError as error:
+        write_line(annotation("warning", f"the summary could not be written: {error}"))
 
 
-def workflow_commands(story: RunSummary, workspace: str = "") -> list[str]:
-    """Annotations: an error for each task that failed, a notice for each that was recovered."""
-    failed = [_annotation("error", task, story.root, workspace) for task in story.tasks if task.bad]
-    recovered = [
-        _annotation("notice", task, story.root, workspace)
-        for task in story.tasks
-        if task.outcome == "recovered"
-    ]
-    return failed[:ANNOTATIONS_SHOWN] + recovered[:ANNOTATIONS_SHOWN]
+def workflow_commands(run: RunSummary, workspace: str = "") -> list[str]:
+    """Return an error for each failed task and a notice for each recovered one."""
+    failed = [task for task in run.tasks if task.bad]
+    recovered = [task for task in run.tasks if task.outcome == "recovered"]
+    errors = [_annotation("error", task, run.root, workspace) for task in failed]
+    notices = [_annotation("notice", task, run.root, workspace) for task in recovered]
+    return errors[:ANNOTATIONS_SHOWN] + notices[:ANNOTATIONS_SHOWN]
 
 
 def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
-    where = {
-        "file": _seen_from(workspace, root, task.spec_path),
-        "line": str(task.line),
-        "title": one_line(f"{task.heading}: {task.outcome}", ERROR_LIMIT),
-    }
-    properties = ",".join(f"{name}={_escaped_property(value)}" for name, value in where.items())
-    return f"::{level} {properties}::{_escaped(_message(task))}"
+    file = _path_in(workspace, root, task.spec_path)
+    title = one_line(f"{task.heading}: {task.outcome}", ERROR_LIMIT)
+    return annotation(level, _message(task), file=file, line=task.line, title=title)
 
 
 def _message(task: TaskResult) -> str:
-    failure = task.last_failure
-    told = one_line(failure.error if failure else task.reason, ERROR_LIMIT)
+    error = one_line(problem(task), ERROR_LIMIT)
     if task.outcome == "recovered":
-        return f"Recovered after {_fixes(task) or 'another attempt'}. At first: {told}"
-    advice = "".join(
-        f"\n- {one_line(line, ERROR_LIMIT)}" for line in (failure.advice if failure else ())
-    )
-    return f"{told}{advice}"
+        return f"Recovered after {fix_count(task) or 'another attempt'}. At first: {error}"
+    failure = task.last_failure
+    advice = failure.advice if failure else ()
+    return "\n- ".join([error, *(one_line(line, ERROR_LIMIT) for line in advice)])
 
 
-def _fixes(task: TaskResult) -> str:
-    fixes = len(task.all_fixes)
-    return count(fixes, "fix", "fixes") if fixes else ""
+def _path_in(workspace: str, root: str, path: str) -> str:
+    absolute = Path(root) / path
+    if workspace and absolute.is_relative_to(workspace):
+        return absolute.relative_to(workspace).as_posix()
+    return path
 
 
-def _seen_from(workspace: str, root: str, path: str) -> str:
-    try:
-        return (Path(root) / path).relative_to(workspace).as_posix() if workspace else path
-    except ValueError:
-        return path
+def summary(run: RunSummary) -> str:
+    """Return Markdown for the job's page: the result, and all tasks that did not simply pass."""
+    parts = [f"## {headline(run)}", lede(run)]
+    tasks = [task for task in run.tasks if task.outcome != "passed"]
+    if tasks:
+        failures_first = sorted(tasks, key=lambda task: not task.bad)
+        parts.append("\n".join(_table(failures_first)))
 
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def summary(story: RunSummary) -> str:
-    """Markdown for the job's page: the result, every task that did not plainly pass, what to do about it."""
-    rows = [task for task in story.tasks if task.outcome != "passed"]
-    parts = [f"## {headline(story)}", lede(story)]
-    if rows:
-        parts.append("\n".join(_table(rows)))
-    parts += [_details(task) for task in [task for task in rows if task.bad][:DETAILS_SHOWN]]
-    parts += [_prose(note) for note in story.notes]
+    failed = [task for task in tasks if task.bad]
+    parts += [_details(task) for task in failed[:DETAILS_SHOWN]]
+    parts += [_prose(note) for note in run.notes]
     return "\n\n".join(parts) + "\n\n"
 
 
 def _table(tasks: list[TaskResult]) -> Iterator[str]:
-    yield "| Task | Outcome | What happened | Attempts | Fixes |"
-    yield "| --- | --- | --- | ---: | ---: |"
+    yield "| Spec | Task | Outcome | What happened | Attempts | Fixes | Cost |"
+    yield "| --- | --- | --- | --- | ---: | ---: | ---: |"
     for task in tasks[:ROWS_SHOWN]:
-        failure = task.last_failure
-        told = failure.error if failure else task.reason
-        cells = (f"**{_prose(task.id)}** {_prose(task.title)}", _prose(task.outcome), _prose(told))
-        yield f"| {' | '.join(cells)} | {len(task.verifications) or ''} | {len(task.all_fixes) or ''} |"
+        cells = (
+            _prose(task.spec),
+            f"**{_prose(task.id)}** {_prose(task.title)}",
+            _prose(task.outcome),
+            _prose(problem(task)),
+            str(len(task.verifications) or ""),
+            str(len(task.all_fixes) or ""),
+            "" if task.cost is None else f"${task.cost:.2f}",
+        )
+        yield f"| {' | '.join(cells)} |"
     if len(tasks) > ROWS_SHOWN:
         yield f"\n… and {len(tasks) - ROWS_SHOWN:,} more"
 
@@ -116,17 +108,22 @@ def _details(task: TaskResult) -> str:
     failure = task.last_failure
     if failure is None:
         return ""
+    parts = [f"<details><summary>{_prose(task.heading)}</summary>"]
+    if failure.advice:
+        parts.append("\n".join(f"- {_prose(line)}" for line in failure.advice))
     output = terminal(bounded(failure.output, 10, 40, widest=500))
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", output)), default=0))
-    advice = "\n".join(f"- {_prose(line)}" for line in failure.advice)
-    body = "\n\n".join(filter(None, (advice, f"{fence}text\n{output}\n{fence}" if output else "")))
-    return f"<details><summary>{_prose(task.heading)}</summary>\n\n{body}\n\n</details>"
+    if output:
+        longest_run = max(map(len, re.findall("`+", output)), default=0)
+        fence = "`" * max(3, longest_run + 1)
+        parts.append(f"{fence}text\n{output}\n{fence}")
+    parts.append("</details>")
+    return "\n\n".join(parts)
+
+
+_MARKDOWN_SYNTAX = re.compile(r"[\\`*_{}\[\]<>()#+!|~&@$:]")
 
 
 def _prose(text: str) -> str:
-    """One line that Markdown shows as it is: an entity is never read as syntax."""
-    return re.sub(
-        r"[\\`*_{}\[\]<>()#+!|~&@$:]",
-        lambda char: f"&#{ord(char[0])};",
-        one_line(text, ERROR_LIMIT),
-    )
+    """Return one line that Markdown shows literally: an entity is never read as syntax."""
+    line = one_line(text, ERROR_LIMIT)
+    return _MARKDOWN_SYNTAX.sub(lambda match: f"&#{ord(match[0])};", line)

@@ -1,4 +1,4 @@
-"""The HTML report: one file that holds all it needs, asks nothing of any server and opens from disk."""
+"""The HTML report: one self-contained file that opens from disk and fetches nothing."""
 
 from __future__ import annotations
 
@@ -23,40 +23,44 @@ from pytest_ralph.text.inert import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jinja2 import Template
+
     from pytest_ralph.results import Attempt, PastRun, RunSummary, TaskResult
 
 TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 
 
-def write_report(path: Path, story: RunSummary) -> None:
+def write_report(path: Path, run: RunSummary) -> None:
+    """Write the report of a run, replacing an earlier one atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A lone surrogate, left by undecodable output, has no UTF-8 form.
-    write_atomically(path, render(story).encode("utf-8", "replace"))
+    # Undecodable output leaves lone surrogates, which have no UTF-8 form.
+    write_atomically(path, render(run).encode("utf-8", "replace"))
 
 
-def render(story: RunSummary) -> str:
-    css, script = _read("report.css"), _script()
-    # Every value is escaped by autoescape; these three are ours or made safe for where they stand.
-    trusted = {"css": Markup(css), "script": Markup(script), "data": Markup(embedded(story))}  # noqa: S704
-    page: str = _template().render(
-        run=story,
+def render(run: RunSummary) -> str:
+    """Return the report as HTML."""
+    css = _read("report.css")
+    script = _script()
+    # Autoescape escapes all values but these three, which are ours or made safe for their place.
+    trusted = {"css": Markup(css), "script": Markup(script), "data": Markup(embedded(run))}  # noqa: S704
+    return _template().render(
+        run=run,
         policy=policy(css, script),
-        headline=headline(story),
-        lede=lede(story),
-        stats=stats(story),
-        shares=charts.meter(story.counts),
+        headline=headline(run),
+        lede=lede(run),
+        stats=stats(run),
+        shares=charts.meter(run.counts),
         outcomes=OUTCOMES,
-        began=datetime.fromtimestamp(story.started, timezone.utc).astimezone(),
-        fix_count=sum(len(task.all_fixes) for task in story.tasks),
-        past=TaskHistory.of(story.history.runs),
-        kinds=charts.kind_rows(story.history.kinds),
+        began=datetime.fromtimestamp(run.started, timezone.utc).astimezone(),
+        fix_count=_fix_count(run),
+        past=Trends.of(run.history.runs),
+        kinds=charts.kind_rows(run.history.kinds),
         **trusted,
     )
-    return page
 
 
-def _template() -> Any:
+def _template() -> Template:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -72,71 +76,79 @@ def _read(name: str) -> str:
 
 
 def _script() -> str:
-    return '(() => {\n"use strict";\n' + "\n".join(map(_read, SCRIPTS)) + "})();\n"
+    modules = "\n".join(_read(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{modules}}})();\n'
 
 
 def policy(css: str, script: str) -> str:
-    """A Content-Security-Policy under which the page can run itself and fetch nothing."""
-
-    def digest(text: str) -> str:
-        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
+    """Return a Content-Security-Policy that allows the page's own script and no requests."""
     return (
-        f"default-src 'none'; script-src {digest(script)}; style-src {digest(css)}; "
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(css)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
-def embedded(story: RunSummary) -> str:
-    """The tasks as JSON that no content can break out of, whatever a command printed."""
-    tasks = [
-        _without_defaults(_shown(task, story.root).to_json()) for task in in_file_order(story.tasks)
-    ]
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def embedded(run: RunSummary) -> str:
+    """Return the tasks as JSON from which no content can break out of its element."""
+    tasks = []
+    for task in in_file_order(run.tasks):
+        attempts = tuple(_shortened(attempt, run.root) for attempt in task.attempts)
+        tasks.append(_without_empty(task._replace(attempts=attempts).to_json()))
     text = json.dumps({"tasks": tasks}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
-    """Workers and `[P]` groups end in any order; a reader expects that of the spec."""
-    place = {path: at for at, path in enumerate(dict.fromkeys(task.spec_path for task in tasks))}
-    return sorted(tasks, key=lambda task: (place[task.spec_path], task.line))
+    """Sort the tasks as in their specs: workers and `[P]` groups finish in any order."""
+    paths = list(dict.fromkeys(task.spec_path for task in tasks))
+    position = {path: index for index, path in enumerate(paths)}
+    return sorted(tasks, key=lambda task: (position[task.spec_path], task.line))
 
 
-def _shown(task: TaskResult, root: str) -> TaskResult:
-    return task._replace(attempts=tuple(_shown_attempt(attempt, root) for attempt in task.attempts))
-
-
-def _shown_attempt(attempt: Attempt, root: str) -> Attempt:
-    # What passed is rarely read, and there are thousands of it.
+def _shortened(attempt: Attempt, root: str) -> Attempt:
+    # Output of a pass is rarely read, and there may be thousands of passes.
     head, tail = (40, 160) if attempt.failed else (2, 8)
     output = terminal(bounded(attempt.output, head, tail, widest=500))
     return attempt._replace(output=output, log=attempt.log.removeprefix(f"{root}/"))
 
 
-def _without_defaults(value: Any) -> Any:
-    """What the page reads as absent anyway: empty texts and lists, None. A False or a 0 may say something."""
+def _without_empty(value: Any) -> Any:
+    """Remove empty texts and lists and None, which the page takes as absent anyway."""
     if isinstance(value, dict):
-        kept = {key: _without_defaults(item) for key, item in value.items()}
-        return {key: item for key, item in kept.items() if item not in ("", None, [])}
-    return [_without_defaults(item) for item in value] if isinstance(value, list) else value
+        cleaned = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in cleaned.items() if item not in ("", None, [])}
+    if isinstance(value, list):
+        return [_without_empty(item) for item in value]
+    return value
 
 
-def stats(story: RunSummary) -> list[tuple[str, str, str]]:
-    attempts = sum(len(task.verifications) for task in story.tasks)
-    fixes = sum(len(task.all_fixes) for task in story.tasks)
-    recovered = story.counts.get("recovered", 0)
-    tried = recovered + sum(task.bad for task in story.tasks)
-    shown = [
-        ("Duration", *duration(story.duration)),
+def stats(run: RunSummary) -> list[tuple[str, str, str]]:
+    """Return the figures at the top of the page: name, number and unit."""
+    attempts = sum(len(task.verifications) for task in run.tasks)
+    figures = [
+        ("Duration", *duration(run.duration)),
         ("Attempts", f"{attempts:,}", ""),
-        ("Fixes", f"{fixes:,}", ""),
+        ("Fixes", f"{_fix_count(run):,}", ""),
     ]
-    return [*shown, ("Recovered", f"{recovered:,}", f"of {tried:,}")] if tried else shown
+    recovered = run.counts.get("recovered", 0)
+    failed_at_first = recovered + sum(task.bad for task in run.tasks)
+    if failed_at_first:
+        figures.append(("Recovered", f"{recovered:,}", f"of {failed_at_first:,}"))
+    return figures
+
+
+def _fix_count(run: RunSummary) -> int:
+    return sum(len(task.all_fixes) for task in run.tasks)
 
 
 @dataclass(frozen=True)
-class TaskHistory:
-    """The runs of the history, ready to draw."""
+class Trends:
+    """The latest runs of the history, ready to draw."""
 
     shown: int
     first: str
@@ -144,26 +156,28 @@ class TaskHistory:
     last_duration: str
     longest: str
     last_rate: str
-    bars: list[charts.Mark]
+    bars: list[charts.Bar]
     durations: list[tuple[float, float]]
     rates: list[tuple[float, float]]
 
     @classmethod
-    def of(cls, runs: Sequence[PastRun]) -> TaskHistory | None:
-        """None for a single run: there is nothing to compare it with."""
+    def of(cls, runs: Sequence[PastRun]) -> Trends | None:
+        """Return None for a single run, which cannot be compared with anything."""
         runs = runs[-charts.RUNS_SHOWN :]
         if len(runs) < 2:
             return None
+
         rates = [run.recovery_rate for run in runs]
         known = [rate for rate in rates if rate is not None]
+        durations = [run.duration for run in runs]
         return cls(
             shown=len(runs),
             first=charts.day(runs[0].started),
             last=charts.day(runs[-1].started),
-            last_duration=" ".join(duration(runs[-1].duration)),
-            longest=" ".join(duration(max(run.duration for run in runs))),
+            last_duration=" ".join(duration(durations[-1])),
+            longest=" ".join(duration(max(durations))),
             last_rate=f"{known[-1]:.0%}" if known else "",
             bars=charts.run_bars(runs),
-            durations=charts.line([run.duration for run in runs]),
+            durations=charts.line(durations),
             rates=charts.line(rates) if len(known) > 1 else [],
         )

@@ -1,11 +1,12 @@
-"""A task's story on its one testcase of pytest's JUnit file: properties, and earlier attempts as Surefire has them.
+"""Add the result of a task to its testcase in pytest's JUnit file.
 
-Both functions work on pytest's own writer, so every option of it (family, logging, prefix, xdist) goes on working.
+The testcase gets properties, and its earlier attempts as Surefire's `flakyFailure` and
+`rerunFailure`. Everything goes through pytest's own writer, so that all its options keep working.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
 from pytest_ralph.text.bounded import bounded
@@ -19,92 +20,116 @@ if TYPE_CHECKING:
     from pytest_ralph.results import Attempt, TaskResult
 
 MESSAGE_LIMIT = 500
-# Surefire's schema is a sequence; captured output closes it.
+# Surefire's schema is a sequence, with the captured output at its end.
 CLOSING_TAGS = ("system-out", "system-err")
 
 
 def properties(task: TaskResult) -> list[tuple[str, str]]:
-    """What goes into the item's `user_properties`; those of a failure only where there was one."""
-    told = {
-        "ralph.spec": one_line(task.spec, MESSAGE_LIMIT),
-        "ralph.task": one_line(task.id, MESSAGE_LIMIT),
-        "ralph.title": one_line(task.title, MESSAGE_LIMIT),
+    """Return the properties of a task; those of a failure only if there was one."""
+    values = {
+        "ralph.spec": task.spec,
+        "ralph.task": task.id,
+        "ralph.title": task.title,
         "ralph.outcome": task.outcome,
         "ralph.attempts": str(len(task.verifications)),
-        "ralph.fixes": str(len(task.all_fixes)),
+        "ralph.fixes": ",".join(fix.id for _, fix in task.all_fixes),
     }
-    if failure := task.last_failure:
-        for view in ("kind", "type", "category"):
-            told[f"ralph.failure.{view}"] = one_line(getattr(failure, view) or "", MESSAGE_LIMIT)
-    return [*told.items()]
+    failure = task.last_failure
+    if failure is not None:
+        values["ralph.failure.kind"] = failure.kind
+        values["ralph.failure.type"] = failure.type
+        values["ralph.failure.category"] = failure.category or ""
+    if task.changed:
+        values["ralph.changed"] = ",".join(task.changed)
+    if task.cost is not None:
+        values["ralph.cost"] = f"{task.cost:.4f}"
+    return [(name, _line(value)) for name, value in values.items()]
 
 
-def add_properties(item: pytest.Item, report: pytest.TestReport, story: TaskResult) -> None:
-    """On the item too: pytest writes the properties of its last report, the teardown's. A rerun replaces them."""
-    kept = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
-    item.user_properties[:] = [*kept, *properties(story)]
+def add_properties(item: pytest.Item, report: pytest.TestReport, task: TaskResult) -> None:
+    """Set the properties on the report and on the item, replacing those of an earlier run.
+
+    pytest writes the properties of the teardown report, which it copies from the item.
+    """
+    foreign = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
+    item.user_properties[:] = [*foreign, *properties(task)]
     report.user_properties = list(item.user_properties)
 
 
 def write_properties(config: pytest.Config, report: pytest.TestReport) -> None:
-    """At once, for a test that crashed with its worker: pytest's writer waits for a teardown that never comes."""
-    from _pytest.junitxml import xml_key
+    """Write the properties of a test that crashed with its worker.
 
-    if writer := config.stash.get(xml_key, None):
+    pytest's writer would wait for a teardown report, which never comes.
+    """
+    writer = _writer(config)
+    if writer is not None:
         for name, value in report.user_properties:
             writer.node_reporter(report).add_property(name, str(value))
 
 
 def forget(config: pytest.Config, nodeid: str, node: object) -> None:
-    """A test that a worker had set up when it died, and that another begins anew: one test case is enough."""
-    from _pytest.junitxml import xml_key
+    """Remove the testcase of a test that a worker had set up when it died.
 
-    if writer := config.stash.get(xml_key, None):
-        for key in [
-            key for key in writer.node_reporters if key[1] is node and str(key[0]) == nodeid
-        ]:
+    Another worker runs the test again, and one testcase per test is enough.
+    """
+    writer = _writer(config)
+    if writer is None:
+        return
+    for key in list(writer.node_reporters):
+        if key[1] is node and str(key[0]) == nodeid:
             writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
 
 
 def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskResult) -> None:
-    """Put the earlier failed attempts beside the result.
+    """Add the earlier failed attempts to the testcase.
 
-    To be called for the call report, after pytest's own writer has seen it (a `trylast` hook) and before the
-    teardown report, with which the writer closes the testcase.
+    Call this for the call report, after pytest's writer has seen it (in a `trylast` hook) and
+    before the teardown report, with which the writer closes the testcase.
     """
-    from _pytest.junitxml import xml_key
-
-    writer = config.stash.get(xml_key, None)
+    writer = _writer(config)
     if writer is None or report.when != "call":
         return
+
     nodes: list[Element] = writer.node_reporter(report).nodes
-    _name_the_failure(nodes, task)
-    if report.outcome != "skipped":
-        tag = "rerunFailure" if report.failed else "flakyFailure"
-        end = next((at for at, node in enumerate(nodes) if node.tag in CLOSING_TAGS), len(nodes))
-        nodes[end:end] = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
+    _describe_failure(nodes, task)
+    if report.outcome == "skipped":
+        return
+
+    tag = "rerunFailure" if report.failed else "flakyFailure"
+    closing = (index for index, node in enumerate(nodes) if node.tag in CLOSING_TAGS)
+    end = next(closing, len(nodes))
+    nodes[end:end] = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
 
 
-def _name_the_failure(nodes: list[Element], task: TaskResult) -> None:
+def _writer(config: pytest.Config) -> Any:
+    """Return pytest's JUnit writer, or None without `--junitxml`."""
+    from _pytest.junitxml import xml_key
+
+    return config.stash.get(xml_key, None)
+
+
+def _describe_failure(nodes: list[Element], task: TaskResult) -> None:
     failure = task.last_failure
+    if failure is None:
+        return
     for node in nodes:
-        if node.tag == "failure" and failure is not None:
-            node.set("type", _inert_line(failure.kind or "unknown"))
-            node.set("message", _inert_line(failure.error))
+        if node.tag == "failure":
+            node.set("type", _line(failure.kind or "unknown"))
+            node.set("message", _line(failure.error))
 
 
 def attempt_element(tag: str, attempt: Attempt) -> Element:
-    message, kind = _inert_line(attempt.error), _inert_line(attempt.kind or "unknown")
-    element = Element(tag, {"message": message, "type": kind})
+    """Return a failed attempt as an element with its evidence and its output."""
+    attributes = {"message": _line(attempt.error), "type": _line(attempt.kind or "unknown")}
+    element = Element(tag, attributes)
     SubElement(element, "stackTrace").text = terminal("\n".join(_evidence(attempt)))
     if attempt.output:
-        SubElement(element, "system-out").text = terminal(
-            bounded(attempt.output, 40, 160, widest=500)
-        )
+        output = bounded(attempt.output, 40, 160, widest=500)
+        SubElement(element, "system-out").text = terminal(output)
     return element
 
 
-def _inert_line(text: str) -> str:
+def _line(text: str) -> str:
     return terminal(one_line(text, MESSAGE_LIMIT))
 
 
@@ -123,4 +148,6 @@ def _evidence(attempt: Attempt) -> Iterator[str]:
         "decision": attempt.decision,
         "log": attempt.log,
     }
-    yield from (f"  {name}: {fact}" for name, fact in facts.items() if fact)
+    for name, fact in facts.items():
+        if fact:
+            yield f"  {name}: {fact}"

@@ -1,8 +1,8 @@
-"""The live rows: what is being done right now, below pytest's own progress, on a terminal and nowhere else.
+"""Live rows below pytest's progress that show what is running. Only on a terminal.
 
-They are drawn below the line the cursor is in, and the cursor is put back: what pytest has written stays as it is,
-and goes on where it was. Before pytest writes again they are gone. Workers of pytest-xdist have no terminal, and a
-controller does nothing itself: there are none then.
+The rows are drawn below the line with the cursor, and the cursor is put back, so that pytest
+continues where it was. They are erased before pytest writes again. Workers of pytest-xdist have no
+terminal and their controller runs nothing itself, so that there are no rows with xdist.
 """
 
 from __future__ import annotations
@@ -23,46 +23,58 @@ from pytest_ralph.text.width import columns, fitted
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-# What ends sooner needs no row.
-AFTER = 1.0
-EVERY = 0.25
+# What ends sooner than this gets no row (seconds).
+DELAY = 1.0
+INTERVAL = 0.25
 MOST_ROWS = 4
 MARGIN = "  "
-SHORTEST = 8
-# Down one line in the same column, at the end of the screen by scrolling it; clear the line, or all from here on.
-DOWN, CLEAR, CLEAR_BELOW, SAVE, RESTORE = "\x1bD", "\x1b[K", "\x1b[J", "\x1b7", "\x1b8"
+SHORTEST_TEXT = 8
+# IND moves down one line in the same column, and scrolls at the end of the screen.
+DOWN = "\x1bD"
+CLEAR_LINE = "\x1b[K"
+CLEAR_BELOW = "\x1b[J"
+SAVE_CURSOR = "\x1b7"
+RESTORE_CURSOR = "\x1b8"
 
 
 @dataclass
-class Doing:
-    """One thing that runs: what it is, for how long at most, what it is about, since when, and what it said last."""
+class Activity:
+    """Something that is running, with its time limit and the last line it printed."""
 
-    what: str
+    name: str
     limit: float
     about: str = ""
     started: float = field(default_factory=time.monotonic)
     last_line: str = ""
 
-    def row(self, now: float, width: int, *, verbose: bool = False) -> str:
-        """As much as there is room for. What it said last is told where it is `verbose`."""
+    def row(self, now: float, width: int) -> str:
+        """Return as much as fits into `width` columns, the last line in place of `about`."""
         elapsed = f"{now - self.started:.0f} s"
-        head = f"{self.what}  {elapsed} of {self.limit:g} s"
+        head = f"{self.name}  {elapsed} of {self.limit:g} s"
         if columns(head) > width:
-            return f"{fitted(self.what, max(width - columns(elapsed) - 2, 1))}  {elapsed}"
-        about = one_line(self.last_line if verbose and self.last_line else self.about)
+            name = fitted(self.name, max(width - columns(elapsed) - 2, 1))
+            return f"{name}  {elapsed}"
+
+        text = one_line(self.last_line or self.about)
         room = width - columns(head) - 2
-        return f"{head}  {fitted(about, room)}" if about and room >= SHORTEST else head
+        if not text or room < SHORTEST_TEXT:
+            return head
+        return f"{head}  {fitted(text, room)}"
 
 
-class Screen(Protocol):
+class RowsOutput(Protocol):
     """Where rows are drawn."""
 
     def write(self, text: str) -> None: ...
     def size(self) -> os.terminal_size: ...
 
 
-class Terminal:
-    """The terminal pytest writes to. To be made while nothing is captured: the copy leads there even when it is."""
+class TerminalOutput:
+    """The terminal that pytest writes to.
+
+    Create it while nothing is captured: it duplicates the descriptor, so that the terminal can be
+    reached while pytest captures output.
+    """
 
     def __init__(self) -> None:
         self._descriptor = os.dup(sys.stdout.fileno())
@@ -82,14 +94,13 @@ class Terminal:
         os.close(self._descriptor)
 
 
-class Live:
-    """The rows of one run, whichever threads do the work."""
+class LiveRows:
+    """The rows of one run. A thread of its own redraws them; any thread may add activities."""
 
-    def __init__(
-        self, screen: Screen, *, verbose: bool = False, mark: Callable[[str], str] = str
-    ) -> None:
-        self._screen, self._verbose, self._mark = screen, verbose, mark
-        self._doing: list[Doing] = []
+    def __init__(self, output: RowsOutput, *, markup: Callable[[str], str] = str) -> None:
+        self._output = output
+        self._markup = markup
+        self._activities: list[Activity] = []
         self._drawn: tuple[str, ...] = ()
         self._hidden = 0
         self._closed = False
@@ -98,29 +109,29 @@ class Live:
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def doing(self, what: str, limit: float, about: str = "") -> Iterator[Callable[[str], None]]:
-        """Something runs; what is given takes the last line it printed."""
-        one = Doing(what, limit, about)
+    def doing(self, name: str, limit: float, about: str = "") -> Iterator[Callable[[str], None]]:
+        """Show a row during the block. Call the value with each line that is printed."""
+        activity = Activity(name, limit, about)
         with self._lock:
-            self._doing.append(one)
+            self._activities.append(activity)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._go_on, name="ralph-live", daemon=True)
+                self._thread = threading.Thread(target=self._redraw, name="ralph-live", daemon=True)
                 self._thread.start()
         self._wake.set()
 
-        def said(line: str) -> None:
-            one.last_line = line
+        def printed(line: str) -> None:
+            activity.last_line = line
 
         try:
-            yield said
+            yield printed
         finally:
             with self._lock:
-                self._doing.remove(one)
+                self._activities.remove(activity)
                 self._refresh()
 
     @contextlib.contextmanager
     def hidden(self) -> Iterator[None]:
-        """Somebody else writes to the terminal."""
+        """Erase the rows during the block, because something else writes to the terminal."""
         with self._lock:
             self._show(())
             self._hidden += 1
@@ -132,29 +143,30 @@ class Live:
                 self._refresh()
 
     def rows(self, now: float) -> tuple[str, ...]:
-        """One for each thing that has taken a while, longest first; of many the first few and how many more."""
-        size = self._screen.size()
+        """Return a row for each long activity, or for the first few and the number of others."""
+        size = self._output.size()
         most = min(MOST_ROWS, size.lines - 2)
-        long = [one for one in self._doing if now - one.started >= AFTER]
-        if not long or most < 1 or size.columns < 2 * SHORTEST:
+        if most < 1 or size.columns < 2 * SHORTEST_TEXT:
             return ()
-        shown = long if len(long) <= most else long[: most - 1]
-        # The last column stays empty, lest the terminal goes on to the next line.
-        rows = [
-            one.row(now, size.columns - len(MARGIN) - 1, verbose=self._verbose) for one in shown
-        ]
-        more = [f"{len(long) - len(shown)} more"] if len(long) > len(shown) else []
-        return tuple(f"{MARGIN}{row}" for row in (*rows, *more))
 
-    def _go_on(self) -> None:
+        long = [activity for activity in self._activities if now - activity.started >= DELAY]
+        shown = long if len(long) <= most else long[: most - 1]
+        # The last column stays empty: a terminal would continue on the next line.
+        width = size.columns - len(MARGIN) - 1
+        rows = [MARGIN + activity.row(now, width) for activity in shown]
+        if len(long) > len(shown):
+            rows.append(f"{MARGIN}{len(long) - len(shown)} more")
+        return tuple(rows)
+
+    def _redraw(self) -> None:
         while not self._closed:
             with self._lock:
                 self._refresh()
-                idle = not self._doing
+                idle = not self._activities
             if idle:
                 self._wake.wait()
                 self._wake.clear()
-            time.sleep(EVERY)
+            time.sleep(INTERVAL)
 
     def _refresh(self) -> None:
         if not self._hidden:
@@ -163,50 +175,52 @@ class Live:
     def _show(self, rows: Sequence[str]) -> None:
         if self._closed or tuple(rows) == self._drawn:
             return
-        room = f"{DOWN * len(rows)}\x1b[{len(rows)}A" if rows else ""
-        below = "".join(f"\r\n{self._mark(row)}{CLEAR}" for row in rows) or "\r\n"
-        self._screen.write(f"{room}{SAVE}{below}{CLEAR_BELOW}{RESTORE}")
+        if rows:
+            make_room = f"{DOWN * len(rows)}\x1b[{len(rows)}A"
+            text = "".join(f"\r\n{self._markup(row)}{CLEAR_LINE}" for row in rows)
+        else:
+            make_room = ""
+            text = "\r\n"
+        self._output.write(f"{make_room}{SAVE_CURSOR}{text}{CLEAR_BELOW}{RESTORE_CURSOR}")
         self._drawn = tuple(rows)
 
     def close(self) -> None:
+        """Erase the rows for good."""
         with self._lock:
             self._show(())
             self._closed = True
         self._wake.set()
 
 
-class Aside:
-    """Registered with live rows: what pytest writes about a test is written while they are not there."""
+class RowsHider:
+    """Hooks that hide the live rows while pytest writes about a test."""
 
-    def __init__(self, live: Live) -> None:
-        self._live = live
+    def __init__(self, rows: LiveRows) -> None:
+        self._rows = rows
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None, object, object]:
-        with self._live.hidden():
+        with self._rows.hidden():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self) -> Generator[None, object, object]:
-        with self._live.hidden():
+        with self._rows.hidden():
             return (yield)
 
 
-def live_of(config: pytest.Config) -> Live | None:
-    """Live rows where pytest's reporter writes to a terminal, else None."""
+def live_rows(config: pytest.Config) -> LiveRows | None:
+    """Start live rows if pytest's reporter writes to a terminal."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    if (
-        reporter is None
-        or not reporter.isatty
-        or config.option.verbose < 0
-        or os.environ.get("TERM") == "dumb"
-    ):
+    if reporter is None or not reporter.isatty:
         return None
-    writer, terminal = config.get_terminal_writer(), Terminal()
-    live = Live(
-        terminal, verbose=config.option.verbose > 0, mark=lambda row: writer.markup(row, light=True)
-    )
-    config.pluginmanager.register(Aside(live), "ralph-live")
+    if config.option.verbose < 0 or os.environ.get("TERM") == "dumb":
+        return None
+
+    writer = config.get_terminal_writer()
+    terminal = TerminalOutput()
+    rows = LiveRows(terminal, markup=lambda row: writer.markup(row, light=True))
+    config.pluginmanager.register(RowsHider(rows), "ralph-live")
     config.add_cleanup(terminal.close)
-    config.add_cleanup(live.close)
-    return live
+    config.add_cleanup(rows.close)
+    return rows

@@ -1,50 +1,95 @@
-"""A run in a few words, the same in every report."""
+"""Phrases that several reports share."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ralph.results import RunSummary
+    from pytest_ralph.results import RunSummary, TaskResult
+
+# Kinds of failure as people name them. The codes themselves stay in JUnit and JSON.
+KIND_NAMES = {
+    "test_failure": "tests failed",
+    "lint_error": "lint errors",
+    "typecheck_error": "type errors",
+    "format_error": "not formatted",
+    "build_error": "build failed",
+    "task_incomplete": "not done yet",
+    "verification_mismatch": "not as expected",
+    "timeout": "timed out",
+    "parse_error": "output not readable",
+    "dependency_missing": "package missing",
+    "command_not_found": "command not found",
+    "permission_denied": "permission denied",
+    "service_unavailable": "service unavailable",
+    "resource_exhausted": "out of resources",
+    "crash": "crashed",
+    "circular_dependency": "circular dependency",
+    "file_conflict": "file conflict",
+    "plan_invalid": "invalid plan",
+    "context_exhausted": "context exhausted",
+    "missing_context": "information missing",
+    "invalid_task": "invalid task",
+    "circular_fix": "fixes go in circles",
+}
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """`1 fix`, `2 fixes`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def count(number: int, singular: str, plural: str = "") -> str:
+    """Return `1 fix` or `2 fixes`."""
+    if number == 1:
+        return f"1 {singular}"
+    return f"{number:,} {plural or singular + 's'}"
 
 
-def headline(story: RunSummary) -> str:
-    counts = story.counts
-    need = sum(task.bad for task in story.tasks)
-    done = counts.get("passed", 0) + counts.get("recovered", 0)
-    if not story.tasks:
+def fix_count(task: TaskResult) -> str:
+    """Return how many fixes a task took, or an empty string for none."""
+    fixes = len(task.all_fixes)
+    return count(fixes, "fix", "fixes") if fixes else ""
+
+
+def problem(task: TaskResult) -> str:
+    """Return the last error of a task, or else the reason for its outcome."""
+    failure = task.last_failure
+    return failure.error if failure else task.reason
+
+
+def headline(run: RunSummary) -> str:
+    """Return the result of a run as a headline."""
+    counts = run.counts
+    failed = sum(task.bad for task in run.tasks)
+    blocked = counts.get("blocked", 0)
+    manual = counts.get("manual", 0)
+    passed = sum(task.passed for task in run.tasks)
+    if not run.tasks:
         return "No tasks ran"
-    if need:
-        return f"{count(need, 'task needs', 'tasks need')} you"
-    if blocked := counts.get("blocked", 0):
+    if failed:
+        return f"{count(failed, 'task needs', 'tasks need')} you"
+    if blocked:
         return count(blocked, "task is blocked", "tasks are blocked")
-    if not done:
+    if not passed:
         return "Nothing to verify"
-    if manual := counts.get("manual", 0):
-        return f"{count(done, 'task passes', 'tasks pass')}, {manual:,} to check by hand"
-    if done < len(story.tasks):
-        return count(done, "task passes", "tasks pass")
-    return "The task passes" if done == 1 else f"All {done:,} tasks pass"
+    if manual:
+        return f"{count(passed, 'task passes', 'tasks pass')}, {manual:,} to check by hand"
+    if passed < len(run.tasks):
+        return count(passed, "task passes", "tasks pass")
+    return "The task passes" if passed == 1 else f"All {passed:,} tasks pass"
 
 
-def lede(story: RunSummary) -> str:
-    counts = story.counts
-    done = counts.get("passed", 0) + counts.get("recovered", 0)
-    text = f"{done:,} of {count(len(story.tasks), 'task passes', 'tasks pass')}"
-    if recovered := counts.get("recovered", 0):
+def lede(run: RunSummary) -> str:
+    """Return the sentence below the headline."""
+    passed = sum(task.passed for task in run.tasks)
+    text = f"{passed:,} of {count(len(run.tasks), 'task passes', 'tasks pass')}"
+    recovered = run.counts.get("recovered", 0)
+    if recovered:
         text += f", {recovered:,} of them after recovery"
-    if blocked := counts.get("blocked", 0):
+    blocked = run.counts.get("blocked", 0)
+    if blocked:
         text += f"; {count(blocked, 'is', 'are')} blocked"
     return f"{text}."
 
 
 def duration(seconds: float) -> tuple[str, str]:
-    """A number and its unit, as a person would say it."""
+    """Return a number and its unit."""
     if seconds < 0.9995:
         return f"{round(seconds * 1000)}", "ms"
     if seconds < 59.95:

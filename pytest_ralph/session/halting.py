@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from pytest_ralph.files import HISTORY_NAME, LOGS_NAME, RALPH_DIRECTORY, STATE_N
 from pytest_ralph.fixing.git.messages import commit_message
 from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
-from pytest_ralph.report.halt import brief_lines, halt_lines, halt_of, missing_lines
+from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
 from pytest_ralph.report.terminal import can_draw
 from pytest_ralph.spec.document import Spec, SpecError
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.report.halt import Done, Halt
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
 
@@ -51,7 +49,10 @@ class HaltTeller:
         halt = self._halt()
         reporter.write_line("")
         if self.run.config.option.verbose < 0:
-            lines = brief_lines(halt)
+            lines = [f"{TITLE}: {halt.reason}"]
+            if halt.blocked:
+                lines.append(f"Blocked: {', '.join(task.id for task in halt.blocked[:5])}")
+            lines.append(f"Run: {halt.command}")
         else:
             width = self.run.config.get_terminal_writer().fullwidth
             box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))
@@ -61,20 +62,18 @@ class HaltTeller:
 
     def _halt(self) -> Halt:
         directory = self.path.rpartition("/")[0] or "."
-        kept = [
+        kept = (
             ("State", f"{directory}/{STATE_NAME}"),
             ("Logs", f"{RALPH_DIRECTORY}/{LOGS_NAME}/"),
             ("History", f"{RALPH_DIRECTORY}/{HISTORY_NAME}"),
-        ]
-        command = command_line(self.run.config, leave_out=("--ralph-fresh",))
-        halt = halt_of(
-            self.stories, max_attempts=self.max_attempts, preserved=kept, command=command
         )
+        command = command_line(self.run.config, leave_out=("--ralph-fresh",))
+        tasks = self.stories
         spec = self._spec()
-        return (
-            replace(halt, completed=tuple(_with_message(done, spec) for done in halt.completed))
-            if spec
-            else halt
+        if spec is not None:
+            tasks = [_with_commit_message(task, spec) for task in tasks]
+        return Halt(
+            tasks=tuple(tasks), max_attempts=self.max_attempts, preserved=kept, command=command
         )
 
     def _missing(self, command: str) -> Iterator[str]:
@@ -95,13 +94,11 @@ class HaltTeller:
             return None
 
 
-def _with_message(done: Done, spec: Spec) -> Done:
-    task = spec.get(done.id)
-    return (
-        replace(done, commit=f"{commit_message(task, spec.name)} ({done.commit})")
-        if done.commit and task
-        else done
-    )
+def _with_commit_message(result: TaskResult, spec: Spec) -> TaskResult:
+    task = spec.get(result.id)
+    if not result.commit or task is None:
+        return result
+    return result._replace(commit=f"{commit_message(task, spec.name)} ({result.commit})")
 
 
 def command_line(config: pytest.Config, leave_out: Sequence[str] = ()) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.report.live import Live
+    from pytest_ralph.report.live import LiveRows
 
 
 class Screen:
@@ -19,7 +19,7 @@ class Screen:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._live: Live | None = None
+        self._live: LiveRows | None = None
         # The test pytest waits for.
         self.item: pytest.Item | None = None
 
@@ -27,9 +27,9 @@ class Screen:
         """Once pytest is ready to write."""
         reporter = self._reporter
         if reporter is not None and reporter.isatty:
-            from pytest_ralph.report.live import live_of
+            from pytest_ralph.report.live import live_rows
 
-            self._live = live_of(self._config)
+            self._live = live_rows(self._config)
 
     def doing(
         self, what: str, limit: float, about: str = ""

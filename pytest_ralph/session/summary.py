@@ -82,7 +82,7 @@ class Ending:
         from pytest_ralph.report import github
 
         reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
-        github.tell(self.whole.story, os.environ, reporter.write_line if reporter else print)
+        github.report(self.whole.story, os.environ, reporter.write_line if reporter else print)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         summary = Summary(terminalreporter, self.run.config.option.verbose)

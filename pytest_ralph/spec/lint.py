@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.spec.order import is_e2e_startup, plan
+from pytest_ralph.text.github import annotation
 from pytest_ralph.verify.hazards import hazards
 
 if TYPE_CHECKING:
@@ -127,17 +128,10 @@ def format_text(finding: Finding, path: PurePath | str) -> str:
 
 def format_github(finding: Finding, path: PurePath | str) -> str:
     """A workflow command that GitHub shows as an annotation of the line."""
-    where = f"file={_property(str(path))},line={finding.line},title={_property(f'ralph: {finding.code}')}"
-    return f"::{finding.severity} {where}::{_data(_one_line(finding.message))}"
+    message = _one_line(finding.message)
+    title = f"ralph: {finding.code}"
+    return annotation(finding.severity, message, file=path, line=finding.line, title=title)
 
 
 def _one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069]+", " ", text)
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -22,7 +22,7 @@ def _columns_of(character: str) -> int:
     return 1
 
 
-def fitted(text: str, width: int) -> str:
+def fitted(text: str, width: int, ellipsis: str = "…") -> str:
     """Return `text` cut to `width` columns, with an ellipsis if anything is missing."""
     if columns(text) <= width:
         return text
@@ -30,6 +30,35 @@ def fitted(text: str, width: int) -> str:
     used = 0
     for index, character in enumerate(text):
         used += _columns_of(character)
-        if used > width - 1:
-            return text[:index].rstrip() + "…"
+        if used > width - len(ellipsis):
+            return text[:index].rstrip() + ellipsis
     return text
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return lines of at most `width` columns, broken at spaces, or in words that are too long."""
+    lines = []
+    line = ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if columns(longer) <= width:
+            line = longer
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _split(word, width)
+        lines += full
+    lines.append(line)
+    return lines
+
+
+def _split(word: str, width: int) -> list[str]:
+    pieces = []
+    piece = ""
+    for character in word:
+        if piece and columns(piece + character) > width:
+            pieces.append(piece)
+            piece = ""
+        piece += character
+    pieces.append(piece)
+    return pieces

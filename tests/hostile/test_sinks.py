@@ -27,7 +27,7 @@ from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.history.store import History
 from pytest_ralph.report import github, html, junit
 from pytest_ralph.report.failure_text import FailureText
-from pytest_ralph.report.halt import halt_lines, halt_of
+from pytest_ralph.report.halt import Halt, halt_lines
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.state import State
@@ -294,7 +294,9 @@ def os_text(data: bytes) -> str:
 def told_on_the_terminal(text: str) -> str:
     run = story_of(text)
     failed = run.tasks[0]
-    halt = halt_of(run.tasks, max_attempts=4, preserved=[("State", "x")], command="pytest --ralph")
+    halt = Halt(
+        tasks=run.tasks, max_attempts=4, preserved=(("State", "x"),), command="pytest --ralph"
+    )
     return "\n".join(
         [
             str(FailureText.of(failed, [text])),

@@ -58,7 +58,7 @@ def test_attempts_and_properties_are_on_the_one_testcase_of_a_task(
     ]
     assert told["1.2"]["ralph.spec"] == "shop"
     assert told["1.2"]["ralph.title"] == "Needs a file"
-    assert (told["1.2"]["ralph.attempts"], told["1.2"]["ralph.fixes"]) == ("2", "1")
+    assert (told["1.2"]["ralph.attempts"], told["1.2"]["ralph.fixes"]) == ("2", "1.2.1")
     assert {"ralph.failure.kind", "ralph.failure.type", "ralph.failure.category"} <= {*told["1.3"]}
     tags = {
         name: [child.tag for child in case if child.tag != "properties"]

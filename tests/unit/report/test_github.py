@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, summary, tell, workflow_commands
+from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, report, summary, workflow_commands
 from pytest_ralph.results import Attempt, FixResult, RunSummary, TaskResult
 
 if TYPE_CHECKING:
@@ -97,9 +97,10 @@ def test_the_summary_opens_with_the_result() -> None:
         task("failed", attempts=(BROKEN, BROKEN)),
     )
     text = summary(story)
-    assert text.startswith("## 1 task needs you\n\n1 of 3 tasks pass; 1 is blocked.\n\n| Task |")
-    assert "| blocked | blocked by 1.2 |  |  |" in text
-    assert "| failed | 100% wrong&#58; a, b | 2 |  |" in text
+    assert text.startswith("## 1 task needs you\n\n1 of 3 tasks pass; 1 is blocked.\n\n| Spec |")
+    assert "| blocked | blocked by 1.2 |  |  |  |" in text
+    assert "| failed | 100% wrong&#58; a, b | 2 |  |  |" in text
+    assert text.index("| failed |") < text.index("| blocked |")
     assert "- Read the test" in text
     assert "E  boom" in text
 
@@ -114,14 +115,14 @@ def test_a_huge_summary_fits_the_limit() -> None:
 
 def test_outside_of_github_nothing_is_told(tmp_path: Path) -> None:
     lines: list[str] = []
-    tell(run(task("failed")), {}, lines.append)
+    report(run(task("failed")), {}, lines.append)
     assert lines == []
 
 
 def test_on_github_summary_and_annotations_are_written(tmp_path: Path) -> None:
     file, lines = tmp_path / "summary.md", list[str]()
     file.write_text("before\n")
-    tell(
+    report(
         run(task("failed")),
         {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)},
         lines.append,
@@ -132,7 +133,7 @@ def test_on_github_summary_and_annotations_are_written(tmp_path: Path) -> None:
 
 def test_an_unwritable_summary_is_a_warning(tmp_path: Path) -> None:
     lines: list[str] = []
-    tell(
+    report(
         run(task("passed")),
         {"GITHUB_STEP_SUMMARY": str(tmp_path / "absent" / "summary.md")},
         lines.append,

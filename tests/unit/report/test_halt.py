@@ -1,4 +1,4 @@
-"""The halt summary: its six sections, drawn to any width, and the texts of plans that cannot be carried out."""
+"""The halt summary with its six sections at any width, and the refusal of invalid plans."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ralph.report.halt import (
-    Blocked,
-    Done,
-    Failed,
     Halt,
-    brief_lines,
     halt_lines,
-    halt_of,
     missing_lines,
+    next_step,
     refusal_lines,
 )
 from pytest_ralph.results import Attempt, FixResult, TaskResult
@@ -25,25 +21,21 @@ from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.text.width import columns
 
+FAILURE = Attempt(
+    outcome="failed",
+    kind="test_failure",
+    error="3 tests failing - validateToken returns null instead of user object",
+    files=("src/api/auth.test.ts",),
+)
 HALT = Halt(
-    reason="Task 2.1 failed after retry",
-    completed=(
-        Done("0.1", "Bootstrap", "chore(bootstrap): add quality tools"),
-        Done("2.2", "Frontend", "feat(ui): add login form"),
+    tasks=(
+        TaskResult("0.1", title="Bootstrap", commit="chore(bootstrap): add quality tools"),
+        TaskResult("2.2", title="Frontend", commit="feat(ui): add login form"),
+        TaskResult("2.1", title="Backend", outcome="failed", attempts=(FAILURE, FAILURE)),
+        TaskResult("3.1", title="Integration", outcome="blocked", reason="blocked by 2.1"),
     ),
-    failed=(
-        Failed(
-            "2.1",
-            "Backend",
-            attempts=2,
-            max_attempts=2,
-            error="test_failure",
-            details="3 tests failing - validateToken returns null instead of user object",
-        ),
-    ),
-    blocked=(Blocked("3.1", "Integration", "2.1"),),
+    max_attempts=2,
     preserved=(("Directory", ".ralph/"), ("State files", "2 specs"), ("Logs", ".ralph/logs/")),
-    steps=("Fix the failing tests in src/api/auth.test.ts",),
     command="pytest --ralph-recovery specs/foo",
 )
 
@@ -93,7 +85,7 @@ BOX = """\
 ║  RESUME INSTRUCTIONS                                              ║
 ║  ───────────────────────────────────────────────────────────────  ║
 ║                                                                   ║
-║  1. Fix the failing tests in src/api/auth.test.ts                 ║
+║  1. Fix the failing tests of task 2.1 in src/api/auth.test.ts     ║
 ║  2. Run: pytest --ralph-recovery specs/foo                        ║
 ║                                                                   ║
 ║  To start fresh: Add --ralph-fresh flag                           ║
@@ -120,14 +112,15 @@ def test_without_unicode_the_box_is_ascii() -> None:
 
 
 def test_what_is_empty_says_so() -> None:
-    text = "\n".join(halt_lines(Halt(reason="stopped", command="pytest --ralph x"), box=False))
+    text = "\n".join(halt_lines(Halt(tasks=(), command="pytest --ralph x"), box=False))
     assert "COMPLETED TASKS\n---------------\n\nNone\n" in text
     assert "FAILED TASKS\n------------\n\nNone\n" in text
 
 
 @pytest.mark.parametrize(("count", "hidden"), [(10, None), (11, None), (12, "2"), (1_234, "1,224")])
 def test_long_lists_show_their_first_and_last_few(count: int, hidden: str | None) -> None:
-    halt = Halt(reason="x", blocked=tuple(Blocked(f"9.{n}", "T", "1.1") for n in range(count)))
+    blocked = [TaskResult(f"9.{n}", title="T", outcome="blocked") for n in range(count)]
+    halt = Halt(tasks=tuple(blocked))
     lines = [line for line in halt_lines(halt, box=False) if line.startswith(("Task", "…"))]
     assert len(lines) == (count if hidden is None else 11)
     assert lines[0].startswith("Task 9.0:")
@@ -137,7 +130,7 @@ def test_long_lists_show_their_first_and_last_few(count: int, hidden: str | None
 
 def test_a_long_command_stands_below_the_box() -> None:
     command = 'pytest --ralph-recovery specs/foo -k "a  b" ' + "-p no:cacheprovider " * 5
-    halt = Halt(reason="x", command=command.strip())
+    halt = Halt(tasks=(), command=command.strip())
     assert halt_lines(halt, 60)[-1] == command.strip()
     assert halt_lines(HALT, 60)[-1].startswith("╚")
     assert halt_lines(halt, 60, box=False)[-1] == command.strip()
@@ -152,13 +145,14 @@ texts = st.text(max_size=60) | st.sampled_from(
 def test_the_box_is_as_wide_as_the_terminal(
     a: str, b: str, c: str, width: int, unicode: bool
 ) -> None:
+    failure = Attempt(outcome="failed", kind=a, error=b)
     halt = Halt(
-        reason=a,
-        completed=(Done(a, b, c),),
-        failed=(Failed(b, c, 1, 3, a, b),),
-        blocked=(Blocked(c, a, b),),
+        tasks=(
+            TaskResult(a, title=b, commit=c),
+            TaskResult(b, title=c, outcome="failed", attempts=(failure,)),
+            TaskResult(c, title=a, outcome="blocked", reason=b),
+        ),
         preserved=(("State", b),),
-        steps=(c,),
         command="x",
     )
     lines = halt_lines(halt, width, unicode=unicode)
@@ -174,33 +168,19 @@ def test_columns_are_those_of_a_terminal(text: str, width: int) -> None:
     assert columns(text) == width
 
 
-def test_a_halt_summarizes_the_task_results() -> None:
-    failing = Attempt(
-        outcome="failed", kind="test_failure", error="3 failing", files=("a.py", "b.py")
+def test_tasks_are_sorted_into_sections() -> None:
+    tasks = (
+        TaskResult("1.1"),
+        TaskResult("1.2", outcome="recovered"),
+        TaskResult("1.3", outcome="failed"),
+        TaskResult("1.4", outcome="blocked", reason="blocked by 1.3"),
+        TaskResult("1.5", outcome="skipped", reason="manual: look"),
+        TaskResult("1.6", outcome="skipped", reason="already complete"),
     )
-    stories = [
-        TaskResult("1.1", title="A", commit="abc123"),
-        TaskResult("1.2", title="B", outcome="recovered"),
-        TaskResult(
-            "1.3",
-            title="C",
-            outcome="failed",
-            attempts=(failing, failing),
-            fixes=(FixResult("1.3.1"),),
-        ),
-        TaskResult("1.4", title="D", outcome="blocked", reason="blocked by 1.3"),
-        TaskResult("1.5", title="E", outcome="skipped", reason="manual: look"),
-    ]
-    halt = halt_of(stories, max_attempts=4, preserved=[("Logs", "x")], command="pytest --ralph s")
-    assert halt == Halt(
-        reason="Task 1.3 failed after retry",
-        completed=(Done("1.1", "A", "abc123"), Done("1.2", "B")),
-        failed=(Failed("1.3", "C", 2, 4, "test_failure", "3 failing"),),
-        blocked=(Blocked("1.4", "D", "1.3"),),
-        preserved=(("Logs", "x"),),
-        steps=("Fix the failing tests of task 1.3 in a.py, b.py",),
-        command="pytest --ralph s",
-    )
+    halt = Halt(tasks=tasks)
+    assert [task.id for task in halt.completed] == ["1.1", "1.2", "1.6"]
+    assert [task.id for task in halt.failed] == ["1.3"]
+    assert [task.id for task in halt.blocked] == ["1.4"]
 
 
 OPEN, TRIED = (
@@ -235,7 +215,7 @@ def test_the_first_step_names_the_work(
     failure: dict[str, Any], fixes: tuple[FixResult, ...], step: str
 ) -> None:
     attempt = Attempt(outcome="failed", **failure)
-    story = TaskResult(
+    result = TaskResult(
         "1.3",
         spec_path="specs/a/tasks.md",
         line=7,
@@ -243,29 +223,13 @@ def test_the_first_step_names_the_work(
         attempts=(attempt,),
         fixes=fixes,
     )
-    assert halt_of([story], max_attempts=2).steps == (step,)
+    assert next_step(result) == step
 
 
 def test_a_retry_is_mentioned_after_a_retry() -> None:
     waiting, tried = (TaskResult("1.3", outcome="failed", fixes=(fix,)) for fix in (OPEN, TRIED))
-    assert halt_of([waiting], max_attempts=2).reason == "Task 1.3 failed"
-    assert halt_of([tried], max_attempts=2).reason == "Task 1.3 failed after retry"
-
-
-def test_what_was_complete_before_counts_as_complete() -> None:
-    old = TaskResult("1.1", title="A", outcome="skipped", reason="already complete")
-    assert halt_of([old], max_attempts=2).completed == (Done("1.1", "A"),)
-
-
-def test_in_brief_a_halt_is_three_lines() -> None:
-    blocked = tuple(Blocked(f"2.{n}", "T", "1.1") for n in range(7))
-    halt = Halt(reason="Task 1.1 failed", blocked=blocked, command="pytest --ralph-recovery s")
-    assert brief_lines(halt) == [
-        "RALPH HALTED: Task 1.1 failed",
-        "Blocked: 2.0, 2.1, 2.2, 2.3, 2.4 and 2 more",
-        "Run: pytest --ralph-recovery s",
-    ]
-    assert len(brief_lines(Halt(reason="x"))) == 2
+    assert Halt(tasks=(waiting,)).reason == "Task 1.3 failed"
+    assert Halt(tasks=(tried,)).reason == "Task 1.3 failed after retry"
 
 
 @pytest.mark.parametrize(
@@ -279,12 +243,8 @@ def test_in_brief_a_halt_is_three_lines() -> None:
     ],
 )
 def test_the_reason_names_what_failed(failed: list[str], reason: str) -> None:
-    assert (
-        halt_of(
-            [TaskResult(task_id, outcome="failed") for task_id in failed], max_attempts=2
-        ).reason
-        == reason
-    )
+    tasks = [TaskResult(task_id, outcome="failed") for task_id in failed]
+    assert Halt(tasks=tuple(tasks)).reason == reason
 
 
 def test_a_circular_plan_is_refused() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.report.html import TaskHistory, embedded, render, stats, write_report
+from pytest_ralph.report.html import Trends, embedded, render, stats, write_report
 from pytest_ralph.report.phrases import duration, headline, lede
 from pytest_ralph.results import (
     Attempt,
@@ -213,8 +213,8 @@ def test_every_run_can_be_told(story: RunSummary) -> None:
 
 
 def test_charts_need_more_than_one_run() -> None:
-    assert TaskHistory.of([PastRun(0)]) is None
-    past: Any = TaskHistory.of(
+    assert Trends.of([PastRun(0)]) is None
+    past: Any = Trends.of(
         [PastRun(0, 10, failed=1, recovered=3), PastRun(60, 20), PastRun(120, 5, failed=1)]
     )
     assert (past.shown, past.last_duration, past.longest, past.last_rate) == (

@@ -175,7 +175,7 @@ def test_properties_are_those_of_the_contract(pytester: pytest.Pytester) -> None
         "ralph.title": "Add <parser> & co",
         "ralph.outcome": "recovered",
         "ralph.attempts": "3",
-        "ralph.fixes": "2",
+        "ralph.fixes": "1.3.1,1.3.1.1",
         "ralph.failure.kind": "test_failure",
         "ralph.failure.type": "VERIFICATION_FAILED",
         "ralph.failure.category": "",

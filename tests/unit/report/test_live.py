@@ -9,8 +9,10 @@ import time
 import pytest
 
 from pytest_ralph.report import live
-from pytest_ralph.report.live import Doing, Live
+from pytest_ralph.report.live import Activity, LiveRows
 from tests.integration.terminal.seat import Picture
+
+COLLECTED = "\x1b[32mcollected\x1b[0m 3 items\n"
 
 
 class Paper:
@@ -31,8 +33,8 @@ class Paper:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "AFTER", 0.0)
-    monkeypatch.setattr(live, "EVERY", 0.01)
+    monkeypatch.setattr(live, "DELAY", 0.0)
+    monkeypatch.setattr(live, "INTERVAL", 0.01)
 
 
 def until_drawn(paper: Paper, text: str) -> None:
@@ -43,26 +45,26 @@ def until_drawn(paper: Paper, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "verbose", "row"),
+    ("width", "last_line", "row"),
     [
-        (80, False, "1.3 verify, attempt 2 of 4  12 s of 300 s  Add a parser"),
-        (80, True, "1.3 verify, attempt 2 of 4  12 s of 300 s  collected 3 items"),
-        (50, False, "1.3 verify, attempt 2 of 4  12 s of 300 s"),
-        (52, False, "1.3 verify, attempt 2 of 4  12 s of 300 s  Add a pa…"),
-        (36, False, "1.3 verify, attempt 2 of 4  12 s"),
-        (20, False, "1.3 verify, a…  12 s"),
+        (80, "", "1.3 verify, attempt 2 of 4  12 s of 300 s  Add a parser"),
+        (80, COLLECTED, "1.3 verify, attempt 2 of 4  12 s of 300 s  collected 3 items"),
+        (50, "", "1.3 verify, attempt 2 of 4  12 s of 300 s"),
+        (52, "", "1.3 verify, attempt 2 of 4  12 s of 300 s  Add a pa…"),
+        (36, "", "1.3 verify, attempt 2 of 4  12 s"),
+        (20, "", "1.3 verify, a…  12 s"),
     ],
 )
-def test_a_row_fits_its_width(width: int, verbose: bool, row: str) -> None:
-    doing = Doing("1.3 verify, attempt 2 of 4", 300.0, "Add a parser", started=100.0)
-    doing.last_line = "\x1b[32mcollected\x1b[0m 3 items\n"
-    assert doing.row(112.4, width, verbose=verbose) == row
+def test_a_row_fits_its_width(width: int, last_line: str, row: str) -> None:
+    activity = Activity("1.3 verify, attempt 2 of 4", 300.0, "Add a parser", started=100.0)
+    activity.last_line = last_line
+    assert activity.row(112.4, width) == row
 
 
 def test_rows_are_drawn_below_and_erased() -> None:
     paper = Paper()
     paper.write("specs/demo/tasks.md .")
-    with Live(paper).doing("1.2 verify", 300, "Build it"):
+    with LiveRows(paper).doing("1.2 verify", 300, "Build it"):
         until_drawn(paper, "1.2 verify")
         assert paper.picture.lines == [
             "specs/demo/tasks.md .",
@@ -73,16 +75,16 @@ def test_rows_are_drawn_below_and_erased() -> None:
 
 
 def test_what_is_over_soon_is_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "AFTER", 1.0)
+    monkeypatch.setattr(live, "DELAY", 1.0)
     paper = Paper()
-    with Live(paper).doing("1.2 verify", 300):
+    with LiveRows(paper).doing("1.2 verify", 300):
         time.sleep(0.05)
     assert paper.written == []
 
 
 def test_nothing_is_drawn_twice_the_same() -> None:
     paper = Paper()
-    with Live(paper).doing("1.2 verify", 300):
+    with LiveRows(paper).doing("1.2 verify", 300):
         until_drawn(paper, "1.2 verify")
         time.sleep(0.1)
         assert len(paper.written) == 1
@@ -90,7 +92,7 @@ def test_nothing_is_drawn_twice_the_same() -> None:
 
 def test_each_activity_has_a_row() -> None:
     paper = Paper()
-    rows = Live(paper)
+    rows = LiveRows(paper)
     running = [rows.doing(f"1.{n} verify", 300) for n in range(1, 7)]
     for one in running:
         one.__enter__()
@@ -105,14 +107,14 @@ def test_each_activity_has_a_row() -> None:
 @pytest.mark.parametrize(("columns", "lines"), [(0, 0), (10, 24), (80, 2)])
 def test_where_there_is_no_room_nothing_is_drawn(columns: int, lines: int) -> None:
     paper = Paper(columns, lines)
-    rows = Live(paper)
+    rows = LiveRows(paper)
     with rows.doing("1.2 verify", 300):
         assert rows.rows(time.monotonic()) == ()
 
 
 def test_while_others_write_the_rows_are_away() -> None:
     paper = Paper()
-    rows = Live(paper)
+    rows = LiveRows(paper)
     with rows.doing("1.2 verify", 300):
         until_drawn(paper, "1.2 verify")
         with rows.hidden():
@@ -125,7 +127,7 @@ def test_while_others_write_the_rows_are_away() -> None:
 
 def test_ending_does_not_wait_for_writers() -> None:
     paper = Paper()
-    rows = Live(paper)
+    rows = LiveRows(paper)
     ended = threading.Event()
 
     def work() -> None:
@@ -140,14 +142,14 @@ def test_ending_does_not_wait_for_writers() -> None:
 
 def test_the_last_line_loses_its_colours() -> None:
     paper = Paper()
-    with Live(paper, verbose=True).doing("1.2.1 fix 1 of 3 by claude", 600) as said:
+    with LiveRows(paper).doing("1.2.1 fix 1 of 3 by claude", 600) as said:
         said("\x1b[1mEditing\x1b[0m main.py\x07")
         until_drawn(paper, "Editing main.py")
 
 
 def test_after_the_end_nothing_is_drawn() -> None:
     paper = Paper()
-    rows = Live(paper)
+    rows = LiveRows(paper)
     with rows.doing("1.2 verify", 300):
         until_drawn(paper, "1.2 verify")
         rows.close()

@@ -20,7 +20,7 @@ from pytest_ralph.history.stats import (
     Statistics,
     Totals,
 )
-from pytest_ralph.report.stats import as_json, seconds, statistics_lines
+from pytest_ralph.report.stats import ALERT, as_json, seconds, statistics_lines
 from pytest_ralph.text.width import columns
 
 FULL = Statistics(
@@ -88,7 +88,7 @@ def test_the_whole_page_reads_well() -> None:
             "",
             "top blockers",
             "  docker is down: 4 occurrences",
-            "  E assert 1 == 2: 1 occurrences",
+            "  E assert 1 == 2: 1 occurrence",
             "",
             "flaky tasks (passed and failed, nothing changed)",
             "  flips  verifications",
@@ -99,18 +99,18 @@ def test_the_whole_page_reads_well() -> None:
             "  mean: 1.5 attempts, 50 s",
             "",
             "predictions of fixes",
-            "  Brier score 0.104 of 5 (0 is perfect, 0.25 a coin)",
-            "   60% to  80%: foretold  70%, came true  60% (5)",
+            "  Brier score 0.104 of 5 (0 is perfect, 0.25 is a coin toss)",
+            "   60% to  80%: predicted  70%, came true  60% (5)",
         ]
     )
 
 
 def test_the_alert_needs_the_threshold() -> None:
-    assert [line.text for line in statistics_lines(FULL) if line.role == "alert"] == [
+    assert [line.text for line in statistics_lines(FULL) if line.markup == ALERT] == [
         "High delegation failure rate: 4 failures in 24h"
     ]
     calm = replace(FULL, last_day=replace(FULL.last_day, threshold=4))
-    assert not [line for line in statistics_lines(calm) if line.role == "alert"]
+    assert not [line for line in statistics_lines(calm) if line.markup == ALERT]
 
 
 def test_a_history_without_attempts_is_one_line() -> None:
@@ -146,7 +146,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 def test_nothing_recorded_can_steer_the_terminal() -> None:
     shown = text(blockers=(Blocker("\x1b[31mred\x1b[0m\nHigh delegation failure rate\u202e", 1),))
-    assert "  red High delegation failure rate: 1 occurrences" in shown.splitlines()
+    assert "  red High delegation failure rate: 1 occurrence" in shown.splitlines()
 
 
 @pytest.mark.parametrize(
