@@ -1,1 +1,1 @@
-"""Processes: one command at a time, bounded in time and memory, nothing left behind. Knows nothing of pytest."""
+"""Run commands, bounded in time and memory, and leave nothing behind. Knows no pytest."""

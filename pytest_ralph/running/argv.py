@@ -1,4 +1,4 @@
-"""Running: how a command line is handed to the system: by the shell, or directly where no shell is needed."""
+"""How a command line is started: by the shell, or directly if it needs no shell."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-USUAL = ("bash", "sh", "/bin/sh")
+USUAL_SHELLS = ("bash", "sh", "/bin/sh")
 
-# Characters that no POSIX shell gives a meaning to, in words that are neither assignments nor job names.
+# Characters that have no meaning to any POSIX shell, in words that are neither assignments nor job
+# names.
 _PLAIN = regex(r"[A-Za-z0-9_./][\w./:@%+,-]*(?: +[\w./:@%+,=-]+)*", re.ASCII)
 
-# Reserved words and builtins of bash, dash and ksh. Not here: `true` and `false`, which as programs do the same.
+# Reserved words and builtins of bash, dash and ksh, except `true` and `false`, which do the same as
+# programs.
 _SHELL_WORDS = frozenset(
     """
-    . : [ alias autoload bg bind break builtin caller case cd chdir command compgen complete compopt continue
-    coproc declare dirs disown do done echo elif else enable esac eval exec exit export fc fg fi for function
-    getopts hash help hist history if in integer jobs kill let local login logout mapfile nameref newgrp popd
-    print printf pushd pwd read readarray readonly return select set shift shopt source stop suspend test then
-    time times trap type typeset ulimit umask unalias unset until wait whence while
+    . : [ alias autoload bg bind break builtin caller case cd chdir command compgen complete compopt
+    continue coproc declare dirs disown do done echo elif else enable esac eval exec exit export fc
+    fg fi for function getopts hash help hist history if in integer jobs kill let local login logout
+    mapfile nameref newgrp popd print printf pushd pwd read readarray readonly return select set
+    shift shopt source stop suspend test then time times trap type typeset ulimit umask unalias
+    unset until wait whence while
     """.split()
 )
 
 
 def is_plain(command: str) -> bool:
-    """Whether running the words of `command` directly is the same as giving it to the shell."""
+    """Return whether the words of `command` can be executed without a shell, to the same effect."""
     if not _PLAIN.fullmatch(command):
         return False
     first, _, arguments = command.partition(" ")
@@ -39,21 +42,31 @@ def is_plain(command: str) -> bool:
 
 
 def direct_argv(command: str, environ: Mapping[str, str]) -> list[str] | None:
-    """The words to execute without a shell; None where only a shell does it right."""
-    # A shell would read BASH_ENV first, and look for an exported function or in a default PATH.
-    if "BASH_ENV" in environ or not environ.get("PATH") or not is_plain(command):
+    """Return the words to execute without a shell, or None if the command needs one."""
+    # A shell would read BASH_ENV first, and has a default PATH.
+    if "BASH_ENV" in environ or not environ.get("PATH"):
         return None
+    if not is_plain(command):
+        return None
+
     words = command.split()
-    return None if f"BASH_FUNC_{words[0]}%%" in environ else words
+    is_exported_function = f"BASH_FUNC_{words[0]}%%" in environ
+    return None if is_exported_function else words
 
 
 def shell_argv(shell: str, command: str) -> list[str]:
-    # A command that begins with a dash would be read as an option of the shell.
-    return [shell, "-c", f" {command}" if command.startswith(("-", "+")) else command]
+    """Return the words that have `shell` run `command`."""
+    if command.startswith(("-", "+")):
+        # The shell would read it as an option.
+        command = f" {command}"
+    return [shell, "-c", command]
 
 
 def find_shell(wanted: str | None, environ: Mapping[str, str]) -> str | None:
-    """The path of the wanted shell, else of bash, else of sh."""
-    path = environ.get("PATH")
-    names = (wanted,) if wanted else USUAL
-    return next((found for name in names if (found := shutil.which(name, path=path))), None)
+    """Return the path of the wanted shell, or of the first usual one that is installed."""
+    names = (wanted,) if wanted else USUAL_SHELLS
+    for name in names:
+        shell = shutil.which(name, path=environ.get("PATH"))
+        if shell:
+            return shell
+    return None

@@ -1,4 +1,4 @@
-"""One attempt at a Verify field: its commands in order, each held against what is expected of it."""
+"""Run the commands of a Verify field in order, and compare each with its expectations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CheckResult(NamedTuple):
-    """One command that ran, and which expectations it did not meet."""
+    """One command that ran, and the expectations that it did not meet."""
 
     check: Check
     ended: CommandResult
@@ -25,11 +25,12 @@ class CheckResult(NamedTuple):
 
     @property
     def passed(self) -> bool:
+        """Whether all expectations were met."""
         return not self.unmet
 
 
 class VerifyResult(NamedTuple):
-    """How one attempt at a Verify field went."""
+    """The result of one run of a Verify field. `error` says why it could not run at all."""
 
     checked: tuple[CheckResult, ...] = ()
     passed: bool = True
@@ -42,23 +43,28 @@ class VerifyResult(NamedTuple):
 
     @property
     def failing(self) -> CheckResult | None:
-        return next((one for one in reversed(self.checked) if not one.passed), None)
+        """The last command that did not pass."""
+        for result in reversed(self.checked):
+            if not result.passed:
+                return result
+        return None
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """What a person wants to know besides the failing command: its place among the others, or how those ended."""
+        """Notes about the other commands: the place of the failing one, or how they failed too."""
         if self.commands < 2 or self.passed:
             return ()
         if self.mode == "all":
             return (f"command {len(self.checked)} of {self.commands}",)
-        return tuple(
-            f"nor did `{one.check.command}` do: expected {'; '.join(map(str, one.unmet))}"
-            for one in self.checked[:-1]
-        )
+        notes = []
+        for result in self.checked[:-1]:
+            expected = "; ".join(str(unmet) for unmet in result.unmet)
+            notes.append(f"nor did `{result.check.command}` do: expected {expected}")
+        return tuple(notes)
 
 
 class RunContext(NamedTuple):
-    """Where and for how long the commands of one attempt run."""
+    """Where and for how long the commands of a Verify field run."""
 
     root: Path
     timeout: float
@@ -69,28 +75,30 @@ class RunContext(NamedTuple):
 
 
 def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResult:
-    """Run the commands in order; stop at the first failure, or with mode `any` at the first success."""
-    started, clock = time.time(), time.monotonic()
+    """Run the commands in order up to the first failure, or with mode `any` the first success."""
+    started = time.time()
+    clock = time.monotonic()
     checked: list[CheckResult] = []
-    wanted = verify.mode == "any"
+    decisive = verify.mode == "any"
     for check in verify.checks:
-        checked.append(run_check(check, runner, around))
-        if checked[-1].passed == wanted or checked[-1].ended.interrupted:
+        result = run_check(check, runner, around)
+        checked.append(result)
+        if result.passed == decisive or result.ended.interrupted:
             break
-    passed = bool(checked) and checked[-1].passed
+
     return VerifyResult(
-        tuple(checked),
-        passed,
-        started,
-        time.monotonic() - clock,
-        around.timeout,
-        "",
-        verify.mode,
-        len(verify.checks),
+        checked=tuple(checked),
+        passed=bool(checked) and checked[-1].passed,
+        started=started,
+        duration=time.monotonic() - clock,
+        timeout=around.timeout,
+        mode=verify.mode,
+        commands=len(verify.checks),
     )
 
 
 def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
+    """Run one command and compare the result with its expectations."""
     ended = runner.run(
         check.command,
         timeout=around.timeout,

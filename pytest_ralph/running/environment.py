@@ -1,4 +1,4 @@
-"""Running: the environment a command gets, and the JUnit file a pytest inside it writes for us."""
+"""The environment of commands, and the JUnit file that a pytest in them writes for us."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONFIG_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setu
 
 
 def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """A copy for commands: nothing of the pytest run around them, and a sign for our plugin to stay out."""
+    """Return a copy without variables of this pytest run, which tells our plugin to stay out."""
     clean = {name: value for name, value in environ.items() if name not in _OF_THE_OUTER_RUN}
     if "PYTEST_ADDOPTS" in clean:
         clean["PYTEST_ADDOPTS"] = without_our_options(clean["PYTEST_ADDOPTS"])
@@ -59,13 +59,13 @@ def with_junit(addopts: str, path: str) -> str:
 
 
 def own_junit(command: str, addopts: str, cwd: Path) -> str | None:
-    """The JUnit file the command itself asks pytest for."""
+    """Return the JUnit file that the command itself requests."""
     match = _JUNIT_OPTION.search(command) or _JUNIT_OPTION.search(addopts)
     return str(cwd / match["path"]) if match else None
 
 
 def may_ask_for_junit(command: str, addopts: str) -> bool:
-    """Whether adding our own --junitxml neither hides the user's own nor meets a pytest without it."""
+    """Return whether we can add --junitxml: the user has not, and the plugin is not disabled."""
     return not (_SPEAKS_OF_JUNIT.search(command) or _SPEAKS_OF_JUNIT.search(addopts))
 
 

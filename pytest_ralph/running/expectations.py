@@ -1,4 +1,4 @@
-"""Running: an Expect held against an exit status or against what a command printed."""
+"""Compare the exit status and the output of a command with what is expected of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import CommandResult
     from pytest_ralph.verify.model import Expect
 
-# More than any text that is asked for as a whole; what is asked of lines is asked of all of them.
+# Longer output is compared by its beginning and end. Expectations about lines see all of it.
 COMPARED = 1024 * 1024
 QUOTED = 80
 
@@ -30,7 +30,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class Unmet(NamedTuple):
-    """An expectation that was not met, in words."""
+    """What was expected and what came instead."""
 
     expected: str
     got: str
@@ -40,7 +40,7 @@ class Unmet(NamedTuple):
 
 
 def unmet(expects: Sequence[Expect], ended: CommandResult) -> tuple[Unmet, ...]:
-    """What was expected and what came instead; empty when all is well."""
+    """Return the expectations that were not met."""
     if ended.timed_out or ended.interrupted:
         got = "none in time" if ended.timed_out else "an interrupt"
         return (Unmet("an end", f"{got} ({ended.duration:.1f} s)"),)
@@ -71,7 +71,7 @@ def _got(expect: Expect, text: str) -> str:
 
 
 def in_words(expect: Expect) -> str:
-    """`exit status 3`, `stdout >= 5`, `'ok' on stdout`, `at least 2 lines on stdout`."""
+    """Return a phrase like `exit status 3`, `stdout >= 5` or `at least 2 lines on stdout`."""
     words = EXIT_WORDS if expect.stream == "exit" else WORDS
     values = expect.value if isinstance(expect.value, tuple) else (expect.value,)
     value = " or ".join(map(repr, values))
@@ -109,7 +109,10 @@ WORDS = {
 
 
 def holds(expect: Expect, text: str, lines: Iterable[str] | None = None) -> bool:
-    """Does an exit status or what was printed meet the expectation? `lines`: all of them, where `text` is not all."""
+    """Return whether an exit status or an output meets the expectation.
+
+    `lines` are all lines of the output, if `text` is only a part of it.
+    """
     if expect.op in OF_TEXT:
         return OF_TEXT[expect.op](expect.value, text)
     if expect.op in OF_LINES:
@@ -127,14 +130,14 @@ def _compare(op: str, value: object, text: str) -> bool:
 
 
 def leading_number(text: str) -> float | None:
-    """The number a command printed: `3`, `   3`, `85%`, or `3 file.txt` as wc writes it."""
+    """Return the number that a command printed: `3`, `85%`, or `3 file.txt` as wc prints it."""
     lines = _filled(text.splitlines())
     match = NUMBER.fullmatch(lines[0].split()[0]) if len(lines) == 1 else None
     return float(match[1].replace(",", "")) if match else None
 
 
 def counts(lines: Iterable[str]) -> list[float]:
-    """The numbers of `grep -c` over several files: `name:3`, one a line."""
+    """Return the numbers of `grep -c` over several files: `name:3`, one per line."""
     numbers = (NUMBER.fullmatch(line.rpartition(":")[2].strip()) for line in lines)
     return [float(number[1].replace(",", "")) for number in numbers if number]
 
@@ -162,7 +165,7 @@ def _within(value: object, lines: Iterable[str]) -> bool:
 
 
 def _each_line(value: object, lines: Iterable[str]) -> bool:
-    """Every line, or what stands behind its colon, is the value."""
+    """Return whether every line, or what follows its last colon, is the value."""
     filled = [line for line in lines if line.strip()]
     return bool(filled) and all(
         _compare("==", value, line) or _compare("==", value, line.rpartition(":")[2])
@@ -171,11 +174,11 @@ def _each_line(value: object, lines: Iterable[str]) -> bool:
 
 
 def _sum(op: str) -> Callable[[object, Iterable[str]], bool]:
-    def judge(value: object, lines: Iterable[str]) -> bool:
+    def compare_sum(value: object, lines: Iterable[str]) -> bool:
         found = counts(lines)
         return bool(found) and COMPARE[op](sum(found), _number(value))
 
-    return judge
+    return compare_sum
 
 
 OF_TEXT: dict[str, Callable[[object, str], bool]] = {

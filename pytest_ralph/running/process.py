@@ -1,4 +1,4 @@
-"""Running: a Process, one started command with its group, the pipes it prints to, and its end."""
+"""Process: a started command with its process group and the pipes that it prints to."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 CHUNK = 64 * 1024
 BIG_PIPE = 1024 * 1024
 BEAT = 0.5
-# After the command has ended, `exec > >(tee log)` and the like still have output on its way to us.
+# Seconds to wait for output that is still on its way after the end, as with `exec > >(tee log)`.
 LINGER = 0.1
 
 
 class Process:
-    """Started at once, in a session and group of its own. Its id stays its own until `reap`: no signal goes astray."""
+    """Starts at once, in a session and group of its own.
+
+    Its id cannot be reused before `reap`, so no signal reaches another process.
+    """
 
     def __init__(
         self,
@@ -70,7 +73,7 @@ class Process:
             raise
 
     def follow(self, deadline: float | None, beat: Callable[[], None] | None = None) -> bool:
-        """Take what is printed until the command ends; False if the deadline comes first."""
+        """Read the output until the command ends. Return False if the deadline comes first."""
         while not self._ended:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
@@ -83,9 +86,12 @@ class Process:
         return True
 
     def drain(self, longest: float) -> None:
-        """Take what is still on its way, from whoever holds the pipes after the end."""
-        until = time.monotonic() + longest
-        while self._open and (wait := until - time.monotonic()) > 0:
+        """Read for at most `longest` seconds what other processes still write to the pipes."""
+        deadline = time.monotonic() + longest
+        while self._open:
+            wait = deadline - time.monotonic()
+            if wait <= 0:
+                break
             self._take(wait)
 
     def _take(self, wait: float | None) -> None:
@@ -108,14 +114,15 @@ class Process:
         self._open[descriptor].write(chunk)
 
     def signal(self, number: int) -> None:
+        """Send a signal to the whole group, unless the process has been reaped."""
         with self._lock:
             if not self._reaped:
-                # macOS answers EPERM where only the dead leader is left.
+                # macOS reports EPERM if only the dead leader is left.
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.pid, number)
 
     def reap(self) -> int:
-        """Let its id go, once its group was killed. Gives what Popen would: -n for signal n."""
+        """Wait for the process and return Popen's return code: -n for signal n."""
         with self._lock:
             self._reaped = True
             code = self._child.wait()
@@ -126,7 +133,7 @@ class Process:
         return code
 
     def peek(self) -> int:
-        """Popen's return code of an ended command that is not reaped yet."""
+        """Return Popen's return code of a command that has ended, without reaping it."""
         if not hasattr(os, "waitid"):
             return self._child.wait()
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
@@ -134,7 +141,7 @@ class Process:
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def keep_reading(self) -> None:
-        """Go on taking what the background children of an ended command print, until they are gone."""
+        """Keep reading the output of background children until they have ended."""
         self._reader = threading.Thread(
             target=self._read_on, name=f"ralph-read-{self.pid}", daemon=True
         )
@@ -152,7 +159,7 @@ def _close(descriptors: Iterable[int]) -> None:
 
 
 def _enlarge(descriptor: int) -> None:
-    """Fewer and larger reads, once a command has shown that it prints a lot."""
+    """Enlarge the pipe of a command that prints a lot, for fewer and larger reads."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl
 
@@ -160,7 +167,7 @@ def _enlarge(descriptor: int) -> None:
 
 
 def exit_descriptor(pid: int) -> int:
-    """A descriptor that becomes readable when the process has ended, without reaping it."""
+    """Return a descriptor that becomes readable when the process ends, without reaping it."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -1,9 +1,9 @@
-"""Running: one command, from its text to how it CommandResult: bounded in time, memory and disk, nothing left behind.
+"""Run a command, bounded in time, memory and disk, and leave nothing of it behind.
 
-A command runs in a session and process group of its own, without a terminal and with nothing on stdin. When it
-has ended, by itself or because its time was up, the whole group is killed before the leader is reaped,
-and then whatever escaped the group (see `strays`). Only what a `keep` command started lives on, until `release`
-or `close`.
+A command runs in a session and process group of its own, without a terminal and with an empty stdin.
+When it has ended, by itself or because its time was up, the whole group is killed before the leader
+is reaped, and then what escaped the group (see `strays`). Only what a `keep` command started lives
+on, until `release` or `close`.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from pytest_ralph.running.strays import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# How long a command whose time is up may take to end on SIGTERM before it is killed.
+# Seconds between SIGTERM and SIGKILL for a command whose time is up.
 GRACE = 1.0
-# Ids may have run round during a longer command, and a thorough look costs little beside it.
+# PIDs may have wrapped during a longer command, and a thorough search costs little beside it.
 LONG = 10.0
-# Linux takes at most 128 KiB as one argument.
+# Linux limits one argument to 128 KiB.
 LONGEST_ARGUMENT = 128 * 1024 - 1
-# In the name of a log file.
+# Characters that the name of a log file must not have.
 UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 class RunError(Exception):
-    """The command could not be started, in one line."""
+    """The command could not be started. The message is one line."""
 
 
 class CommandResult(NamedTuple):
-    """How a command ended. `exit_code` is what a shell would say: 128+n for signal n."""
+    """How a command ended. `exit_code` is what a shell reports: 128+n for signal n."""
 
     command: str
     exit_code: int | None
@@ -75,9 +75,11 @@ class CommandResult(NamedTuple):
         return self.stdout.size > 0 or (self.stderr is not None and self.stderr.size > 0)
 
     def output(self, head: int = 32 * 1024, tail: int = 96 * 1024) -> str:
-        """What was printed on either stream, bounded."""
-        out = self.stdout.text(head, tail)
-        return out if self.stderr is None else f"{out}{self.stderr.text(head, tail)}"
+        """Return the beginning and the end of what was printed on either stream."""
+        output = self.stdout.text(head, tail)
+        if self.stderr is not None:
+            output += self.stderr.text(head, tail)
+        return output
 
 
 class _Plan(NamedTuple):
@@ -101,11 +103,16 @@ class _Plan(NamedTuple):
         interrupted: bool = False,
         junit: Path | None = None,
     ) -> CommandResult:
-        killed = code is not None and code < 0
+        """Return the result. `code` is Popen's return code: -n for signal n."""
+        exit_code = code
+        number = None
+        if code is not None and code < 0:
+            number = -code
+            exit_code = 128 + number
         return CommandResult(
             command=self.command,
-            exit_code=128 - code if code is not None and killed else code,
-            signal=-code if code is not None and killed else None,
+            exit_code=exit_code,
+            signal=number,
             timed_out=timed_out,
             interrupted=interrupted,
             duration=duration,
@@ -116,13 +123,15 @@ class _Plan(NamedTuple):
 
 
 class _Kept(NamedTuple):
+    """A `keep` command that has ended, with background processes that live on."""
+
     label: str
     plan: _Plan
     process: Process
 
 
 class Runner:
-    """Runs commands for one run, from as many threads as wanted. `close` it at the end."""
+    """Runs the commands of one run, from any number of threads. Call `close` at the end."""
 
     def __init__(
         self,
@@ -135,9 +144,9 @@ class Runner:
         limit: int = STORED,
         grace: float = GRACE,
     ) -> None:
-        """`logs`: output goes to a new directory in there. `mask` hides secrets before anything is stored."""
+        """Output goes to a new directory in `logs`, after `mask` has hidden secrets in it."""
         self.root = root.absolute()
-        # Copied once: another thread must never find the environment while pytest changes it.
+        # Copied once: pytest changes os.environ while other threads start commands.
         self.environ = clean_environ(environ)
         self._run = int.from_bytes(os.urandom(4), "big")
         self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
@@ -156,7 +165,7 @@ class Runner:
 
     @property
     def mark(self) -> Mark:
-        """What every process started here carries, so that others can end them should this process be killed."""
+        """The mark on every process started here, by which a later run finds them after a kill."""
         return Mark(self._run, 0)
 
     def run(
@@ -173,11 +182,12 @@ class Runner:
         label: str = "",
         on_output: Callable[[str], None] | None = None,
     ) -> CommandResult:
-        """Run `command` with the shell, or `argv` as it is, and wait for its end. Raises RunError if it cannot start.
+        """Run `command` with the shell, or `argv` without one, and wait for its end.
 
-        `split`: stdout and stderr apart, and no JUnit file asked for, whose mention would be among the output.
-        `keep`: let what it leaves in the background live until `release(label)` or `close()`.
-        `on_output`: told the last line printed, about twice a second.
+        Raise RunError if it cannot be started. `split` separates stdout and stderr, and requests no
+        JUnit file, because pytest would mention it in the output. With `keep`, processes that it
+        leaves in the background live until `release(label)` or `close()`. `on_output` receives the
+        last line printed, about twice a second.
         """
         plan = self._plan(command, argv, cwd or self.root, env or {}, label, split)
         if self._stopped:
@@ -202,7 +212,7 @@ class Runner:
         )
 
     def stop(self) -> None:
-        """Kill everything that runs; what is asked for from now on ends at once, interrupted."""
+        """Kill everything that runs. Commands started later end at once, as interrupted."""
         with self._lock:
             self._stopped = True
             running = list(self._running.values())
@@ -210,7 +220,7 @@ class Runner:
             process.signal(signal.SIGKILL)
 
     def release(self, label: str) -> None:
-        """End what the `keep` commands of this label left alive."""
+        """End what the `keep` commands with this label left running."""
         with self._lock:
             ended = [kept for kept in self._kept if kept.label == label]
             self._kept = [kept for kept in self._kept if kept.label != label]
@@ -218,7 +228,7 @@ class Runner:
             self._finish(kept.process, kept.plan, thorough=True)
 
     def close(self) -> None:
-        """The end of the run: nothing that it started lives on."""
+        """End the run: kill everything that it started."""
         self.stop()
         for label in {kept.label for kept in self._kept}:
             self.release(label)
@@ -242,24 +252,19 @@ class Runner:
         addopts = environ.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
         before = _stamp(junit) if junit else None
-        if (
-            junit is None
-            and not split
-            and self._asks_for_junit
-            and may_ask_for_junit(command, addopts)
-        ):
+        may_request = not split and self._asks_for_junit and may_ask_for_junit(command, addopts)
+        if junit is None and may_request:
             junit = f"{self.logs}/{name}.xml"
             environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
+
+        files = [f"{self.logs}/{name}{suffix}" for suffix in suffixes]
         return _Plan(
             command=command,
             argv=argv,
             cwd=cwd,
             env=environ,
             mark=mark,
-            writers=tuple(
-                SpoolWriter(f"{self.logs}/{name}{suffix}", self._limit, self._mask)
-                for suffix in suffixes
-            ),
+            writers=tuple(SpoolWriter(file, self._limit, self._mask) for file in files),
             junit=junit,
             junit_before=before,
         )
@@ -267,7 +272,8 @@ class Runner:
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
         if os.name == "nt":
             raise RunError("commands can only be run on a POSIX system (on Windows: inside WSL)")
-        # Announced before it is there: until its own mark is on it, its children look like anybody's.
+        # Register it before it exists: until it has its own mark, its children cannot be told from
+        # those of other commands.
         self._starting[plan.mark.number] = True
         try:
             process = self._spawn(plan, stdin or os.devnull)
@@ -284,22 +290,21 @@ class Runner:
         return process
 
     def _sessions(self) -> set[int]:
-        """Of the commands that run; one that is about to start is there by a number that no session has."""
+        """Return the sessions of running commands, and a negative number per starting one."""
         with self._lock:
             return {*(-number for number in list(self._starting)), *self._running}
 
     def _spawn(self, plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
-        if (
-            plan.argv is None
-            and self._shell is None
-            and (words := direct_argv(plan.command, plan.env))
-        ):
-            # What cannot be executed is for the shell to explain, or to interpret.
+        if plan.argv is not None:
+            return _process(plan.argv, plan, stdin)
+        words = direct_argv(plan.command, plan.env) if self._shell is None else None
+        if words is not None:
+            # If it cannot be executed, let the shell explain or interpret it.
             with contextlib.suppress(
                 FileNotFoundError, PermissionError, NotADirectoryError, _NotExecutableError
             ):
                 return _process(words, plan, stdin)
-        return _process(plan.argv or self._shell_argv(plan), plan, stdin)
+        return _process(self._shell_argv(plan), plan, stdin)
 
     def _shell_argv(self, plan: _Plan) -> list[str]:
         shell = find_shell(self._shell, plan.env)
@@ -319,7 +324,7 @@ class Runner:
         timeout: float | None,
         on_output: Callable[[str], None] | None,
     ) -> bool:
-        """Whether the command ended by itself, in time."""
+        """Read the output until the command ends. Return False if its time was up before."""
         beat = None if on_output is None else _Beat(plan.writers, on_output)
         deadline = None if timeout is None else time.monotonic() + timeout
         in_time = process.follow(deadline, beat)
@@ -332,14 +337,14 @@ class Runner:
     def _ask_to_end(self, process: Process) -> None:
         process.signal(signal.SIGTERM)
         if process.follow(time.monotonic() + self._grace):
-            # Its children may be cleaning up too.
+            # Its children may still be cleaning up.
             process.drain(self._grace)
         else:
             process.signal(signal.SIGKILL)
             process.drain(LINGER)
 
     def _finish(self, process: Process, plan: _Plan, *, thorough: bool) -> int:
-        """Kill what is left of the command, and give Popen's return code."""
+        """Kill what is left of the command, and return Popen's return code."""
         if thorough or not is_youngest(process.pid):
             process.signal(signal.SIGKILL)
             kill_younger(plan.mark, process.pid, self._sessions)
@@ -353,7 +358,7 @@ class Runner:
         return code
 
     def _written(self, plan: _Plan) -> Path | None:
-        """The JUnit file, if the command has written it; without secrets, where it is ours."""
+        """Return the JUnit file if the command has written it. Secrets in our own are masked."""
         if plan.junit is None or _stamp(plan.junit) in {None, plan.junit_before}:
             return None
         written = Path(plan.junit)
@@ -370,20 +375,22 @@ class Runner:
 
 
 class _Beat:
-    """Tells the last line printed, when there is a new one."""
+    """Passes on the last line printed, when there is a new one."""
 
-    def __init__(self, writers: Sequence[SpoolWriter], tell: Callable[[str], None]) -> None:
+    def __init__(self, writers: Sequence[SpoolWriter], show: Callable[[str], None]) -> None:
         self._writers = writers
-        self._tell = tell
-        self._told = 0
+        self._show = show
+        self._shown = 0
         self._when = 0.0
 
     def __call__(self) -> None:
         printed = sum(writer.size for writer in self._writers)
         now = time.monotonic()
-        if printed != self._told and now - self._when >= BEAT:
-            self._told, self._when = printed, now
-            self._tell(max(self._writers, key=lambda writer: writer.touched).last_line())
+        if printed != self._shown and now - self._when >= BEAT:
+            self._shown = printed
+            self._when = now
+            latest = max(self._writers, key=lambda writer: writer.touched)
+            self._show(latest.last_line())
 
 
 def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
@@ -396,21 +403,23 @@ def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) ->
 
 
 class _NotExecutableError(OSError):
-    """A file with the right to be executed that the system does not know how to: a script without a first line."""
+    """The file is executable but not a program: a script without a `#!` line."""
 
 
 def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
-    """One line for a person."""
+    """Return in one line why the command cannot be started."""
     number = error.errno if isinstance(error, OSError) else None
+    words = plan.argv or [plan.command]
     if not plan.cwd.is_dir():
         return f"directory not found: {plan.cwd}"
     if stdin is not None and not stdin.is_file():
         return f"input file not found: {stdin}"
     if number == errno.E2BIG:
-        size = sum(len(os.fsencode(word)) for word in plan.argv or [plan.command])
-        return f"command line or environment too long for this system ({size // 1000} kB): {plan.command[:60]!r}"
+        size = sum(len(os.fsencode(word)) for word in words) // 1000
+        too_long = f"command line or environment too long for this system ({size} kB)"
+        return f"{too_long}: {plan.command[:60]!r}"
     reason = os.strerror(number) if number else str(error)
-    return f"cannot run {(plan.argv or [plan.command])[0][:200]!r}: {reason}"
+    return f"cannot run {words[0][:200]!r}: {reason}"
 
 
 def _file_name(label: str) -> str:

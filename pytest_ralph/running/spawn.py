@@ -1,8 +1,8 @@
-"""Running: a Child, a process started in a session of its own, in the cheapest way the system has.
+"""Child: a process started in a session of its own, in the cheapest way the system offers.
 
-`posix_spawn` starts a process for a third of what `subprocess` takes in our own process, which counts where a spec has
-a thousand small commands; but it knows no working directory. So it is used where the command runs in our own, on
-Linux, and `subprocess` everywhere else.
+`posix_spawn` takes a third of the time of `subprocess`, which matters for a spec with a thousand
+small commands. It cannot set the working directory, so it is used on Linux for commands that run in
+ours, and `subprocess` is used otherwise.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# Python ignores these, and a command would inherit that.
+# Python ignores these signals, and commands would inherit that.
 DEFAULTS = tuple(getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name))
 
 
 class Streams(NamedTuple):
-    """What a command finds as its first three descriptors: a file to read, and where it prints to."""
+    """The first three descriptors of a command: a file to read, and two descriptors to write to."""
 
     stdin: str | os.PathLike[str]
     stdout: int
@@ -33,26 +33,29 @@ class Streams(NamedTuple):
 
 
 class Child:
-    """A process of ours. Its id stays its own until `wait`."""
+    """A child process. Its id cannot be reused before `wait`."""
 
     def __init__(self, pid: int, popen: subprocess.Popen[bytes] | None = None) -> None:
         self.pid = pid
         self._popen = popen
 
     def wait(self) -> int:
-        """Reap it. Gives Popen's return code: -n for signal n."""
+        """Reap it and return Popen's return code: -n for signal n."""
         if self._popen is not None:
             return self._popen.wait()
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Child:
-    """Start a program. OSError where that cannot be done."""
+    """Start a program. Raise OSError if that fails."""
     stdin, stdout, stderr = streams
-    # A stream that has one of the first three numbers already could be overwritten by another on its way there.
-    apart = stdout > 2 and stderr > 2
-    if sys.platform == "linux" and apart and os.getcwd() == str(cwd):  # noqa: PTH109 - asked before every command
-        return _spawn_here(argv, env, streams)
+    # posix_spawn would overwrite a stream that is one of the first three descriptors already.
+    no_overlap = stdout > 2 and stderr > 2
+    if sys.platform == "linux" and no_overlap:
+        # Called before every command: a Path would be slower.
+        working_directory = os.getcwd()  # noqa: PTH109
+        if working_directory == str(cwd):
+            return _spawn_here(argv, env, streams)
     with open(stdin, "rb", buffering=0) as source:  # noqa: PTH123 - takes a name or a path
         popen = subprocess.Popen(
             argv,
@@ -73,7 +76,7 @@ def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -
         (os.POSIX_SPAWN_DUP2, streams.stderr, 2),
         *_inherited(),
     ]
-    # Looking for it ourselves is cheaper than to have the new process try every place, as `posix_spawnp` does.
+    # Cheaper than posix_spawnp, which has the new process try every directory.
     program = argv[0] if "/" in argv[0] else find_program(argv[0], env.get("PATH", ""))
     return Child(
         os.posix_spawn(
@@ -84,26 +87,31 @@ def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -
 
 @cache
 def _inherited() -> list[tuple[int, int]]:
-    """Closes what whoever started us has left open: all of our own descriptors close by themselves in a new program."""
-    found = (int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208 - names, not paths
-    return [(os.POSIX_SPAWN_CLOSE, one) for one in found if one > 2 and _is_inheritable(one)]
+    """Return actions that close descriptors we inherited. Our own are closed by `exec`."""
+    actions = []
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names, not paths
+        descriptor = int(name)
+        if descriptor > 2 and _is_inheritable(descriptor):
+            actions.append((os.POSIX_SPAWN_CLOSE, descriptor))
+    return actions
 
 
 def _is_inheritable(descriptor: int) -> bool:
     try:
         return os.get_inheritable(descriptor)
     except OSError:
-        # The one by which the others were found.
+        # The descriptor that listed the others, which is closed by now.
         return False
 
 
 def find_program(name: str, path: str) -> str:
-    """The first file of that name on `path` that may be executed, looked for as the system does. OSError if none."""
+    """Return the first executable file of that name on `path`. Raise OSError if there is none."""
     found = errno.ENOENT
     for directory in path.split(":"):
         candidate = f"{directory}/{name}" if directory else name
         if os.access(candidate, os.X_OK):
-            if stat.S_ISREG(os.stat(candidate).st_mode):  # noqa: PTH116 - a Path for each would cost more than the look
+            # A Path per candidate would cost more than the lookup.
+            if stat.S_ISREG(os.stat(candidate).st_mode):  # noqa: PTH116
                 return candidate
             found = errno.EACCES
     raise OSError(found, os.strerror(found), name)

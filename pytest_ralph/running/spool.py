@@ -1,4 +1,4 @@
-"""Running: a Spool, what a command printed, on disk so that memory stays flat however much it was."""
+"""Spool: the output of a command, kept on disk so that memory stays flat."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ LAST = 2048
 
 
 class Spool(NamedTuple):
-    """`size` counts what was printed; `left_out` of it, from the middle, never went to disk. No output, no file.
+    """The output of a command. There is no file if it printed nothing.
 
-    `unstored` is the end of what was printed where it could not all be written.
+    `size` is the number of bytes printed, of which `left_out` from the middle were not stored.
+    `unstored` is the end of the output if it could not be written to disk.
     """
 
     file: str | os.PathLike[str]
@@ -39,12 +40,12 @@ class Spool(NamedTuple):
         return Path(self.file)
 
     def text(self, head: int = HEAD, tail: int = TAIL) -> str:
-        """The first `head` and the last `tail` bytes, decoded, cut at line ends where there are any."""
+        """Return the first `head` and the last `tail` bytes as text, cut at line ends if possible."""
         with self._open() as file:
             return _head_and_tail(file, head, tail)
 
     def lines(self) -> Iterator[str]:
-        """Every stored line without its end; a longer one than `LINE` comes in pieces."""
+        """Yield every stored line without its end. Lines longer than `LINE` come in pieces."""
         with self._open() as file:
             while piece := file.readline(LINE):
                 yield decode(piece).rstrip("\r\n")
@@ -56,6 +57,7 @@ class Spool(NamedTuple):
         return io.BytesIO(self.unstored)
 
     def discard(self) -> None:
+        """Remove the file."""
         with contextlib.suppress(OSError):
             self.path.unlink()
 
@@ -77,10 +79,16 @@ def _head_and_tail(file: IO[bytes], head: int, tail: int) -> str:
 
 
 def _whole_lines(data: bytes, *, from_start: bool) -> bytes:
-    """`data` without the line its cut went through, unless that would lose more than half of it."""
-    cut = data.rfind(b"\n") + 1 if from_start else data.find(b"\n") + 1
-    kept = data[:cut] if from_start else data[cut:]
-    return kept if cut and len(kept) * 2 >= len(data) else data
+    """Return `data` without the incomplete line, unless that would lose more than half of it."""
+    if from_start:
+        cut = data.rfind(b"\n") + 1
+        kept = data[:cut]
+    else:
+        cut = data.find(b"\n") + 1
+        kept = data[cut:]
+    if cut and len(kept) * 2 >= len(data):
+        return kept
+    return data
 
 
 def _gap(count: int) -> str:
@@ -88,7 +96,7 @@ def _gap(count: int) -> str:
 
 
 def mask_file(path: Path, mask: Callable[[str], str]) -> None:
-    """Hide the secrets in a file of ours that somebody else wrote. One too large to be read anyway is removed."""
+    """Mask the secrets in a file that a command wrote for us. Remove it if it is too large."""
     with contextlib.suppress(OSError):
         if path.stat().st_size > STORED:
             path.unlink()
@@ -104,9 +112,10 @@ def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
 
 
 class SpoolWriter:
-    """Takes output chunk by chunk, masks it, stores it. The file is made with the first line written to it.
+    """Takes output in chunks, masks it and stores it. The first line creates the file.
 
-    TaskHistory `limit` bytes only the end is kept, so that neither disk nor memory fills and the command need not be killed.
+    After `limit` bytes only the end is kept, so that neither disk nor memory fills up and the
+    command need not be killed.
     """
 
     def __init__(
@@ -129,6 +138,7 @@ class SpoolWriter:
         self._last = b""
 
     def write(self, chunk: bytes) -> None:
+        """Add a chunk of output."""
         self.size += len(chunk)
         self.touched = time.monotonic()
         self._last = (self._last + chunk[-LAST:])[-LAST:]
@@ -137,10 +147,13 @@ class SpoolWriter:
             self.flush()
 
     def flush(self, *, everything: bool = False) -> None:
-        """Store the whole lines that wait, so that no secret is cut in two before it is masked."""
-        waiting = self._pending
-        cut = len(waiting) if everything or len(waiting) > 2 * BLOCK else waiting.rfind(b"\n") + 1
-        block, self._pending = bytes(waiting[:cut]), waiting[cut:]
+        """Store the complete lines, so that no secret is cut in two before it is masked."""
+        pending = self._pending
+        cut = pending.rfind(b"\n") + 1
+        if everything or len(pending) > 2 * BLOCK:
+            cut = len(pending)
+        block = bytes(pending[:cut])
+        self._pending = pending[cut:]
         self._flushed = self.touched
         if self._room <= 0:
             self._hold(block)
@@ -151,7 +164,8 @@ class SpoolWriter:
         return block if self._mask is None else _masked(block, self._mask)
 
     def _store(self, block: bytes) -> None:
-        stored, rest = block[: self._room], block[self._room :]
+        stored = block[: self._room]
+        rest = block[self._room :]
         try:
             if self._file is None:
                 path = Path(self.file)
@@ -159,8 +173,9 @@ class SpoolWriter:
                 self._file = path.open("wb", buffering=0)
             self._file.write(stored)
         except OSError:
-            # A full disk must not end the command: go on with what memory holds.
-            rest, self._room = block, 0
+            # A full disk must not end the command: keep the end in memory instead.
+            rest = block
+            self._room = 0
         self._room -= len(stored)
         if rest:
             self._hold(rest)
@@ -171,15 +186,18 @@ class SpoolWriter:
             self._left_out += len(self._end.popleft())
 
     def last_line(self) -> str:
-        lines = self._last.splitlines()
-        return decode(
-            self._masked(next((line for line in reversed(lines) if line.strip()), b""))
-        ).strip()
+        """Return the last line that is not blank, masked."""
+        for line in reversed(self._last.splitlines()):
+            if line.strip():
+                return decode(self._masked(line)).strip()
+        return ""
 
     def spool(self) -> Spool:
+        """Return what has been stored so far."""
         return Spool(self.file, self.size, self._left_out, self._unstored)
 
     def close(self) -> None:
+        """Store what is left."""
         if not self.size:
             return
         self.flush(everything=True)

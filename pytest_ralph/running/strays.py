@@ -1,20 +1,20 @@
-"""Running: strays, processes of a command that left its process group.
+"""Strays: processes of a command that have left its process group.
 
-Every command carries a Mark that all its descendants inherit: an environment variable and, on Linux, an odd
-but harmless soft limit (real-time CPU time, far beyond reach), which survives a cleared environment, a
-rewritten process title, closed descriptors and any number of forks and sessions. A command gets its own limit
-just after its start; to leave no gap before, pytest's own process carries that of number 0 during a run, and all it
-starts inherits it.
+Every command carries a Mark that all its descendants inherit: an environment variable and, on
+Linux, an unusual but harmless soft limit (on real-time CPU time, far out of reach). The limit
+survives a cleared environment, a rewritten process title, closed descriptors and any number of forks
+and sessions. A command gets its own limit just after its start. Until then it has the limit of
+number 0, which pytest's own process carries during a run.
 
-Looking at every process after every command would cost milliseconds. Linux hands out process ids in order and
-tells the last one, so only ids younger than the command are looked at: none at all for a command that
-started nothing. What is in the session of the command is its own; what is in an older session is not; only
-processes in sessions begun meanwhile have their mark read.
+Looking at every process after every command would cost milliseconds. Linux assigns process ids in
+order and reports the last one, so only ids newer than the command are looked at: none for a command
+that started nothing. Processes in the session of the command belong to it, processes in older
+sessions do not, and only in sessions begun since then is the mark read.
 
-What escapes: on Linux, work handed to somebody else's daemon (docker, systemd-run, at, cron) and processes
-that changed user and limits (su, sudo). Elsewhere there is no cheap look: a process that left the group is
-found by its environment with `ps`, after a timeout and at the end of the run, and one that cleared its
-environment is not found.
+Not found on Linux: work handed to a daemon (docker, systemd-run, at, cron), and processes that
+changed user and limits (su, sudo). Other systems have no cheap way to look: there `ps` finds
+processes by their environment, after a timeout and at the end of the run, and those that cleared
+their environment are not found.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "RALPH_RUN"
 LINUX = sys.platform == "linux"
-# Ids of a shorter range are asked for one by one, those of a longer one are looked up in /proc.
+# A range of at most this many ids is probed one by one; for a longer one /proc is listed.
 SHORT_RANGE = 500
 ROUNDS = 20
 _BEYOND_REACH = 1 << 62
@@ -44,7 +44,7 @@ _NUMBERS = 1 << 24
 
 
 class Mark(NamedTuple):
-    """What tells the processes of one command (`number`) of one run from all others."""
+    """Identifies the processes of one command (`number`) of one run."""
 
     run: int
     number: int
@@ -62,10 +62,11 @@ class Mark(NamedTuple):
         return Mark(self.run, 0)
 
     def put_on(self, pid: int) -> None:
-        """Add the part of the mark that a running process takes; the environment was given at its start."""
+        """Set the soft limit of a running process. Its environment was set at the start."""
         set_soft_limit(pid, self.limit)
 
     def is_on(self, pid: int, whole_run: bool = False) -> bool:
+        """Return whether a process carries the mark, or with `whole_run` any mark of the run."""
         prefix = f"{VARIABLE}={self.run:08x}." if whole_run else f"{VARIABLE}={self.variable}\0"
         if f"\0{prefix}".encode() in b"\0" + _proc(pid, "environ"):
             return True
@@ -76,7 +77,7 @@ class Mark(NamedTuple):
 
 
 def set_soft_limit(pid: int, limit: int) -> int | None:
-    """Set the soft limit that marks are made of; gives the one before, or None where it cannot be set."""
+    """Set the soft limit that marks use. Return the one before, or None if it cannot be set."""
     if sys.platform != "linux":
         return None
     try:
@@ -87,7 +88,7 @@ def set_soft_limit(pid: int, limit: int) -> int | None:
 
 @cache
 def _hard_limit() -> int:
-    """Inherited by all that is started here, and asked for once."""
+    """Return the hard limit, which all children inherit."""
     if sys.platform != "linux":
         return 0
     return resource.getrlimit(resource.RLIMIT_RTTIME)[1]
@@ -107,8 +108,8 @@ def _real_time_limit(limits: bytes) -> int:
 
 
 def last_pid() -> int | None:
-    """The id given to the youngest process, where the system tells."""
-    # After every command: without the cost of a file object.
+    """Return the id of the newest process, if the system reports it."""
+    # Called after every command, hence without a file object.
     try:
         descriptor = os.open("/proc/loadavg", os.O_RDONLY)
     except OSError:
@@ -122,30 +123,33 @@ def last_pid() -> int | None:
 
 
 def is_youngest(leader: int) -> bool:
-    """Whether it is certain that the command of session `leader` has started nothing: nobody has since."""
+    """Return whether no process at all was started after `leader`."""
     return last_pid() == leader
 
 
 def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> None:
-    """Kill what the command of session `leader` started outside its group. `sessions`: those of running commands now.
+    """Kill what the command of session `leader` started outside its group.
 
-    The leader must not have been reaped, or its id could by now be somebody else's.
+    `sessions` returns the sessions of all running commands. The leader must not have been reaped:
+    its id could belong to another process by now.
     """
     _kill_until_none(lambda: _younger(mark, leader, sessions))
 
 
 def kill_marked(mark: Mark, leaders: Collection[int] = (), *, whole_run: bool = False) -> None:
-    """Kill every process that carries the mark, whatever its age, except the `leaders`: slow, thorough."""
+    """Kill every process that carries the mark, except the `leaders`. Slow but thorough."""
     if LINUX:
         _kill_until_none(
-            lambda: (p for p in _all_pids() if p not in leaders and mark.is_on(p, whole_run))
+            lambda: (
+                pid for pid in _all_pids() if pid not in leaders and mark.is_on(pid, whole_run)
+            )
         )
     else:
         _kill_until_none(lambda: _marked_by_ps(mark, whole_run))
 
 
 def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
-    """A stray may start another while it is being looked for: look again until there is no new one."""
+    """Search and kill until nothing new is found: a stray may start another meanwhile."""
     seen = {os.getpid()}
     for _ in range(ROUNDS):
         found = set(find()) - seen
@@ -163,30 +167,37 @@ def _younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -
         return
     for pid in _between(leader, newest):
         session = _session(pid)
-        if session == leader or (
-            _is_between(session, leader, newest) and _is_stray(pid, session, mark, sessions)
-        ):
+        if session == leader:
+            yield pid
+            continue
+        is_new_session = _is_between(session, leader, newest)
+        if is_new_session and _is_stray(pid, session, mark, sessions):
             yield pid
 
 
 def _is_stray(pid: int, session: int, mark: Mark, sessions: Callable[[], Collection[int]]) -> bool:
-    """Whether a process in another session is of the command, by its mark, or because it can be of no other."""
-    # Asked after the process was seen: the command that it may be of has been announced by then.
+    """Return whether a process in another session belongs to the command.
+
+    It does if it carries the mark, or if it carries that of the run and no other command runs.
+    """
+    # Asked after the process was seen: by then the command that it may belong to is registered.
     running = sessions()
     if session in running:
         return False
-    alone = len(running) == 1
-    return mark.is_on(pid) or (alone and mark.unnumbered.is_on(pid) and _parent(pid) != os.getpid())
+    if mark.is_on(pid):
+        return True
+    is_only_command = len(running) == 1
+    return is_only_command and mark.unnumbered.is_on(pid) and _parent(pid) != os.getpid()
 
 
 def _parent(pid: int) -> int:
-    # The name in parentheses may hold anything, parentheses too; state and parent come after it.
+    # State and parent follow the name in parentheses, which may itself contain parentheses.
     fields = _proc(pid, "stat").rpartition(b")")[2].split()
     return int(fields[1]) if len(fields) > 1 else 0
 
 
 def _session(pid: int) -> int:
-    """The session of a process; 0 where there is no such process."""
+    """Return the session of a process, or 0 if there is no such process."""
     try:
         return os.getsid(pid)
     except OSError:
@@ -200,12 +211,15 @@ def _between(leader: int, newest: int) -> Iterable[int]:
 
 
 def _is_between(pid: int, leader: int, newest: int) -> bool:
-    """Whether `pid` was given out after `leader`; ids start again from below when they run out."""
-    return leader < pid <= newest if leader < newest else pid > leader or 0 < pid <= newest
+    """Return whether `pid` was assigned after `leader`."""
+    if leader < newest:
+        return leader < pid <= newest
+    # PIDs have wrapped.
+    return pid > leader or 0 < pid <= newest
 
 
 def _all_pids() -> list[int]:
-    # os.listdir: a Path for each process would be most of the cost.
+    # A Path for each process would be most of the cost.
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
 
 
@@ -224,9 +238,11 @@ def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
 
 
 def read_ps(listing: str, mark: Mark, whole_run: bool) -> list[int]:
-    """The ids of the processes in a `ps -E` listing whose environment carries the mark."""
+    """Return the processes in a `ps -E` listing whose environment carries the mark."""
     wanted = f" {VARIABLE}={mark.run:08x}." if whole_run else f" {VARIABLE}={mark.variable} "
-    lines = (line.strip() for line in listing.splitlines())
-    return [
-        int(line.split(None, 1)[0]) for line in lines if wanted in f"{line} " and line[0].isdigit()
-    ]
+    pids = []
+    for line in listing.splitlines():
+        pid = line.strip().partition(" ")[0]
+        if pid.isdigit() and wanted in f"{line.strip()} ":
+            pids.append(int(pid))
+    return pids
