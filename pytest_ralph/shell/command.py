@@ -46,7 +46,7 @@ class Stage:
     """One simple command, seen through whatever launches it.
 
     `words` are the program and its arguments as the last launcher passes them on, `written` all
-    words as they stand in the command line. `launchers` names what was looked through, and
+    words as they stand in the command line, `source` its text with quotes. `launchers` names what was looked through, and
     `again` are the words that start the program the same way once more: `("uv", "run")`.
     `directory` is relative to where the command line starts, or None if that cannot be known.
     """
@@ -63,6 +63,7 @@ class Stage:
     nested: bool = False
     looped: bool = False
     directory: str | None = ""
+    source: str = ""
 
     @property
     def executable(self) -> str:
@@ -138,6 +139,20 @@ class Stage:
         return load_programs().lists("hazards", key, self.program, self.arguments)
 
     @property
+    def always_succeeds(self) -> bool:
+        """Whether its exit status is 0 whatever happens; a redirection may still fail."""
+        if self.negated or self.redirections:
+            return False
+        return self.is_hazard("succeeding") or self.words == (Word("exit"), Word("0"))
+
+    @property
+    def always_fails(self) -> bool:
+        """Whether it is there to fail: `false`, `exit 1`."""
+        if self.program == "false":
+            return True
+        return self.program in ("exit", "return") and self.arguments[:1] not in ((), ("0",))
+
+    @property
     def never_ends(self) -> bool:
         """Whether it serves or waits for changes until it is stopped."""
         return hazards.never_ends(self)
@@ -197,8 +212,16 @@ class Command:
     def stdout(self) -> Stdout:
         """What the last pipeline writes to stdout."""
         if not self.pipelines:
-            return stdout.Stdout.NOTHING
+            return stdout.Stdout.STATUS
         return stdout.of_pipeline(self.pipelines[-1])
+
+    @property
+    def hides_status(self) -> bool:
+        """Whether a pipe ends in a filter that succeeds whatever it reads."""
+        last = self.last
+        if last is None or last.before != "|" or "pipefail" in self.text:
+            return False
+        return hazards.swallows_failure(last)
 
     @property
     def changes_remote(self) -> bool:
@@ -294,6 +317,7 @@ def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
         nested=simple.nested,
         looped=simple.looped,
         directory=context.directory,
+        source=simple.source,
     )
     return [*_executed_by_find(stage, context), stage]
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell.programs import load_programs
+from pytest_ralph.shell.stdout import has_option
 
 if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
@@ -20,6 +21,8 @@ _REMOTE_URL = re.compile(
     r"https?://(?!localhost|127\.|0\.0\.0\.0|\[::1\]|host\.docker|\$|[\w-]+(?::\d+)?(?:/|$))",
     re.IGNORECASE,
 )
+_EXIT = re.compile(r"\bexit\b")
+_SORT_CHECK = re.compile(r"-[cC].*|--check.*")
 
 
 def never_ends(stage: Stage) -> bool:
@@ -58,6 +61,15 @@ def asks_person(stage: Stage) -> bool:
     if not stage.arguments and stage.is_hazard("shells"):
         return True
     return stage.is_hazard("asking")
+
+
+def swallows_failure(stage: Stage) -> bool:
+    """Whether it is a filter that succeeds whatever it reads."""
+    if not stage.is_hazard("swallowing"):
+        return False
+    if any(_EXIT.search(argument) for argument in stage.arguments):
+        return False
+    return not (stage.program == "sort" and has_option(stage, _SORT_CHECK))
 
 
 def _has_any(stage: Stage, key: str) -> bool:

@@ -56,7 +56,8 @@ class Simple:
     """One simple command.
 
     `before` and `after` are the operators around it: `&&`, `||`, `|`, `;`, `&` or empty.
-    `subshell` is how many parentheses it stands in, `looped` whether a loop repeats it.
+    `subshell` is how many parentheses it stands in, `looped` whether a loop repeats it, `source`
+    its text as written.
     """
 
     words: tuple[Word, ...]
@@ -68,6 +69,7 @@ class Simple:
     nested: bool = False
     looped: bool = False
     subshell: int = 0
+    source: str = ""
 
     @property
     def program(self) -> str:
@@ -86,7 +88,45 @@ def simple_commands(source: str) -> tuple[Simple, ...]:
 
 
 @dataclass
+class _Draft:
+    """A simple command while its words are read."""
+
+    subshell: int
+    start: int = 0
+    words: list[Word] = field(default_factory=list)
+    assignments: list[tuple[str, Word]] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
+    negated: bool = False
+
+    def add(self, word: Word, start: int) -> None:
+        if self.words:
+            self.words.append(word)
+            return
+        assigned = _ASSIGNMENT.match(word.text)
+        if word.text == "!":
+            self.negated = not self.negated
+        elif assigned:
+            value = Word(word.text[assigned.end() :], word.literal)
+            self.assignments.append((assigned[1], value))
+        else:
+            self.start = start
+            self.words.append(word)
+
+    def finish(self, source: str) -> Simple:
+        return Simple(
+            tuple(self.words),
+            tuple(self.assignments),
+            tuple(self.redirections),
+            negated=self.negated,
+            subshell=self.subshell,
+            source=source,
+        )
+
+
+@dataclass
 class _Reader:
+    """Reads one source from left to right; `at` is the place of the next character."""
+
     source: str
     depth: int = 0
     at: int = 0
@@ -122,59 +162,43 @@ class _Reader:
 
     def _simple(self) -> tuple[Simple | None, str]:
         """Read up to the next operator: the command, if there is one, and that operator."""
-        words: list[Word] = []
-        assignments: list[tuple[str, Word]] = []
-        redirections: list[Redirection] = []
-        negated = False
+        draft = _Draft(self.parentheses)
         operator = ""
-        subshell = self.parentheses
+        end = len(self.source)
         while self.at < len(self.source):
             if self._skip_blank():
                 continue
             redirection = self._redirection()
             if redirection is not None:
-                redirections.append(redirection)
+                draft.redirections.append(redirection)
                 continue
             match = _OPERATOR.match(self.source, self.at)
             if match:
+                end = self.at
                 operator = self._operator(match)
                 break
-
+            start = self.at
             word = self._word()
-            if words:
-                words.append(word)
-            elif word.literal and self._is_keyword(word.text):
-                continue
-            elif word.text == "!":
-                negated = not negated
-            elif assigned := _ASSIGNMENT.match(word.text):
-                value = Word(word.text[assigned.end() :], word.literal)
-                assignments.append((assigned[1], value))
-            else:
-                words.append(word)
+            if draft.words or not self._is_keyword(word):
+                draft.add(word, start)
 
-        joined = _JOINS.get(operator, operator)
         # The `pattern)` of a case and the head of a loop are not commands.
         is_pattern = operator == ")" and self.parentheses < 0
         self.parentheses = max(self.parentheses, 0)
-        if not words or words[0].text in _HEADS or is_pattern:
+        joined = _JOINS.get(operator, operator)
+        if not draft.words or draft.words[0].text in _HEADS or is_pattern:
             return None, joined
-        simple = Simple(
-            tuple(words),
-            tuple(assignments),
-            tuple(redirections),
-            negated=negated,
-            looped=self.loops > 0,
-            subshell=subshell,
-        )
-        return simple, joined
+        simple = draft.finish(self.source[draft.start : end].strip())
+        return replace(simple, looped=self.loops > 0), joined
 
-    def _is_keyword(self, text: str) -> bool:
-        if text == "do":
+    def _is_keyword(self, word: Word) -> bool:
+        if not word.literal:
+            return False
+        if word.text == "do":
             self.loops += 1
-        elif text == "done":
+        elif word.text == "done":
             self.loops = max(self.loops - 1, 0)
-        return text in _OPENING or text in _CLOSING
+        return word.text in _OPENING or word.text in _CLOSING
 
     def _skip_blank(self) -> bool:
         blank = _BLANK.match(self.source, self.at)

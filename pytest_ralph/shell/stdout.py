@@ -34,14 +34,14 @@ class Stdout(Enum):
     COUNTS = "one number per file"
     LINES = "lines that can be counted"
     TEXT = "some text"
-    NOTHING = "nothing that matters: the exit status is the result"
+    STATUS = "nothing that matters: the exit status is the result"
 
 
 def of_pipeline(stages: Sequence[Stage]) -> Stdout:
     """Return what a pipeline prints: what its last stage prints, or passes on."""
     last = stages[-1]
     if last.has_stdout_redirected:
-        return Stdout.NOTHING
+        return Stdout.STATUS
     if len(stages) > 1 and last.is_listed("filters") and stages[-2].stdout is Stdout.COUNT:
         return Stdout.COUNT
     if last.looped and last.stdout is Stdout.COUNT:
@@ -60,7 +60,7 @@ def of_stage(stage: Stage) -> Stdout:
         return Stdout.COUNT if is_number else Stdout.TEXT
     if stage.is_listed("lists"):
         return Stdout.LINES
-    return Stdout.NOTHING
+    return Stdout.STATUS
 
 
 def lists_file_names(stage: Stage) -> bool:
@@ -79,7 +79,7 @@ def has_option(stage: Stage, option: re.Pattern[str]) -> bool:
 
 def _of_search(stage: Stage) -> Stdout:
     if has_option(stage, _QUIET_OPTION):
-        return Stdout.NOTHING
+        return Stdout.STATUS
     if not has_option(stage, _COUNT_OPTION):
         return Stdout.LINES
     return Stdout.COUNTS if _searches_several_files(stage) else Stdout.COUNT

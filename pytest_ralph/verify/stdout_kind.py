@@ -1,255 +1,157 @@
-"""What a command line Prints: a count, one count a file, lines, some text, or nothing that matters."""
+"""What the expectations of a Verify field need to know about the output of its command."""
 
 from __future__ import annotations
 
 import re
-from enum import Enum
 
-from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.vocabulary import words
+from pytest_ralph.shell.command import Command, Stage
+from pytest_ralph.shell.stdout import Stdout as Prints
+from pytest_ralph.shell.stdout import has_option, lists_file_names, of_pipeline
 
-_STAGES = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\\.|(?P<stop>\|\||&&|[|;\n&])")
-_COUNT_FLAG = regex(r"\s(?:-[A-Za-z]*c[A-Za-z]*|--count)\b")
-_NAMES_ONLY = regex(r"\s(?:-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only)\b")
-_QUIET_FLAG = regex(r"\s(?:-[A-Za-z]*q[A-Za-z]*|--quiet|--silent)\b")
-_WORD = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
-_OPTION_WITH_VALUE = frozenset(
-    (
-        "-e",
-        "-m",
-        "-A",
-        "-B",
-        "-C",
-        "-f",
-        "-g",
-        "-t",
-        "--include",
-        "--exclude",
-        "--exclude-dir",
-        "--glob",
-    )
+_EXCLUDING = re.compile(
+    r"\bgrep\s+(?:-\S+\s+)*-[A-Za-z]*v|\s--(?:exclude|invert)|\s-not\s"
+    r"|\s(?:-g|--glob)[ =][\"']?!|:!|:\(exclude"
 )
-_GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep", "ag", "ack", "git grep"))
-_LISTS = words("programs", "lists")
-_TEXTS = words("programs", "prints")
-_HEADED = words("programs", "headed")
-_BODY_ONLY = regex(
-    r"\s(?:-[A-Za-z]*[qs][A-Za-z]*|--porcelain|--short|--quiet|--no-headers?|--format\S*)(?:\s|=|$)"
+_POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
+_SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
+_BODY_ONLY_OPTION = re.compile(
+    r"-[A-Za-z]*[qs][A-Za-z]*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
-_CONTENTS = words("programs", "contents")
-_SILENT = words("programs", "silent")
-_TURNS = regex(r"&&|;|\n")
-_PASS_ON = frozenset(
-    ("head", "tail", "tr", "xargs", "sort", "sed", "awk", "cut", "bc", "tee", "cat")
-)
-_COUNTING = regex(
-    r"\blength\b|\blen\(|\.length\b|\bcount\(|-(?:-count)\b|%\{http_code\}|\$\?|\bNR\b|\$#|count",
-    re.IGNORECASE,
-)
+_STATUS_OPTION = re.compile(r"-[A-Za-z]*[iIv]|--include|--head|--verbose")
 
-
-# `python -m pytest`, `node --test`: a tool run by an interpreter prints what it likes.
-_TOOL = regex(
-    r"\s(?:-m\s+(?!json)\S|--test\b|--check\b|-l\s)|^deno\s+(?:test|check|lint|fmt)\b"
-    r"|^(?:python3?|node|ruby|perl|php)\s+[\w./-]+\.\w+"
-)
-# What only starts the program behind it.
-_RUNNER = regex(
-    r"(?:(?:uv|poetry|pipenv|pdm|hatch|rye|pixi) run|npx|bunx|pnpm (?:exec|dlx)|yarn dlx|bundle exec)\s+(?:-\S+\s+)*"
-)
-_FILTER = regex(
-    r"\bgrep\s+(?:-\S+\s+)*-[A-Za-z]*v|\s--(?:exclude|invert)|\s-not\s|\s(?:-g|--glob)[ =][\"']?!|:!|:\(exclude"
-)
-_SUMMARY = regex(r"^git\s.*\s--(?:short)?stat\b")
-_POWERSHELL_COUNT = regex(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
-
-
-class Prints(Enum):
-    """What there is to compare a number with."""
-
-    COUNT = "one number"
-    COUNTS = "one number a file"
-    LINES = "lines that can be counted"
-    TEXT = "some text"
-    STATUS = "nothing that matters: its exit status says it"
+__all__ = ["Prints", "prints"]
 
 
 def prints(command: str) -> Prints:
-    """What the last stage of a command line prints."""
-    stages = split_stages(command)
-    last = stages[-1]
-    if len(stages) > 1 and _program(last) in _PASS_ON and _of_stage(stages[-2]) is Prints.COUNT:
+    """Return what the last pipeline of a command line prints."""
+    if _POWERSHELL_COUNT.search(command):
         return Prints.COUNT
-    return _of_stage(last)
+    return Command.parse(command).stdout
 
 
 def split_stages(command: str) -> list[str]:
-    """The simple commands of a command line, cut at pipes, `&&`, `||`, `;` and line ends outside quotes."""
-    stages, start = [], 0
-    for match in _STAGES.finditer(command):
-        if match["stop"] and not _is_redirection(command, match.start()):
-            stages.append(command[start : match.start()].strip())
-            start = match.end()
-    stages.append(command[start:].strip())
-    return [stage for stage in stages if stage] or [command]
+    """Return the simple commands of a command line as written."""
+    return [stage.source for stage in Command.parse(command).own_stages] or [command]
 
 
 def ends_with_echo(command: str) -> bool:
-    """`… && echo PASS` prints its own verdict."""
-    stages = split_stages(command)
-    return len(stages) > 1 and _program(stages[-1]) in ("echo", "printf")
+    """Whether it prints its own verdict: `… && echo PASS`."""
+    stages = Command.parse(command).own_stages
+    return len(stages) > 1 and stages[-1].program in ("echo", "printf")
 
 
 def echoes_words(command: str) -> bool:
-    """`… || echo CLEAN`: words that hold no number, whatever is counted before."""
-    return ends_with_echo(command) and "$" not in split_stages(command)[-1]
+    """Whether it ends by printing fixed words, whatever is counted before: `… || echo CLEAN`."""
+    if not ends_with_echo(command):
+        return False
+    last = Command.parse(command).own_stages[-1]
+    return not any("$" in argument for argument in last.arguments)
 
 
 def compares(command: str) -> bool:
     """Whether it prints nothing but differences."""
-    return _program(split_stages(command)[-1]) in ("diff", "cmp", "git-diff", "git-status")
+    return _last_is_listed(command, "differences")
 
 
 def summarises(command: str) -> bool:
-    """`git diff --stat`: a list with a line below it that sums it up."""
-    return bool(_SUMMARY.search(split_stages(command)[-1]))
+    """Whether a line below the list sums it up: `git diff --stat`."""
+    last = Command.parse(command).last
+    return last is not None and last.program == "git" and has_option(last, _SUMMARY_OPTION)
 
 
 def counts_only(command: str) -> bool:
-    """`grep -c`, `wc -l`: nothing but numbers."""
-    last = split_stages(command)[-1]
-    return _program(last) in _GREPS | {"wc"} and _of_stage(last) in (Prints.COUNT, Prints.COUNTS)
+    """Whether it prints nothing but numbers: `grep -c`, `wc -l`."""
+    last = Command.parse(command).last
+    if last is None or not (last.program == "wc" or last.is_listed("searches")):
+        return False
+    return last.stdout in (Prints.COUNT, Prints.COUNTS)
 
 
 def filters(command: str) -> bool:
-    """`… | grep -v note`, `--exclude-dir=docs`: what is not to be counted is left out already."""
-    return bool(_FILTER.search(command))
+    """Whether it already leaves out what is not to be counted: `… | grep -v note`."""
+    return bool(_EXCLUDING.search(command))
 
 
 def hides_zero(command: str) -> bool:
-    """`rg -c` prints nothing where it finds nothing."""
-    return _program(split_stages(command)[-1]) == "rg"
+    """Whether it prints nothing, not 0, if it finds nothing: `rg -c`."""
+    last = Command.parse(command).last
+    return last is not None and last.program == "rg"
 
 
 def lists_changes(command: str) -> bool:
-    """Whether what it prints are the files that differ."""
-    return _program(split_stages(command)[-1]) in ("git-status", "git-diff")
+    """Whether it prints the files that differ."""
+    last = Command.parse(command).last
+    return last is not None and last.name in ("git status", "git diff")
 
 
 def is_http(command: str) -> bool:
-    """Whether a status of the answer, which is not in the output by itself, may be meant by a number."""
-    return any(
-        _program(stage) in ("curl", "http", "wget", "xh") for stage in split_stages(command)[-1:]
-    )
+    """Whether a number may mean the status of a server's answer, which is not in the output."""
+    return _last_is_listed(command, "http")
 
 
 def shows_http_status(command: str) -> bool:
-    return bool(re.search(r"\s-[A-Za-z]*[iIv]\b|--include|--head|--verbose", command))
+    """Whether the status of the answer is in the output."""
+    return any(has_option(stage, _STATUS_OPTION) for stage in Command.parse(command).stages)
 
 
 def always_prints(command: str) -> bool:
-    """Whether it prints a heading or a summary even where there is nothing to list."""
-    last = split_stages(command)[-1]
-    return _program(last) in _HEADED and not _BODY_ONLY.search(_unquoted(last))
+    """Whether it prints a heading or a summary even if there is nothing to list."""
+    last = Command.parse(command).last
+    if last is None or not last.is_listed("headed"):
+        return False
+    return not has_option(last, _BODY_ONLY_OPTION)
 
 
 def prints_in_turn(command: str) -> bool:
-    """`cat a && cat b`: several commands that each print something of their own."""
-    turns = split_turns(command)
-    return len(turns) > 1 and all(prints(turn) is not Prints.STATUS for turn in turns)
+    """Whether several commands print something of their own: `cat a && cat b`."""
+    pipelines = _in_turn(command)
+    if len(pipelines) < 2:
+        return False
+    return all(of_pipeline(pipeline) is not Prints.STATUS for pipeline in pipelines)
 
 
 def shows_contents(command: str) -> bool:
-    """Whether what it prints is a text whose lines nobody counts, unless they say so."""
-    piped = [
-        stage.strip() for stage in re.split(r"(?<!\|)\|(?!\|)", _unquoted(split_turns(command)[-1]))
-    ]
-    cut = len(piped)
-    while len(piped) > 1 and _program(piped[-1]) in ("head", "tail", "cat"):
-        piped.pop()
-    return _program(piped[-1]) in _CONTENTS or (
-        cut > len(piped) and _of_stage(piped[-1]) is Prints.STATUS
-    )
+    """Whether it prints a text whose lines nobody counts without saying so."""
+    pipelines = Command.parse(command).pipelines
+    if not pipelines:
+        return False
+    stages = list(pipelines[-1])
+    is_cut = False
+    while len(stages) > 1 and stages[-1].program in ("head", "tail", "cat"):
+        stages.pop()
+        is_cut = True
+    if stages[-1].is_listed("contents"):
+        return True
+    return is_cut and stages[-1].stdout is Prints.STATUS
 
 
 def is_noisy(command: str) -> bool:
-    """Whether something before the last command of it prints too, or may."""
-    return any(_program(turn.strip()) not in _SILENT for turn in split_turns(command)[:-1])
-
-
-def split_turns(command: str) -> list[str]:
-    """The pipelines that are run one after the other."""
-    return [turn for turn in _TURNS.split(_unquoted(command)) if turn.strip()] or [command]
+    """Whether something before the last pipeline prints too, or may."""
+    return any(not _is_silent(pipeline[-1]) for pipeline in _in_turn(command)[:-1])
 
 
 def lists_names(command: str) -> bool:
-    """Whether what it prints are names of files."""
-    last = split_stages(command)[-1]
-    if _program(last) in _GREPS | {"git-diff", "git-show"}:
-        return bool(_NAMES_ONLY.search(_unquoted(last)))
-    return _program(last) in ("ls", "find", "fd", "tree", "git-ls-files")
+    """Whether it prints names of files."""
+    last = Command.parse(command).last
+    return last is not None and lists_file_names(last)
 
 
-def _is_redirection(command: str, at: int) -> bool:
-    return command[at] == "&" and (
-        command[max(at - 1, 0)] in "<>" or command[at + 1 : at + 2] in ("1", "2", ">")
-    )
+def _last_is_listed(command: str, key: str) -> bool:
+    last = Command.parse(command).last
+    return last is not None and last.is_listed(key)
 
 
-def _program(stage: str) -> str:
-    stage = stage.lstrip("!({ \t")
-    if runner := _RUNNER.match(stage):
-        stage = stage[runner.end() :]
-    words = stage.split(None, 3)
-    while words and (
-        "=" in words[0] or words[0] in ("sudo", "time", "env", "command", "do", "then", "else")
-    ):
-        words = words[1:]
-    if not words:
-        return ""
-    name = words[0].rsplit("/", 1)[-1]
-    if name in ("git", "docker", "kubectl", "gh") and len(words) > 1:
-        return f"{name}-{words[1]}"
-    return name
+def _is_silent(stage: Stage) -> bool:
+    if stage.is_listed("searches"):
+        return stage.stdout is Prints.STATUS
+    return stage.is_listed("silent") or stage.has_stdout_redirected
 
 
-def _of_stage(stage: str) -> Prints:
-    program = _program(stage).replace("git-grep", "grep")
-    if program in _GREPS:
-        return _of_grep(stage)
-    if program == "wc" or _POWERSHELL_COUNT.search(stage):
-        return Prints.COUNT
-    if program in _TEXTS and not _TOOL.search(stage):
-        return Prints.COUNT if _COUNTING.search(stage) else Prints.TEXT
-    if program in _LISTS:
-        return Prints.LINES
-    return Prints.STATUS
-
-
-def _of_grep(stage: str) -> Prints:
-    if _QUIET_FLAG.search(_unquoted(stage)):
-        return Prints.STATUS
-    if not _COUNT_FLAG.search(_unquoted(stage)):
-        return Prints.LINES
-    return Prints.COUNTS if _searches_several(stage) else Prints.COUNT
-
-
-def _unquoted(stage: str) -> str:
-    return re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", "Q", stage)
-
-
-def _searches_several(stage: str) -> bool:
-    """More than one file after the pattern, a wildcard, or a search through directories."""
-    if re.search(r"\s-[A-Za-z]*[rR][A-Za-z]*\b|--recursive", _unquoted(stage)):
-        return True
-    operands, skip, has_pattern = [], False, False
-    for word in _WORD.findall(stage.split("2>", 1)[0])[1:]:
-        if skip:
-            skip = False
-        elif word in _OPTION_WITH_VALUE:
-            skip = True
-            has_pattern = has_pattern or word in ("-e", "-f")
-        elif not word.startswith("-") or word == "-":
-            operands.append(word)
-    files = operands if has_pattern else operands[1:]
-    return len(files) > 1 or any(re.search(r"[*?{]", file) for file in files)
+def _in_turn(command: str) -> list[tuple[Stage, ...]]:
+    """The pipelines that run one after the other; what `||` joins are alternatives."""
+    found: list[tuple[Stage, ...]] = []
+    for pipeline in Command.parse(command).pipelines:
+        if pipeline[0].before == "||" and found:
+            continue
+        found.append(pipeline)
+    return found

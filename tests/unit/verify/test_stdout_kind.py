@@ -1,48 +1,11 @@
-"""What a number behind a command can be compared with."""
+"""What an expectation needs to know about the output of a command."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.verify.stdout_kind import Prints, ends_with_echo, prints, split_stages
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        ("grep -c x f", Prints.COUNT),
-        ("grep -ic 'a b' f", Prints.COUNT),
-        ("rg --count x f", Prints.COUNT),
-        ("cat f | grep -c x", Prints.COUNT),
-        ("ls | wc -l", Prints.COUNT),
-        ("grep -c x f | head -1", Prints.COUNT),
-        ("jq '.a | length' f", Prints.COUNT),
-        ("curl -s -o /dev/null -w '%{http_code}' localhost", Prints.COUNT),
-        ("grep -c x a b", Prints.COUNTS),
-        ("grep -c x src/*.py", Prints.COUNTS),
-        ("grep -rc x src", Prints.COUNTS),
-        ("grep -c -e x -e y f", Prints.COUNT),
-        ("cat f | grep -c x - g", Prints.COUNTS),
-        ("cat f | grep -c x -", Prints.COUNT),
-        ("env grep -n x f", Prints.LINES),
-        ("time ls src", Prints.LINES),
-        ("LC_ALL=C ls src", Prints.LINES),
-        ("grep -c -e x f g", Prints.COUNTS),
-        ("grep -c -f patterns f", Prints.COUNT),
-        ("grep -n x f", Prints.LINES),
-        ("git grep x", Prints.LINES),
-        ("ls src", Prints.LINES),
-        ("git status --porcelain", Prints.LINES),
-        ("grep -q x f", Prints.STATUS),
-        ("pytest -q", Prints.STATUS),
-        ("sudo -E ./run.sh", Prints.STATUS),
-        ("jq -r .version f", Prints.TEXT),
-        ("cd a && python3 -c 'print(1)'", Prints.TEXT),
-        ("", Prints.STATUS),
-    ],
-)
-def test_the_last_stage_says_what_is_printed(command: str, expected: Prints) -> None:
-    assert prints(command) is expected
+from pytest_ralph.verify.read import read_verify
+from pytest_ralph.verify.stdout_kind import Prints, ends_with_echo, is_noisy, prints, split_stages
 
 
 def test_stages_are_cut_outside_quotes_only() -> None:
@@ -58,3 +21,27 @@ def test_stages_are_cut_outside_quotes_only() -> None:
 def test_a_command_may_echo_its_own_verdict() -> None:
     assert ends_with_echo("make && echo PASS")
     assert not ends_with_echo("echo PASS")
+
+
+@pytest.mark.parametrize(
+    ("command", "noisy"),
+    [
+        ("cd web && grep -c x f", False),
+        ("grep -q x f && grep -c y f", False),
+        ("make > log && grep -c x f", False),
+        ("make && grep -c x f", True),
+        ("cat f | head -1; grep -c x f", True),
+    ],
+)
+def test_earlier_commands_may_print_too(command: str, noisy: bool) -> None:
+    assert is_noisy(command) is noisy
+
+
+def test_a_count_of_powershell_is_a_count() -> None:
+    assert prints("(Get-ChildItem src).Count") is Prints.COUNT
+
+
+def test_a_count_behind_a_launcher_is_compared() -> None:
+    (check,) = read_verify("`timeout 60 grep -c x f` returns 0").checks
+    (expect,) = check.expect
+    assert (expect.stream, expect.op, expect.value) == ("stdout", "==", 0)
