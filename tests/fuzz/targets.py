@@ -25,7 +25,8 @@ from pytest_ralph.spec.frontmatter import FrontMatterError, read_front_matter
 from pytest_ralph.spec.lint import lint
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.splice import spliced
-from pytest_ralph.spec.state import State, StateError
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.inert import markdown, one_line, prompt_line, terminal
 from pytest_ralph.text.secrets import Masker
 from pytest_ralph.verify.read import read_verify
