@@ -13,7 +13,7 @@ from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, veri
 from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter, unusable
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import Task
-from pytest_ralph.spec.task_block import find_blocks
+from pytest_ralph.spec.task_finder import find_tasks
 from pytest_ralph.spec.task_line import slug
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ralph.spec.task_block import TaskBlock
+    from pytest_ralph.spec.task_finder import TaskBlock
 
 MAX_BYTES = 50 * 1000 * 1000
 
@@ -86,7 +86,7 @@ class Spec:
         front, broken = front_matter_of(source)
         outline = read_outline(source, front.lines)
         commands = {**(verify or {}), **front.settings.get("verify", {})}
-        blocks = find_blocks(outline)
+        blocks = find_tasks(outline)
         tasks = _name_apart(
             [_with_command(_task(block, outline.lines), commands) for block in blocks]
         )
@@ -164,10 +164,10 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
     fields = as_mapping(block.fields)
     text = verify_text(block.fields) or inline_verify(lines[block.line])
     return Task(
-        id=block.named.id or slug(block.named.title),
-        title=block.named.title,
+        id=block.title.id or slug(block.title.title),
+        title=block.title.title,
         checked=block.checked,
-        markers=block.named.markers,
+        markers=block.title.markers,
         phase=block.phase,
         line=block.line + 1,
         end_line=block.end,
