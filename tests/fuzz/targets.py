@@ -6,7 +6,6 @@ asked to change.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tempfile
 import time
@@ -21,7 +20,7 @@ from pytest_ralph.failure.report import parse_report
 from pytest_ralph.shell.lexer import simple_commands
 from pytest_ralph.spec import edit, progress
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.frontmatter import FrontMatterError, read_front_matter
+from pytest_ralph.spec.frontmatter import read_front_matter
 from pytest_ralph.spec.lint import lint
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.splice import spliced
@@ -125,8 +124,7 @@ def verify(data: bytes) -> None:
 
 
 def front_matter(data: bytes) -> None:
-    with contextlib.suppress(FrontMatterError):
-        read_front_matter(data.decode("utf-8", "replace"))
+    read_front_matter(data.decode("utf-8", "replace"))
     spec(b"---\n" + data + b"\n---\n- [ ] 1.1 x\n  - **Verify**: `true`\n")
 
 
