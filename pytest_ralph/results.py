@@ -175,7 +175,7 @@ FREE_TEXT = tuple(_free_text_fields())
 
 
 class FixResult(NamedTuple):
-    """A fix task and the fixes made for it. `outcome`: open, completed, failed or verification_mismatch."""
+    """A fix task and its own fixes. It ends open, completed, failed or verification_mismatch."""
 
     id: str
     for_id: str = ""
@@ -200,7 +200,7 @@ class FixResult(NamedTuple):
 
 
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
-    """Turn a flat list of fixes, in the order they were made, into the tree below the task `root`."""
+    """Turn a flat list of fixes, in the order they were made, into the tree below `root`."""
     flat = list(fixes)
     direct = [fix for fix in flat if fix.for_id == root and fix.id != root]
     return tuple(fix._replace(children=fix_tree(flat, fix.id)) for fix in direct)
@@ -349,7 +349,7 @@ class PastRun(NamedTuple):
 
     @property
     def recovery_rate(self) -> float | None:
-        """Of the tasks that failed at first, the share that passed in the end; None if none failed."""
+        """The share of the tasks that failed at first and passed in the end; None if none failed."""
         tried = self.recovered + self.failed
         return self.recovered / tried if tried else None
 
@@ -395,7 +395,7 @@ class RunSummary(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Outcome → number of tasks, without zeros, in the order of OUTCOMES; unknown ones come last."""
+        """Outcome → number of tasks, without zeros, in the order of OUTCOMES, others last."""
         outcomes = [task.outcome for task in self.tasks]
         unknown = sorted({*outcomes} - {*OUTCOMES})
         order = (*OUTCOMES, *unknown)

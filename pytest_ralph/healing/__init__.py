@@ -1,1 +1,1 @@
-"""What to do about a failure: decide, write the fix task, have it done, verify again. Knows nothing of pytest."""
+"""Healing: verify a task, decide about a failure, have it fixed, verify again. Without pytest."""

@@ -1,4 +1,4 @@
-"""What is tried on one task, in the order it happens: told to the reports, and to the history at once."""
+"""AttemptLog: everything tried on one task, in order, for its result and for the history."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ HEAD, TAIL = 40, 120
 
 
 class _Done(NamedTuple):
-    """What ended well since the last verification, by its own account."""
+    """A fix, repair or execution since the last verification that claims success."""
 
     task_id: str
     approach: str
     repair: bool = False
 
-    @property
-    def said(self) -> str:
-        return self.approach or "it did not say"
-
 
 class AttemptLog:
-    """One task in one run."""
+    """The attempts at one task in one run.
+
+    Each attempt goes to the history at once, so that a killed run loses none; `ended` turns all of
+    them into the TaskResult. The lists are what decisions and prompts need to know.
+    """
 
     def __init__(
         self,
@@ -60,19 +60,24 @@ class AttemptLog:
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
         self.runs = 0
-        # An executor said it was done, and Verify does not pass: whether, and which fix task it was.
+        # Whether an executor claimed success before the last failed Verify, and on which fix task.
         self.claimed = False
         self.claimed_by = ""
         self._done: _Done | None = None
-        self._spec, self._spec_path, self._run, self._record = spec, spec_path, run, record
+        self._spec = spec
+        self._spec_path = spec_path
+        self._run = run
+        self._record = record
         self._attempts: list[Attempt] = []
         self._fixes: dict[str, FixResult] = {}
-        self._started, self._clock = time.time(), time.monotonic()
-        # Until siblings had completed: no time of this task's own.
+        self._started = time.time()
+        self._clock = time.monotonic()
+        # Seconds spent waiting for siblings, which do not count as duration of this task.
         self.waited = 0.0
 
     @property
     def attempts(self) -> int:
+        """The number of verifications so far."""
         return sum(attempt.verifies for attempt in self._attempts)
 
     @property
@@ -80,7 +85,7 @@ class AttemptLog:
         return self.failures[-1] if self.failures else None
 
     def resume(self, attempts: Sequence[Attempt], carried_out: Collection[str]) -> None:
-        """Continue where a run was cut off: what it had tried, up to the last fix it carried out."""
+        """Continue an interrupted run: take over its attempts up to its last completed fix."""
         end = 0
         for at, attempt in enumerate(attempts, 1):
             if attempt.what in ("fix", "repair") and attempt.fix_id in carried_out:
@@ -125,7 +130,7 @@ class AttemptLog:
         self._store(attempt._replace(what="verify", outcome=outcome))
 
     def decided(self, target: Task, failure: Failure, decision: Decision) -> None:
-        """Why the next step is taken: shown, noted on the attempt that made it necessary, and stored."""
+        """Record a decision: as a note, on the attempt that called for it, and in the history."""
         if self._attempts:
             self._attempts[-1] = self._attempts[-1]._replace(decision=decision.reason)
         if decision.action != "escalate":
@@ -160,7 +165,7 @@ class AttemptLog:
         *,
         prediction: float | None,
     ) -> None:
-        """A built-in repair was made, or could not be."""
+        """Record a built-in repair, made or not."""
         self.note(f"{fix.id}: repair {repair.name}: {result.note}")
         if result.undo:
             self.note(f"{fix.id}: undo: {result.undo}")
@@ -194,7 +199,7 @@ class AttemptLog:
         executor: str,
         prediction: float | None = None,
     ) -> None:
-        """An executor ended its run, well or with a failure of its own."""
+        """Record an executor run. `answered` is the failure it was meant to fix."""
         is_fix = task is not self.task
         facts: dict[str, Any] = {
             "number": len(self._attempts) + 1,
@@ -229,17 +234,23 @@ class AttemptLog:
         self._store(attempt.answering(answered))
 
     def _did_not_help(self, failure: Failure) -> None:
-        """Whoever was last at it claimed success, and yet the task fails: what was claimed and what is found differ."""
-        done, self._done = self._done, None
-        self.claimed = done is not None and not done.repair
-        self.claimed_by = done.task_id if done and done.task_id in self._fixes else ""
-        if done is not None:
-            from pytest_ralph.fixing.prompts import Tried
+        """Mark the fix that claimed success before this failure, if there is one, as a mismatch."""
+        done = self._done
+        self._done = None
+        self.claimed = False
+        self.claimed_by = ""
+        if done is None:
+            return
+        from pytest_ralph.fixing.prompts import Tried
 
-            self.tried_before.append(
-                Tried(task_id=done.task_id, approach=done.said, result=failure.error)
-            )
-            self._fix_ended(done.task_id, "verification_mismatch")
+        self.claimed = not done.repair
+        if done.task_id in self._fixes:
+            self.claimed_by = done.task_id
+        approach = done.approach or "it did not say"
+        self.tried_before.append(
+            Tried(task_id=done.task_id, approach=approach, result=failure.error)
+        )
+        self._fix_ended(done.task_id, "verification_mismatch")
 
     def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
         if fix_id in self._fixes:
@@ -249,12 +260,12 @@ class AttemptLog:
             )
 
     def _store(self, attempt: Attempt) -> None:
-        """Into the history, where attempts of all kinds share one numbering."""
+        """Write to the history, where attempts of all kinds share one numbering."""
         numbered = attempt._replace(number=len(self._attempts))
         self._record(Record(self._run, self._spec, self.task.id, numbered))
 
     def crashed(self, worker: str) -> TaskResult:
-        """The process that was at it was killed, and what it had come to is not known."""
+        """The result of a task whose worker was killed while it ran."""
         from pytest_ralph.failure.failure import BROKEN_BUILD, Failure
 
         error = f"worker {worker!r} crashed while running it"
@@ -268,13 +279,13 @@ class AttemptLog:
         return self.ended("failed", error)
 
     def crashed_after_pass(self, worker: str, fixes: Sequence[str] = ()) -> TaskResult:
-        """The process that was at it was killed when the task was checked off and its result not yet told."""
+        """The result of a task whose worker was killed after checking it off."""
         self._attempts.append(Attempt(started=self._started))
         reason = f"worker {worker!r} crashed after it had passed"
         return self.ended("recovered" if fixes else "passed", reason)
 
     def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
-        """The result, and with it the end of this attempt_log."""
+        """The result of the task, with secrets masked."""
         task = self.task
         result = TaskResult(
             id=task.id,

@@ -1,4 +1,4 @@
-"""The Budget: executor runs left in one pytest run, all specs and all workers together."""
+"""Budget: the executor runs left in one pytest run, for all specs and workers together."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """Counts in memory; with a `file` in that file, one byte a run, for all processes that share it.
+    """Counts in memory, or in a `file` (one byte per run) that several processes share.
 
-    A spec may have a smaller one of its own `within` that of the run.
+    A spec may have a smaller budget of its own `within` that of the run.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Budget:
         return own if self._within is None else min(own, self._within.left)
 
     def take(self) -> bool:
-        """One more run, if there is one left."""
+        """Use up one run; False if none is left."""
         with self._lock, self._alone():
             if self._count() >= self.total or (
                 self._within is not None and not self._within.take()

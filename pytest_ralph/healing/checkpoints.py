@@ -1,7 +1,7 @@
 """Checkpoints: everything the healing of a spec does with git.
 
-Commits of tasks that newly pass (none, as lines of a script, or made), the progress of an executor that
-ran out of context, the return to the last good commit, and fingerprints of the working tree.
+Commits of tasks that newly pass (none, as lines of a script, or made), the progress of an executor
+that ran out of context, the return to the last good commit, and fingerprints of the working tree.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Checkpoints:
-    """The git side of one spec. What a task changed is known from the tree before its first attempt."""
+    """The git side of one spec. The tree before the first attempt shows what a task changed."""
 
     def __init__(self, services: Services, spec_files: SpecFiles) -> None:
         self._services = services
@@ -43,7 +43,7 @@ class Checkpoints:
                 return ""
 
     def begin(self, task: Task) -> None:
-        """Remember the tree before the first attempt, if the task is to be committed when it passes."""
+        """Remember the tree before the first attempt, if a pass is to be committed."""
         if self._settings.commit == "none":
             return
         git = self._services.git
@@ -121,7 +121,7 @@ class Checkpoints:
         return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""
 
     def roll_back(self, task: Task) -> str:
-        """Return to the last good commit; return a note that says what was done or why nothing was."""
+        """Return to the last good commit; return a note about what was done or why not."""
         git = self._services.git
         if git is None:
             return "no rollback: not in a git repository"

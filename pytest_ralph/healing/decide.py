@@ -1,8 +1,8 @@
 """Failure and history → Decision: a pure function over one table.
 
-The order of the table matters: first what can go on without a limit (more time, a new session), then
-what cannot go on (limits, circles, budget), then what needs no agent (repairs), then the action of the
-failure's type.
+The order of the table matters: first what can go on without a limit (more time, a new session),
+then what cannot go on (limits, circles, budget), then what needs no agent (repairs), then the action
+of the failure's type.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _no_time(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _installable(failure: Failure, past: TaskHistory) -> bool:
-    """One fix task for what an agent may be able to install; not for an executor that is missing itself."""
+    """One fix task for what an agent may install, unless the executor itself is missing."""
     wanted = failure.kind in ("dependency_missing", "command_not_found")
     return wanted and past.has_agent and not past.by_executor and not past.fixes
 
@@ -214,7 +214,7 @@ def _missing_context(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _ask_again(failure: Failure, past: TaskHistory) -> bool:
-    """The same executor, told more: no fix of a fix, so no limit stands in the way."""
+    """The same executor with more context: this is no fix, so no limit applies."""
     return past.by_executor and _missing_context(failure, past)
 
 

@@ -171,7 +171,8 @@ def predict(
     chance = services.advisor.chance(failure.kind, executor)
     if chance is None:
         return None
-    line = f"{task.id}: chance that this helps: {str(chance).replace(executor, display_name(executor))}"
+    shown = str(chance).replace(executor, display_name(executor))
+    line = f"{task.id}: chance that this helps: {shown}"
     log.note(line)
     services.announce_verbose(line)
     return chance.probability

@@ -1,7 +1,7 @@
-"""Failure → fix task: the markdown that asks for what went wrong to be put right.
+"""Failure → fix task: the Markdown that asks for a failure to be fixed.
 
-What the original says (Files, Verify) is taken over as written; what a failure says is text from outside and is
-made inert, so that no error message can add a task, a field or a command.
+The fields of the original (Files, Verify) are copied as written. Text of the failure comes from outside
+and is made inert, so that no error message can add a task, a field or a command.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_SCOPE = "recovery"
 NO_TYPE = "error"
 SUMMARY_LENGTH = 50
 
-# What an error says of itself is closer than its kind.
+# The words of an error are more specific than its kind.
 _TYPES_BY_TEXT = {
     "missing file": re.compile(
         r"file not found|no such file|enoent|filenotfounderror", re.IGNORECASE
@@ -42,7 +42,7 @@ _TYPES_BY_KIND = {
     "format_error": "formatting",
     "task_incomplete": "incomplete task",
 }
-# In which line of a command the shell was when something went wrong is worth no room in a title.
+# The shell's own line number (`bash: line 1:`) is noise in a title.
 _SHELLS_OWN_PLACE = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: (?:line )?\d+: (?=\S)")
 _STARTS_A_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3}|[|>]")
 _MARKER_AT_END = re.compile(r"(\[(?:P|VERIFY|SEQUENTIAL|FIX|SPLIT)[^\[\]]*)\]$", re.IGNORECASE)
@@ -78,7 +78,7 @@ def make_fix_task(
     directory: str = ".",
     template: str | None = None,
 ) -> str:
-    """The block to insert for one failure. `template` is a project's own text for it (Jinja2, the names of Derived)."""
+    """The block to insert for one failure; `template` is a Jinja2 text over the fields of Derived."""
     fields = derive(task, failure, fix_id, spec_name=spec_name, directory=directory)
     return _fix_task(fields) if template is None else _from_template(template, fields)
 
@@ -117,7 +117,7 @@ def scope(spec_name: str) -> str:
 
 
 def error_type(failure: Failure) -> str:
-    """What sort of error it was, in two words that fit `address … from task 1.3`."""
+    """The sort of error in two words that fit `address … from task 1.3`."""
     for name, pattern in _TYPES_BY_TEXT.items():
         if pattern.search(failure.error):
             return name
@@ -125,7 +125,7 @@ def error_type(failure: Failure) -> str:
 
 
 def steps(task: Task) -> tuple[str, ...]:
-    """The numbered (or else bulleted) steps of what a task says to do, each with the lines below it."""
+    """The numbered, or else bulleted, steps of the Do field, each with the lines below it."""
     lines = (task.fields.get("Do") or task.fields.get("Steps") or "").split("\n")
     found = [(at, match) for at, line in enumerate(lines) if (match := _STEP.match(line))]
     numbered = [(at, match) for at, match in found if match["number"][0].isdigit()]
@@ -137,7 +137,7 @@ def steps(task: Task) -> tuple[str, ...]:
 
 
 def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, str]:
-    """One block, by its id, for each step of a task that was too much for one go, each with its share of the time."""
+    """One block per step of a task that takes too long, by its id, each with a share of the time."""
     parts = steps(task)
     stem, _, number = first_id.rpartition(".")
     share = max(int(timeout // max(len(parts), 1)), 1)
@@ -195,7 +195,7 @@ def _from_template(template: str, fields: Derived) -> str:
 
 
 def is_fix_task(block: str, fix_id: str, task_id: str) -> bool:
-    """Whether a block written by others starts as the fix it is to be."""
+    """Whether a block from a template or a hook starts with the right id and marker."""
     opening = _OPENING.match(block)
     return opening is not None and opening.groups() == (fix_id, task_id)
 
@@ -205,7 +205,7 @@ def _plain(fields: Derived) -> dict[str, Any]:
 
 
 def _field(text: str) -> str:
-    """What stands after `**Name**:` for a text as written: behind it, or below it where it must start a line."""
+    """`text` as the value after `**Name**:`, on the lines below it if it must start a line."""
     first, *rest = text.rstrip().split("\n")
     if not rest and not first.strip():
         return ""

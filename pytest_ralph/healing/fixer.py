@@ -1,7 +1,7 @@
 """Fixer: has the failures of one task fixed, by a built-in repair or by an executor.
 
-A fix task is written into tasks.md first. If an executor fails on it, the fix task itself is fixed, one
-level deeper, until the decision is to give up. Imported with the first failure of a run.
+A fix task is written into tasks.md first. If an executor fails on it, the fix task itself is fixed,
+one level deeper, until the decision is to give up. Imported with the first failure of a run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Unfinished:
 class Fixer:
     """Everything done about the failures of one original task in one run.
 
-    Methods return when it is worth verifying the original again, and raise GaveUpError if it is not.
+    Methods return when the original is worth verifying again, and raise GaveUpError otherwise.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Fixer:
         history: TaskHistory,
         timeout: float,
     ) -> Unfinished | None:
-        """Have an executor do `task`: again while more time, a new session or more context can help.
+        """Run an executor on `task`, again while more time, a new session or context can help.
 
         None if the executor completed it. Raises GaveUpError if no executor could be started.
         """
@@ -289,7 +289,7 @@ class Fixer:
     # Splitting
 
     def _split(self) -> None:
-        """Have each step of the task's Do field carried out as a task, with its share of the time."""
+        """Have each step of the Do field carried out as a task, with its share of the time."""
         timeout = self.settings.executor_timeout
         parts = self.spec_files.open_parts(self.task) or self._insert_parts(timeout)
         share = timeout / max(1, len(steps(self.task)))

@@ -1,4 +1,4 @@
-"""Hooks of others, asked and told. One that raises, or whose answer is of no use, ends the task with one clear line."""
+"""Calls of the pytest_ralph hooks. One that raises or returns a wrong value ends the task with HookError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `.progress.md` of one spec as a run writes it. Read again only when somebody else wrote it."""
+"""ProgressLog: writes the `.progress.md` of one spec, read again only after another process wrote it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ProgressLog:
-    """What is done and what was fixed, one entry a task."""
+    """One entry per completed task, and one per task that needed fixes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,11 +31,11 @@ class ProgressLog:
                 text = self._with(text, task, commit)
             return text
 
-        # That it was passed can be seen again; that it was committed cannot.
+        # A pass can be verified again after a crash; a commit id would be lost.
         self._change(change, durable=bool(commit))
 
     def fixes(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
-        """How the fixes of a task ended; a task that needed none has no entry."""
+        """Write how the fixes of a task ended; a task without fixes gets no entry."""
 
         def change(text: str) -> str:
             self._end = 0
@@ -48,7 +48,7 @@ class ProgressLog:
         return progress.learnings(self._read())
 
     def _with(self, text: str, task: Task, commit: str) -> str:
-        """As `progress.completed` has it; behind the last entry at once where it is known and this one is new."""
+        """Add an entry like `progress.completed`, directly behind the last one if its place is known."""
         entry = f"- [x] {task.name} {task.title}".rstrip()
         if self._end and task.title and not commit and f"] {task.name} " not in text:
             text = f"{text[: self._end]}{entry}\n{text[self._end :]}"
@@ -66,7 +66,7 @@ class ProgressLog:
         return self._text
 
     def _change(self, change: Callable[[str], str], *, durable: bool) -> None:
-        """Once more where somebody saved the file at the same moment, with what they wrote."""
+        """Apply `change`, again on the new text if another process saved the file meanwhile."""
         while (text := change(before := self._read())) != before:
             if seen := replace_if_unchanged(self.path, text, self._seen, durable=durable):
                 self._text, self._seen = text, seen

@@ -1,9 +1,9 @@
-"""One spec being worked on: its document, state and progress.
+"""SpecFiles: the document, the state and the progress file of one spec, and every change to them.
 
-Every change reads the file again first, so that what somebody else wrote meanwhile is kept, and is made under one
-lock, so that the tasks of a [P] group do not race. The document is the truth: it is written first, and the state is
-brought in line with it at the start of each run. In the state a task is known by its name, which unlike its id is
-never given twice.
+A change reads the file again first, so that edits of other processes are kept, and is made under one
+lock, so that the tasks of a [P] group do not race. The document is the truth: it is written first, and
+the state is brought in line with it at the start of each run. The state identifies a task by its name,
+which unlike its id is unique.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.order import Plan
     from pytest_ralph.spec.task import Task
 
-# The status of a fix task that was carried out; whether it helped is for the original's Verify to say.
+# The status of a fix task that was carried out, whether it helped or not.
 EXECUTED = "executed"
 _FILE = re.compile(
     r"/\.?(tasks\.md|\.progress\.md|\.ralph-state\.json|[^/]+\.md)(?:\.[0-9a-f-]+\.tmp)?$"
@@ -39,7 +39,7 @@ _FILE = re.compile(
 
 
 class SpecFiles:
-    """A spec, and the only hands that ever write into it."""
+    """The files of one spec. Nothing else writes into them."""
 
     def __init__(self, spec: Spec, plan: Plan, *, verify: Mapping[str, str] | None = None) -> None:
         self.plan = plan
@@ -59,11 +59,11 @@ class SpecFiles:
 
     @property
     def own_files(self) -> tuple[Path, ...]:
-        """What is ours to write; a rollback or a commit of somebody's work treats them apart."""
+        """The files that only we write; rollbacks and commits treat them separately."""
         return self.spec.path, self.state.path, self._log.path
 
     def start(self, base_path: str) -> list[str]:
-        """A run in recovery mode begins: the state comes to say what the document says. What was changed."""
+        """Start a recovery run: bring the state in line with the document, and return what changed."""
         for path in self.own_files:
             sweep(path)
         said = []
@@ -78,13 +78,13 @@ class SpecFiles:
         return said
 
     def is_checked(self, task: Task) -> bool:
-        """Whether it is checked off by now, which it may not have been when it was collected."""
+        """Whether the task is checked off by now; at collection it may have been open."""
         with self._files():
             now = self._document.find(task)
         return task.checked if now is None else now.checked
 
     def was_cut_off(self, task: Task) -> bool:
-        """Whether an earlier run was still at work on it when it ended."""
+        """Whether an earlier run was killed while it worked on the task."""
         return self.state.status(task.name) == "running"
 
     def owner_of(self, fix: Task) -> Task | None:
@@ -94,7 +94,7 @@ class SpecFiles:
     # Fix tasks
 
     def use_open_fix(self, target: Task) -> Task | None:
-        """The fix of `target` that waits in the document to be carried out; it is one of this run from now on."""
+        """The open fix task of `target`, if there is one; it counts as a fix of this run from now on."""
         with self._files():
             fix = self._open_fix(target)
             if fix is not None and fix.id not in self.state.current_fixes(target.name):
@@ -103,7 +103,7 @@ class SpecFiles:
             return fix
 
     def fixes_of(self, task: Task) -> tuple[str, ...]:
-        """The fixes carried out for a task in this run, and in one that was cut off, which this one goes on with."""
+        """The fixes carried out for a task in this run and in the interrupted run it continues."""
         with self._files():
             waiting = self._open_fix(task)
             return tuple(
@@ -131,7 +131,7 @@ class SpecFiles:
             return edit.next_fix_id(self._document.read(), target.id, self.state.used_ids())
 
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
-        """Write one fix task after the last fix of its original. First the document, then the state."""
+        """Write one fix task after the last fix of its original: document first, then state."""
         with self._files():
             self._insert(target, block)
             self.state.record_fix(target.name, fix_id, error)
@@ -139,7 +139,7 @@ class SpecFiles:
             return self._document.read()[fix_id]
 
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
-        """Write the parts of a task, by their ids: all of them or none, so that no run goes on with some."""
+        """Write the parts of a task, by their ids: all of them or none."""
         with self._files():
             self._insert(target, *blocks.values())
             for part_id in blocks:
@@ -152,14 +152,14 @@ class SpecFiles:
         fault_point("between document and state")
 
     def executed(self, fix: Task) -> None:
-        """A fix was carried out: it is not used again, whether it helped or not. Nor is the fix it was a fix of."""
+        """Mark a fix, and the fixes it was made for, as carried out: none of them is used again."""
         with self._files():
             for one in self._up_from(fix):
                 self.state.set_status(one.name, EXECUTED)
             self.state.save()
 
     def _up_from(self, fix: Task) -> Iterator[Task]:
-        """The fix, the fix it was made for, and so on; a part that is done does not make what it is a part of done."""
+        """The fix, the fix it was made for, and so on; a part does not complete its whole."""
         seen: set[str] = set()
         one: Task | None = fix
         while one is not None and one.fix_for and one.name not in seen:
@@ -168,7 +168,7 @@ class SpecFiles:
             one = None if one.has_marker("SPLIT") else self.owner_of(one)
 
     def did_not_help(self, fix_id: str, failure: Failure) -> None:
-        """A fix whose executor claimed success, and after which its original still fails."""
+        """Record that a fix claimed success and its original still fails."""
         with self._files():
             self.state.attempt_failed(fix_id, "verification_mismatch", failure.error)
 
@@ -181,7 +181,7 @@ class SpecFiles:
             self.state.save()
 
     def passed(self, task: Task, most: int) -> tuple[str, ...]:
-        """Tick the task and the open fixes of its lineage; which fixes it took."""
+        """Tick the task and the open fixes of its lineage; return the fixes it took."""
         with self._files():
             if self.commits:
                 self.state.set_uncommitted(task.name, waits=True)
@@ -189,7 +189,7 @@ class SpecFiles:
             now = self._document.find(task)
             fixes = self._done_with(task)
             newly = [one for one in (now, *fixes) if one is not None and not one.checked]
-            # The log before the box: cut off in between, the task is verified again, and nothing is missing in the end.
+            # The log before the box: after a crash in between, the task is verified again.
             self._log.completed(newly)
             self._log.fixes(task, self.state.fix_ids(task.name), "PASS")
             self._document.tick(newly)
@@ -197,13 +197,13 @@ class SpecFiles:
             return self.state.fix_ids(task.name)
 
     def tick(self, task: Task) -> None:
-        """Only the box: an executor has done it, and nobody asked for more to be written."""
+        """Tick the box only: --ralph-execute without recovery keeps no state and no progress."""
         with self._files():
             now = self._document.find(task)
             self._document.tick([now] if now and not now.checked else [])
 
     def _done_with(self, task: Task) -> list[Task]:
-        """The fixes and parts of a task that are done when it passes: those it is the only measure of."""
+        """The fixes and parts that are done when the task passes: those without a Verify of their own."""
         made = self._document.lineage(task)
         return [
             fix
@@ -218,7 +218,7 @@ class SpecFiles:
         for one in (task, *fixes):
             self.state.task_passed(one.name)
         self.state.set_number("taskIndex", self._document.index())
-        # Where the spec stands can be read from it again.
+        # After a crash the index can be read from the document again.
         self.state.save(durable=failed_before)
 
     def gave_up(self, task: Task, final: str) -> None:
@@ -232,7 +232,7 @@ class SpecFiles:
             self.state.save()
 
     def committed(self, task: Task, commit: str) -> None:
-        """Its commit was made, or there was nothing to commit."""
+        """Record the commit of a task; an empty one means there was nothing to commit."""
         with self._files():
             if commit:
                 self._log.completed([task], commit)
@@ -246,7 +246,7 @@ class SpecFiles:
 
     @contextmanager
     def _files(self) -> Iterator[None]:
-        """Alone with the files; what goes wrong with them is told in one line."""
+        """Hold the lock, and turn errors of the files into a SpecFilesError of one line."""
         with self.lock:
             try:
                 yield
@@ -257,7 +257,8 @@ class SpecFiles:
 
 
 def _why(error: OSError, directory: Path) -> str:
-    """By the name of the file itself, not of what is written beside it to take its place."""
+    """Name the file itself, not the temporary file that was to replace it."""
     found = _FILE.search(str(error.filename or ""))
     name = found[1] if found else "its files"
-    return f"{directory.name}: {name} cannot be read or written: {error.strerror or error}; nothing was changed"
+    reason = error.strerror or error
+    return f"{directory.name}: {name} cannot be read or written: {reason}; nothing was changed"

@@ -1,4 +1,4 @@
-"""The TakeoverLog: what became of each task of a spec in this run, for a worker that takes the spec over in the middle."""
+"""TakeoverLog: the results of a spec in this run, for a worker that takes over from a dead one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """A task was begun by a worker, or has ended with this result."""
+    """A task that a worker began, or that ended with this result."""
 
     worker: str
     task: str
@@ -22,17 +22,18 @@ class Line(NamedTuple):
 
 
 class TakeoverLog:
-    """Lines are only ever added, each by one write: they are there when the worker is killed the moment after."""
+    """An append-only file, one write per line, so that a killed worker loses no line."""
 
     def __init__(self, path: Path, worker: str = "") -> None:
-        self._path, self._worker = path, worker
+        self._path = path
+        self._worker = worker
+        # Whether no worker has begun to work on the spec in this run.
         self.is_new = not path.exists()
-        """Nobody had begun to work on the spec in this run."""
         lines = {line.task: line for line in self._read()}
         self.results = {
             name: line.result for name, line in lines.items() if line.result is not None
         }
-        # A spec is with one worker at a time: whoever began these and did not end them is dead.
+        # One worker at a time has the spec, so a worker that began a task and did not end it is dead.
         self.unfinished = {name: line.worker for name, line in lines.items() if line.result is None}
 
     def begun(self, name: str) -> None:
@@ -47,7 +48,7 @@ class TakeoverLog:
             self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
         )
         try:
-            # A new line at both ends: the line before may have been cut off.
+            # A newline at both ends: the line before may be incomplete.
             os.write(descriptor, f"\n{json.dumps(line)}\n".encode())
         finally:
             os.close(descriptor)
@@ -59,6 +60,6 @@ class TakeoverLog:
             try:
                 worker, task, *told = json.loads(text)
             except ValueError:
-                # Empty, or cut off.
+                # Empty or incomplete.
                 continue
             yield Line(worker, task, TaskResult.from_json(told[0]) if told else None)
