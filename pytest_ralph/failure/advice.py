@@ -1,4 +1,7 @@
-"""Advice: what the next attempt is told, and what a person could do, for one Failure."""
+"""What the next attempt should know, and what a person could do, about one Failure.
+
+Advice never says to disable a rule or to change a test: both hide the failure.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,18 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.failure.kinds import KindRow, Kinds
 
 DEFAULT_TIMEOUT = 300
-# Linters that can repair: what to add to their command line.
-FIXES = {
+NOT_EXECUTABLE = 126
+SCRIPT_SUFFIXES = (".sh", ".py", ".bash")
+# Linters that can repair what they find: what to add to their command line.
+FIX_OPTIONS = {
     "eslint": "--fix",
     "ruff": "--fix",
     "stylelint": "--fix",
@@ -34,19 +40,36 @@ FIXES = {
     "clippy": "--fix",
     "detekt": "--auto-correct",
 }
-# Who installs what is missing, told by the words around it.
-INSTALLERS = (
-    (r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b", "pip install"),
+# What to check about a type checker's settings, by the words around its error.
+TYPE_SETTINGS = (
     (
-        r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b|\.[cm]?[jt]sx?\b",
+        re.compile(r"\btsc\b|\bvue-tsc\b|error TS\d"),
+        "Check tsconfig.json and missing @types packages",
+    ),
+    (re.compile(r"\bmypy\b"), "Check the mypy settings and missing stub packages"),
+    (re.compile(r"\bpyright\b|\bbasedpyright\b"), "Check the pyright settings"),
+)
+PIP_INSTALL = "pip install"
+# Who installs what is missing, by the words around it.
+INSTALLERS = (
+    (
+        re.compile(r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b"),
+        PIP_INSTALL,
+    ),
+    (
+        re.compile(
+            r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b"
+            r"|\.[cm]?[jt]sx?\b"
+        ),
         "npm install",
     ),
-    (r"\b(?:cargo|rustc)\b|\.rs\b", "cargo add"),
-    (r"\bgo (?:build|test|run|vet)\b|\.go\b", "go get"),
-    (r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b", "gem install"),
-    (r"\b(?:composer|php)\b|\.php\b", "composer require"),
+    (re.compile(r"\b(?:cargo|rustc)\b|\.rs\b"), "cargo add"),
+    (re.compile(r"\bgo (?:build|test|run|vet)\b|\.go\b"), "go get"),
+    (re.compile(r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b"), "gem install"),
+    (re.compile(r"\b(?:composer|php)\b|\.php\b"), "composer require"),
 )
-# Modules that are installed under another name.
+PACKAGE_NAME = re.compile(r"[\w@./^~:+\[\]-]+")
+# Python modules whose distribution has another name.
 DISTRIBUTIONS = {
     "yaml": "PyYAML",
     "cv2": "opencv-python",
@@ -59,107 +82,148 @@ DISTRIBUTIONS = {
     "OpenSSL": "pyOpenSSL",
     "Crypto": "pycryptodome",
     "serial": "pyserial",
-    "usb": "pyusb",
     "git": "GitPython",
     "attr": "attrs",
     "psycopg2": "psycopg2-binary",
     "MySQLdb": "mysqlclient",
     "docx": "python-docx",
-    "pptx": "python-pptx",
     "skimage": "scikit-image",
     "magic": "python-magic",
     "jose": "python-jose",
 }
-BY_CATEGORY = {
-    "missing_context": (
-        "Include specific file paths in prompt",
-        "Provide configuration details or credentials",
-    ),
-    "invalid_task": (
-        "Clarify task requirements",
-        "Break into simpler, well-defined tasks",
-        "Provide specific success criteria",
-    ),
-}
+MANIFESTS = (
+    "pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt",
+    "requirements/dev.txt", "Pipfile", "package.json", "Cargo.toml", "go.mod", "Gemfile",
+    "composer.json", "environment.yml",
+)  # fmt: skip
+LARGEST_MANIFEST = 200_000
+PROJECT_NAME = re.compile(r"""^\s*(?:name|"name")\s*[:=]\s*["']([\w@/.-]+)["']""", re.MULTILINE)
 
 
 def guidance(failure: Failure, kinds: Kinds) -> str:
+    """Return the advice for the next attempt, with files and commands filled in."""
     row = _row(failure, kinds)
-    files = ", ".join(failure.files) or "the files named in the output"
+    command = failure.command
     values = {
-        "FILES": files,
-        "COMMAND": failure.command or "the check",
-        "LINT_COMMAND": failure.command or "the linter",
-        "LINT_FIX_COMMAND": _fix_command(failure.command) or "the linter's fix option",
-        "TYPECHECK_COMMAND": failure.command or "the type checker",
+        "FILES": ", ".join(failure.files) or "the files named in the output",
+        "COMMAND": command or "the check",
+        "LINT_COMMAND": command or "the linter",
+        "LINT_FIX_COMMAND": _fix_command(command) or "the linter's fix option",
+        "TYPECHECK_COMMAND": command or "the type checker",
         "MISSING": failure.missing or "what the output names",
     }
     return re.sub(r"\{([A-Z_]+)\}", lambda match: values.get(match[1], match[0]), row.guidance)
 
 
 def _row(failure: Failure, kinds: Kinds) -> KindRow:
-    """A cause that no kind names speaks through its category."""
+    """Return the row of the kind, or of the category if no kind names the cause."""
     if failure.kind == "unknown" and failure.category and failure.category in kinds:
         return kinds[failure.category]
     return kinds[failure.kind]
 
 
 def _fix_command(command: str) -> str:
-    for tool, option in FIXES.items():
-        if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", command):
-            return f"{command} {option}" if option not in command.split() else command
+    for tool, option in FIX_OPTIONS.items():
+        if not re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", command):
+            continue
+        if option in command.split():
+            return command
+        return f"{command} {option}"
     return ""
 
 
 def suggested_actions(failure: Failure, evidence: Evidence, kinds: Kinds) -> tuple[str, ...]:
-    by_kind = {
-        "timeout": _after_timeout,
-        "dependency_missing": _install,
-        "command_not_found": _provide_command,
-        "permission_denied": _allow,
-    }
-    if failure.kind in by_kind:
-        return tuple(by_kind[failure.kind](failure, evidence))
-    actions = (
-        [f"Set {failure.missing}"]
-        if failure.category == "missing_context" and failure.missing
-        else []
-    )
-    return (*actions, *BY_CATEGORY.get(failure.category or "", kinds[failure.kind].advice))
+    """Return what a person could do."""
+    advise = _ADVISERS.get(failure.kind)
+    if advise is not None:
+        return tuple(advise(failure, evidence))
+    actions = list(_row(failure, kinds).advice)
+    if failure.category == "missing_context" and failure.missing:
+        actions.insert(0, f"Set {failure.missing}")
+    if failure.kind == "typecheck_error":
+        printed = f"{failure.command} {failure.error}"
+        actions.extend(action for words, action in TYPE_SETTINGS if words.search(printed))
+    return tuple(actions)
 
 
-def _after_timeout(_failure: Failure, evidence: Evidence) -> Sequence[str]:
+def _after_timeout(_failure: Failure, evidence: Evidence) -> list[str]:
     limit = evidence.timeout or DEFAULT_TIMEOUT
-    return f"Retry with timeout={limit * 2:g}s", "Break task into smaller subtasks"
+    return [f"Retry with timeout={limit * 2:g}s", "Break task into smaller subtasks"]
 
 
-def _install(failure: Failure, _evidence: Evidence) -> Sequence[str]:
+def _install(failure: Failure, evidence: Evidence) -> list[str]:
     if not failure.missing:
-        return "Install missing dependencies", "Check the version ranges that are declared"
+        return ["Install missing dependencies", "Check the version ranges that are declared"]
+    printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
+    installer = ""
+    for words, command in INSTALLERS:
+        if words.search(printed):
+            installer = command
+            break
     package = failure.missing
-    seen = f"{failure.command} {failure.error} {' '.join(failure.files)}"
-    installer = next((command for pattern, command in INSTALLERS if re.search(pattern, seen)), "")
-    if installer == "pip install":
-        top = package.split(".")[0]
-        package = DISTRIBUTIONS.get(top, top)
-    run = (
-        (f"Run: {installer} {package}",)
-        if installer and re.fullmatch(r"[\w@./^~:+\[\]-]+", package)
-        else ()
-    )
-    return "Install missing dependencies", *run, f"Declare {package} in the project's manifest"
+    if installer == PIP_INSTALL:
+        module = package.split(".")[0]
+        package = DISTRIBUTIONS.get(module, module)
+
+    actions = ["Install missing dependencies"]
+    is_safe = PACKAGE_NAME.fullmatch(package) is not None
+    if installer and is_safe and _may_be_installed(package, evidence.root):
+        actions.append(f"Run: {installer} {package}")
+    actions.append(f"Declare {package} in the project's manifest")
+    return actions
 
 
-def _provide_command(failure: Failure, _evidence: Evidence) -> Sequence[str]:
+def _may_be_installed(package: str, root: Path | None) -> bool:
+    """Return whether installing a package by name is sound advice.
+
+    A name that no manifest declares may be a typo or a trap, and the project's own name is taken by
+    someone else as often as not. Without a manifest to look into the name is all there is.
+    """
+    if root is None:
+        return True
+    manifests = [text for name in MANIFESTS if (text := _manifest(root / name))]
+    if not manifests:
+        return True
+    wanted = _normal(package)
+    for text in manifests:
+        own_name = PROJECT_NAME.search(text)
+        if own_name and _normal(own_name[1]) == wanted:
+            return False
+    return any(wanted in _normal(text) for text in manifests)
+
+
+def _manifest(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(LARGEST_MANIFEST)
+    except OSError:
+        return ""
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def _provide_command(failure: Failure, _evidence: Evidence) -> list[str]:
     name = failure.missing or "<command>"
-    return f"Verify command exists: which {name}", f"Install {name}"
+    return [f"Verify command exists: which {name}", f"Install {name}"]
 
 
-def _allow(failure: Failure, evidence: Evidence) -> Sequence[str]:
-    scripts = [
-        name
-        for name in failure.files
-        if name.endswith((".sh", ".py", ".bash")) or "." not in name.rsplit("/", 1)[-1]
-    ]
-    chmod = (f"Run: chmod +x {scripts[0]}",) if scripts and evidence.exit_code == 126 else ()
-    return "Check file permissions", *chmod
+def _grant_permission(failure: Failure, evidence: Evidence) -> list[str]:
+    actions = ["Check file permissions"]
+    if evidence.exit_code != NOT_EXECUTABLE:
+        return actions
+    for name in failure.files:
+        has_suffix = "." in name.rsplit("/", 1)[-1]
+        if name.endswith(SCRIPT_SUFFIXES) or not has_suffix:
+            actions.append(f"Run: chmod +x {name}")
+            break
+    return actions
+
+
+_ADVISERS: dict[str, Callable[[Failure, Evidence], list[str]]] = {
+    "timeout": _after_timeout,
+    "dependency_missing": _install,
+    "command_not_found": _provide_command,
+    "permission_denied": _grant_permission,
+}

@@ -1,4 +1,4 @@
-"""classify: from Evidence to one well-founded Failure."""
+"""classify: from the evidence of a failed command to one Failure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.advice import guidance, suggested_actions
-from pytest_ralph.failure.context import Scene
+from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
-from pytest_ralph.failure.executor_words import as_failure, read_agent
+from pytest_ralph.failure.executor_words import read_executor
 from pytest_ralph.failure.files import named_files
 from pytest_ralph.failure.fingerprint import fingerprint
-from pytest_ralph.failure.indicators import read_last_words, read_project_words
+from pytest_ralph.failure.indicators import read_indicators, read_project_indicators
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.failure.root_cause import decide
+from pytest_ralph.failure.root_cause import root_cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
 
 LONGEST_ERROR = 1_000
+LINE_NUMBER = re.compile(r"[\w)]:(\d{1,7})\b|\bline (\d{1,7})\b|\((\d{1,7})[,:]\d+\)")
 
 
 def classify(
@@ -33,49 +34,70 @@ def classify(
     root: Path | str | None = None,
     **more: Any,
 ) -> Failure:
-    """What went wrong, from a command's output and how it ended."""
-    reports = () if junit is None else (junit,) if isinstance(junit, (str, Path)) else tuple(junit)
-    evidence = Evidence(
-        output, exit_code, command, reports, Path(root) if root is not None else None, **more
-    )
+    """Return what went wrong, from a command's output and the way it ended.
+
+    `junit` names one or several JUnit reports, `root` the project's directory; further keyword
+    arguments are fields of `Evidence`.
+    """
+    if junit is None:
+        reports: tuple[Path | str, ...] = ()
+    elif isinstance(junit, (str, Path)):
+        reports = (junit,)
+    else:
+        reports = tuple(junit)
+    directory = None if root is None else Path(root)
+    evidence = Evidence(output, exit_code, command, reports, directory, **more)
     return classify_evidence(evidence, Kinds.load())
 
 
 def classify_evidence(evidence: Evidence, kinds: Kinds) -> Failure:
-    scene = Scene(evidence)
-    failure = read_project_words(scene, kinds) or read_agent(scene, kinds) or _read(scene, kinds)
-    return _completed(failure, scene, kinds)
+    """Return what went wrong, by the given table of kinds."""
+    context = FailureContext(evidence)
+    failure = read_project_indicators(context, kinds)
+    if failure is None:
+        failure = read_executor(context, kinds)
+    if failure is None:
+        failure = _read_output(context, kinds)
+    return _completed(failure, context, kinds)
 
 
-def _read(scene: Scene, kinds: Kinds) -> Failure:
-    finding = decide(scene)
-    words = read_last_words(scene, kinds) if finding.verdict == "unknown" else None
-    return words or as_failure(finding, kinds)
+def _read_output(context: FailureContext, kinds: Kinds) -> Failure:
+    finding = root_cause(context)
+    if finding.verdict == "unknown":
+        indicated = read_indicators(context, kinds)
+        if indicated is not None:
+            return indicated
+    return finding.as_failure(kinds)
 
 
-def _completed(failure: Failure, scene: Scene, kinds: Kinds) -> Failure:
-    """Everything that follows from what is known: the files, the advice, the fingerprint."""
-    evidence = scene.evidence
+def _completed(failure: Failure, context: FailureContext, kinds: Kinds) -> Failure:
+    """Add everything that follows: files, advice, fingerprint and how the command ended."""
+    evidence = context.evidence
+    error = failure.error[:LONGEST_ERROR]
     failure = replace(
         failure,
-        error=failure.error[:LONGEST_ERROR],
-        files=failure.files or named_files(scene, failure),
-        line=line_of(failure.error),
-        blocked_on=failure.blocked_on or failure.error[:LONGEST_ERROR],
+        error=error,
+        files=failure.files or named_files(context, failure),
+        line=line_number_in(failure.error),
+        blocked_on=failure.blocked_on or error,
         duration=failure.duration or evidence.duration,
-        raw_output=scene.transcript.text,
+        raw_output=context.output.text,
         command=evidence.command,
         exit_code=evidence.exit_code,
         timed_out=evidence.timed_out,
     )
+    actions = failure.suggested_actions or suggested_actions(failure, evidence, kinds)
     return replace(
         failure,
         guidance=guidance(failure, kinds),
-        suggested_actions=failure.suggested_actions or suggested_actions(failure, evidence, kinds),
+        suggested_actions=actions,
         fingerprint=fingerprint(failure),
     )
 
 
-def line_of(error: str) -> int | None:
-    match = re.search(r"[\w)]:(\d{1,7})\b|\bline (\d{1,7})\b|\((\d{1,7})[,:]\d+\)", error)
-    return int(next(filter(None, match.groups()))) if match else None
+def line_number_in(error: str) -> int | None:
+    """Return the line number that an error names."""
+    match = LINE_NUMBER.search(error)
+    if not match:
+        return None
+    return int(match[match.lastindex or 0])

@@ -1,4 +1,9 @@
-"""Scene: one piece of evidence made ready to be read: its lines, its commands, its tests and the project around it."""
+"""FailureContext: the evidence of one failure made ready to be read.
+
+It offers the lines of the output, the commands that printed them, the tests that failed and the
+project around them; each is worked out when it is first asked for. This is the only module of the
+package that asks what a command line means.
+"""
 
 from __future__ import annotations
 
@@ -10,153 +15,196 @@ from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
 from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.missing import absences
-from pytest_ralph.failure.noise import quiet_lines
+from pytest_ralph.failure.noise import data_lines, noise_lines
 from pytest_ralph.failure.output import CommandOutput
-from pytest_ralph.failure.ownership import settle
+from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
-from pytest_ralph.failure.test_runs import Failing, read_failing, read_marked
+from pytest_ralph.failure.test_runs import FailedTest, read_failed_tests, read_marked_tests
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.steps import Step, read_shown, read_steps
 from pytest_ralph.shell.tools import ORCHESTRATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.finding import Finding
 
-TELLING = frozenset({"test", "lint", "types", "format", "build"})
-# Of these, the ones that show a command without any mark before it.
-PLAIN_ECHO = frozenset("make gmake just task ninja cmake".split())
+# Roles of which a failure can be told from the output.
+CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
+SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
+SILENT_TOOLS = frozenset(("exit", "true", "false", "test", "[", "cd", ":"))
+SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"})
+# Orchestrators that show a command without a mark before it.
+UNMARKED_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
-    r"^(?P<mark>> |\$ |\+ |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?(?P<command>[\w./@+=-]+(?: .*)?)$"
+    r"^(?P<mark>> |\$ |\+ |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?"
+    r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
-
-SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
-SILENT = frozenset(("exit", "true", "false", "test", "[", "cd", ":"))
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
 MOST_ECHOES = 200
+PASSED_MARK = re.compile(r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )")
 
 
-class Scene:
+class FailureContext:
+    """Everything that can be known about one failed command."""
+
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.transcript = CommandOutput(evidence.output)
+        self.output = CommandOutput(evidence.output)
         self.project = Project(evidence.root, evidence.planned)
         self.steps = read_steps(evidence.command)
 
-    @cached_property
-    def quiet(self) -> frozenset[int]:
-        return quiet_lines(self.transcript) | frozenset(self.echoes) | frozenset(self._found)
+    # The lines of the output.
 
-    @property
-    def _found(self) -> Iterator[int]:
-        """Lines of the project's own files that a search prints, where nobody else does: their words are content."""
-        tools = {step.tool for step in self.steps} - SILENT
-        if not tools or tools - SEARCHERS:
+    @cached_property
+    def ignored(self) -> frozenset[int]:
+        """Numbers of the lines that say nothing about the failure."""
+        noise = noise_lines(self.output) | frozenset(self.echoed)
+        return noise | frozenset(self._search_results())
+
+    def _search_results(self) -> Iterator[int]:
+        """Lines that only a search tool printed are content of the project's files."""
+        tools = {step.tool for step in self.steps} - SILENT_TOOLS
+        if not tools or tools - SEARCH_TOOLS:
             return
-        for number, line in enumerate(self.transcript.lines):
+        for number, line in enumerate(self.output.lines):
             file, colon, _ = line.partition(":")
             if colon and self.project.find(file):
                 yield number
 
     @cached_property
     def diagnostics(self) -> Sequence[Diagnostic]:
-        found = tuple(read_diagnostics(self.transcript, self.quiet))
+        """What compilers, linters and checkers say about places in files."""
+        found = tuple(read_diagnostics(self.output, self.ignored))
+        if found or "lint" not in self.roles:
+            return found
         # To a linter even a remark is a finding.
-        return found or (
-            tuple(read_diagnostics(self.transcript, frozenset(self.echoes)))
-            if "lint" in self.roles
-            else ()
-        )
+        return tuple(read_diagnostics(self.output, self.echoed))
 
     @cached_property
     def findings(self) -> Sequence[Finding]:
-        """What every line that is not noise says about causes and symptoms."""
-        said = (settle(self, finding) for finding in causes_of(self.transcript, self.quiet))
-        raised = (settle(self, finding) for finding in exceptions(self.transcript))
-        return (*said, *raised, *absences(self))
+        """What the lines of the output say about causes and symptoms."""
+        found = self._findings_outside(self.ignored | data_lines(self.output))
+        return found or self._findings_outside(self.ignored)
+
+    def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
+        stated = causes_of(self.output, ignored)
+        raised = exceptions(self.output)
+        owned = [with_owner(self, finding) for finding in (*stated, *raised)]
+        return (*owned, *absences(self))
 
     @cached_property
-    def failing(self) -> Sequence[Failing]:
-        return read_failing(self.transcript) or read_reports(self.evidence.junit, self.project)
+    def failed_tests(self) -> Sequence[FailedTest]:
+        """The failing tests that a runner names, from its output or from its JUnit report."""
+        named = read_failed_tests(self.output)
+        return named or read_reports(self.evidence.junit, self.project)
 
     @cached_property
-    def marked(self) -> Sequence[Failing]:
-        """What is marked as failed in the output of something that runs tests."""
-        return read_marked(self.transcript) if "test" in self.roles else ()
+    def marked_tests(self) -> Sequence[FailedTest]:
+        """What is marked as failed, if the command runs tests or also marks what passed."""
+        if "test" in self.roles:
+            return read_marked_tests(self.output)
+        if self.roles & CHECKING_ROLES:
+            return ()
+        if not any(PASSED_MARK.match(line) for line in self.output.lines):
+            return ()
+        return read_marked_tests(self.output)
+
+    # The commands that printed them.
 
     @cached_property
-    def echoes(self) -> dict[int, Step]:
-        """Commands that an orchestrator shows before it runs them, by line."""
+    def echoed(self) -> dict[int, Step]:
+        """Commands that an orchestrator shows before it runs them, by line number."""
         tools = {step.tool for step in self.steps}
         if not tools & ORCHESTRATORS:
             return {}
+        shows_unmarked = bool(tools & UNMARKED_ECHO)
         found: dict[int, Step] = {}
-        for number, line in enumerate(self.transcript.lines):
+        for number, line in enumerate(self.output.lines):
             match = ECHO.match(line)
-            if (
-                match
-                and (match["mark"] or tools & PLAIN_ECHO)
-                and (step := _shown_step(match["command"]))
-            ):
+            if match is None:
+                continue
+            if not match["mark"] and not shows_unmarked:
+                continue
+            step = _shown_step(match["command"])
+            if step is not None:
                 found[number] = step
-                if len(found) > MOST_ECHOES:
-                    break
+            if len(found) > MOST_ECHOES:
+                break
         return found
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        return frozenset(step.role for step in (*self.steps, *self.echoes.values()))
+        """The roles of all commands that are known to have run."""
+        return frozenset(step.role for step in (*self.steps, *self.echoed.values()))
 
     @cached_property
-    def told_roles(self) -> frozenset[str]:
-        """What the steps of the command line itself are for, as far as their output tells."""
-        return frozenset(
-            step.role
-            for step in self.steps
-            if step.role in TELLING and step.tool not in ORCHESTRATORS
-        )
+    def stated_roles(self) -> frozenset[str]:
+        """The checking roles of the command line itself."""
+        return frozenset(step.role for step in self._checking_steps(self.steps))
 
     def step_at(self, line: int) -> Step | None:
-        """The command that printed a line, as far as can be told: the last one shown above it, else the main one."""
-        shown = [step for number, step in self.echoes.items() if number <= line or line < 0]
-        return shown[-1] if shown else self.main_step
+        """Return the command that printed a line: the last one shown above it, else the main one.
+
+        A negative number asks for the command that printed the end of the output.
+        """
+        shown = [step for number, step in self.echoed.items() if number <= line or line < 0]
+        if shown:
+            return shown[-1]
+        return self.main_step
 
     @cached_property
     def main_step(self) -> Step | None:
-        """The command that matters: the last that has a telling role, without filters at the end of a pipe."""
-        steps = [
-            step
-            for step in self.steps
-            if step.tool not in {"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"}
+        """The last command with a checking role, else the last that is more than preparation."""
+        steps = [step for step in self.steps if step.tool not in SETUP_TOOLS]
+        candidates = self._checking_steps(steps) or steps
+        return candidates[-1] if candidates else None
+
+    def _checking_steps(self, steps: Sequence[Step]) -> list[Step]:
+        return [
+            step for step in steps if step.role in CHECKING_ROLES and not self.is_orchestrator(step)
         ]
-        telling = [
-            step for step in steps if step.role in TELLING and step.tool not in ORCHESTRATORS
-        ]
-        return next(reversed(telling or steps), None)
+
+    def is_orchestrator(self, step: Step) -> bool:
+        """Return whether a command only runs others, so that its role says nothing."""
+        return step.tool in ORCHESTRATORS
+
+    def role_at(self, line: int) -> str:
+        """Return the role of the command that printed a line; empty for an orchestrator."""
+        step = self.step_at(line)
+        if step is None or self.is_orchestrator(step):
+            return ""
+        return step.role
 
     def names(self, thing: str) -> bool:
-        """Does the command line itself name this file, module or target?"""
+        """Return whether the command line names this file, module or target."""
         wanted = thing.removeprefix("./").rstrip("/")
-        words = [word.removeprefix("./") for step in self.steps for word in step.words if word]
-        return any(
-            word == wanted
-            or wanted.endswith("/" + word)
-            or word.startswith((wanted + ".", wanted + ":"))
-            for word in words
-        )
+        for step in self.steps:
+            for word in step.words:
+                if word and _names(word.removeprefix("./"), wanted):
+                    return True
+        return False
 
     def names_member(self, name: str) -> bool:
-        """Does the command line name it by a dotted path: `test_cart.CartTest.test_total`?"""
+        """Return whether the command line names it by a dotted path (`test_cart.CartTest.name`)."""
         return any(word.endswith("." + name) for step in self.steps for word in step.words)
 
 
+def _names(word: str, wanted: str) -> bool:
+    if word == wanted or wanted.endswith("/" + word):
+        return True
+    return word.startswith((wanted + ".", wanted + ":"))
+
+
 def _shown_step(text: str) -> Step | None:
-    """The telling step of a command line, or None for a sentence that begins like one."""
+    """Return the step of a shown command line that has a role, or None for a sentence."""
     if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
         return None
     steps = [step for step in read_shown(text) if step.role]
-    return next(
-        (step for step in reversed(steps) if step.role != "check"), steps[0] if steps else None
-    )
+    if not steps:
+        return None
+    for step in reversed(steps):
+        if step.role != "check":
+            return step
+    return steps[0]

@@ -1,4 +1,4 @@
-"""Diagnostics: lines by which compilers, linters and checkers point into a file."""
+"""Lines by which compilers, linters and checkers point into a file."""
 
 from __future__ import annotations
 
@@ -7,37 +7,45 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
-PLACED = re.compile(
-    rf"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?(?:file://)?(?P<file>{PATH})"
+# `a.c:3:5: error: ...`, `a.cs(3,5): error CS1: ...`, `a.py, line 3: ...`, `a.sh: line 3: ...`
+AT_PLACE = re.compile(
+    r"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
+    rf"(?:file://)?(?P<file>{PATH})"
     r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)"
     r"|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
 # One finding among those that a linter writes as JSON.
-KEYED = re.compile(r"^\s*\"message\": \"(?P<message>.+)\",?$")
-DIGIT = re.compile(r"\d")
+JSON_MESSAGE = re.compile(r"^\s*\"message\": \"(?P<message>.+)\",?$")
+# `  3:5  error  ...` below the name of the file.
 ROW = re.compile(
-    r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)|[✖⚠×]\s+\d+:\d+)\s+(?P<message>\S.*)$"
+    r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)"
+    r"|[✖⚠×]\s+\d+:\d+)\s+(?P<message>\S.*)$"
 )
-# The message above the place, as miette draws it.
-MARKED = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
-DRAWN = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
-HEADED = re.compile(r"^(?:error|fatal error)\[[\w-]+\]: .+$", re.IGNORECASE)
-# Tools that give the place on one line say what is wrong on the next.
-RULED = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
-TABLED = re.compile(r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$")
-CODED = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
+# `L:  3 | P:  5 | ...` and `  3 | ERROR | ...`
+TABLE_ROW = re.compile(
+    r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$"
+)
+# `error[E0425]: ...` above the place.
+CODED_ERROR = re.compile(r"^(?:error|fatal error)\[[\w-]+\]: .+$", re.IGNORECASE)
+# `F401 ...` above the place.
+CODED_FINDING = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
+# The message above a drawing of the place, as miette prints it.
+DRAWN_MESSAGE = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
+DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
+# A line that gives only the place; the message is below.
+PLACE_ONLY = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
+MARKS = " ×✖!i⚠"
 LEVEL = re.compile(
     r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b",
     re.IGNORECASE,
 )
-
 TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
 LINT_CODE = re.compile(
     r"^(?:\[\*\] )?(?:[A-Z]{1,5}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$"
@@ -47,11 +55,18 @@ COMPILER_CODE = re.compile(
     r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b",
     re.IGNORECASE,
 )
+DIGIT = re.compile(r"\d")
+FILE_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,9}$")
+FILES_WITHOUT_SUFFIX = {"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Jenkinsfile"}
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """`shape` is what the line looks like whoever printed it: types, lint, build, or unknown."""
+    """One finding of a compiler, linter or checker.
+
+    `shape` is what the line looks like, whoever printed it: `types`, `lint`, `build`, `message`
+    (a message in JSON, which may be anything) or empty.
+    """
 
     line: int
     text: str
@@ -60,65 +75,58 @@ class Diagnostic:
     level: str = ""
 
 
-def read_diagnostics(transcript: CommandOutput, quiet: frozenset[int]) -> Iterator[Diagnostic]:
-    for number, line in enumerate(transcript.lines):
-        if number not in quiet and (
-            found := _read_line(number, line) or _read_marked(transcript, number)
-        ):
-            yield _with_message_below(found, transcript) if RULED.search(line) else found
-
-
-def _read_marked(transcript: CommandOutput, number: int) -> Diagnostic | None:
-    """A message that stands above a drawing of its place."""
-    below = transcript.lines[number + 1] if number + 1 < len(transcript.lines) else ""
-    if MARKED.match(transcript.lines[number]) and DRAWN.match(below):
-        return Diagnostic(number, transcript.lines[number].strip(), "", "lint", "error")
-    return None
-
-
-def _with_message_below(diagnostic: Diagnostic, transcript: CommandOutput) -> Diagnostic:
-    below = (
-        line.strip(" ×✖!i⚠") for line in transcript.lines[diagnostic.line + 1 : diagnostic.line + 4]
-    )
-    return replace(diagnostic, text=next((line for line in below if line), diagnostic.text))
+def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of an output, apart from the `ignored` line numbers."""
+    for number, line in enumerate(output.english):
+        if number in ignored:
+            continue
+        found = _read_line(number, line) or _read_drawn(output.lines, number)
+        if found is None:
+            continue
+        if output.english is not output.lines:
+            found = replace(found, text=output.lines[number].strip())
+        if PLACE_ONLY.search(line):
+            found = _with_message_below(found, output.lines)
+        yield found
 
 
 def _read_line(number: int, line: str) -> Diagnostic | None:
-    if match := KEYED.match(line):
-        return Diagnostic(number, match["message"], "", "message", "error")
+    text = line.strip()
+    match = JSON_MESSAGE.match(line)
+    if match:
+        return Diagnostic(number, match["message"], shape="message", level="error")
     if not DIGIT.search(line):
         return None
-    if match := ROW.match(line):
-        return Diagnostic(number, line.strip(), "", "lint", (match["level"] or "error").lower())
-    if TABLED.match(line):
-        return Diagnostic(number, line.strip(), "", "lint", "error")
-    if HEADED.match(line):
-        return Diagnostic(number, line.strip(), "", "build", "error")
-    if match := CODED.match(line):
-        return Diagnostic(number, line.strip(), "", "lint", "error")
-    match = PLACED.match(line)
+    match = ROW.match(line)
+    if match:
+        level = match["level"] or "error"
+        return Diagnostic(number, text, shape="lint", level=level.lower())
+    if TABLE_ROW.match(line) or CODED_FINDING.match(line):
+        return Diagnostic(number, text, shape="lint", level="error")
+    if CODED_ERROR.match(line):
+        return Diagnostic(number, text, shape="build", level="error")
+    return _read_at_place(number, line)
+
+
+def _read_at_place(number: int, line: str) -> Diagnostic | None:
+    match = AT_PLACE.match(line)
     if not match or not match["message"] or not _is_file(match["file"]):
         return None
+    text = line.strip()
     if line.startswith(("CMake Error", "e: ")):
-        return Diagnostic(number, line.strip(), match["file"], "build", "error")
-    level = LEVEL.match(match["message"])
-    shape = (
-        "types"
-        if match["sep"] == " -" and level and level[1] == "error"
-        else _shape(match["message"])
-    )
-    return Diagnostic(number, line.strip(), match["file"], shape, level[1].lower() if level else "")
+        return Diagnostic(number, text, match["file"], "build", "error")
+    found = LEVEL.match(match["message"])
+    level = found[1].lower() if found else ""
+    shape = _shape(match["message"])
+    # `a.ts:3:5 - error ...`: TypeScript and pyright.
+    if match["sep"] == " -" and level == "error":
+        shape = "types"
+    return Diagnostic(number, text, match["file"], shape, level)
 
 
 def _is_file(name: str) -> bool:
     base = name.rsplit("/", 1)[-1]
-    return bool(re.search(r"\.[A-Za-z]\w{0,9}$", base)) or base in {
-        "Makefile",
-        "Dockerfile",
-        "Rakefile",
-        "Gemfile",
-        "Jenkinsfile",
-    }
+    return base in FILES_WITHOUT_SUFFIX or FILE_SUFFIX.search(base) is not None
 
 
 def _shape(message: str) -> str:
@@ -126,4 +134,22 @@ def _shape(message: str) -> str:
         return "types"
     if LINT_CODE.search(message):
         return "lint"
-    return "build" if COMPILER_CODE.match(message) else ""
+    if COMPILER_CODE.match(message):
+        return "build"
+    return ""
+
+
+def _read_drawn(lines: Sequence[str], number: int) -> Diagnostic | None:
+    if number + 1 == len(lines) or not DRAWING.match(lines[number + 1]):
+        return None
+    if not DRAWN_MESSAGE.match(lines[number]):
+        return None
+    return Diagnostic(number, lines[number].strip(), shape="lint", level="error")
+
+
+def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
+    for line in lines[diagnostic.line + 1 : diagnostic.line + 4]:
+        message = line.strip(MARKS)
+        if message:
+            return replace(diagnostic, text=message)
+    return diagnostic

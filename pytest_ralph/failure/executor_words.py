@@ -1,178 +1,334 @@
-"""Agents: from what an executor says (a FAILED block, a report, an error of its model, a claim) to a Failure."""
+"""What an executor says about its own work: a FAILED block, a report, a claim, a limit.
+
+An executor's words are evidence among other evidence. They decide only when the check of the task
+fails and nothing else explains why.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.causes import causes_in, spoken_causes_in
-from pytest_ralph.failure.claims import Claims, read_claims
-from pytest_ralph.failure.failure import CIRCULAR_FIX, NOT_COMPLETE, UNKNOWN, Failure
-from pytest_ralph.failure.finding import VERDICTS, Finding
-from pytest_ralph.failure.limits import context_limit, rate_limit
-from pytest_ralph.failure.ownership import settle
-from pytest_ralph.failure.report import says_retryable
+from pytest_ralph.failure.agent_limits import context_limit, rate_limit
+from pytest_ralph.failure.causes import causes_in, causes_in_prose
+from pytest_ralph.failure.failure import (
+    CIRCULAR_FIX,
+    NO_ERROR,
+    NO_FIX,
+    NO_STATUS,
+    NOT_COMPLETE,
+    UNKNOWN,
+    Failure,
+)
+from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.output import CommandOutput, clean
+from pytest_ralph.failure.ownership import with_owner
+from pytest_ralph.failure.report import looks_like_report, parse_report, says_retryable
 from pytest_ralph.failure.similarity import is_circular
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from pytest_ralph.failure.block import Block
-    from pytest_ralph.failure.context import Scene
+    from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.kinds import Kinds
 
+# The FAILED block:
+#
+#   Task 1.3: Add failure parser FAILED
+#   - Error: File not found: src/parser.ts
+#   - Attempted fix: Checked other paths
+#   - Status: Blocked, needs manual intervention
+MARKER = re.compile(
+    r"^[ \t>*#_-]*Task[ \t]+(?P<id>[A-Za-z]{0,3}-?[A-Za-z]?\d[\w.~-]*?|V[A-Z]*\d*)\.?[ \t]*:"
+    r"(?P<title>.*?)\**[ \t]*\bFAILED\b[ \t*_.!]*$",
+    re.MULTILINE,
+)
+FIELD = r"^[ \t>]*[-*•]?[ \t]*\**{name}\**[ \t]*:\**[ \t]*(?P<value>\S.*?)[ \t]*$"
+NEXT_TASK = re.compile(r"^[ \t>*#_-]*Task[ \t]+\S+:", re.MULTILINE)
+LONGEST_TEXT = 200_000
+
+# Claims about the work.
+LAST_LINES = 12
+COMPLETE = re.compile(r"^[\s>*_`#-]*(?:ALL_TASKS_COMPLETE|TASK_COMPLETE)[\s*_`.!]*$")
+MANUAL = re.compile(
+    r"(?:requires?|needs?|needed|pending|awaiting) (?:\w+ )?(?:manual|human)\b"
+    r"|manual (?:\w+ )?(?:is |are |still )?(?:required|needed)"
+    r"|(?:cannot|can't|could not) be automated"
+    r"|(?:must|has to|have to|should) be (?:\w+ )?manually|needs? a human",
+    re.IGNORECASE,
+)
+UNFINISHED = re.compile(
+    r"(?:could not|couldn't|cannot|can't|unable to|failed to|was not able to|did not|didn't) "
+    r"(?:\w+ )?(?:complete|finish|verify|implement|run|fix|test|get|resolve|install|reproduce|make)"
+    r"|(?:not (?:yet |been |fully )*|un)(?:implemented|finished|verified|tested|resolved)"
+    r"|partially (?:complete|implemented|done|working)"
+    r"|(?:left|remains?|is) (?:as )?(?:a )?(?:TODO|stub|placeholder)"
+    r"|skipped (?:the |some )?(?:tests?|verification|steps?)"
+    r"|(?:tests?|build|lint|type ?check) (?:still |currently )?"
+    r"(?:fails?|failing|is broken|are broken)|still (?:failing|broken)"
+    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?|problems?)\b"
+    r"|\b(?:exits|exited|exit code|exit status)(?: with)?:? (?:code |status )?[1-9]",
+    re.IGNORECASE,
+)
+NEGATION = re.compile(
+    r"\b(?:no|not|never|without|nothing|zero|0|fixed|resolved|previously|instead of|if"
+    r"|was failing)\W+(?:\w+\W+){0,3}$",
+    re.IGNORECASE,
+)
+
+# Blocks that are headed by the name of a kind (S3).
+HEADING_KIND = re.compile(
+    r"^\s*(?:ERROR:\s*)?(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
+)
+UNDERLINE = re.compile(r"^[=-]{5,}$")
 # `Type: test_failure` in the details of a retry, `Error: test_failure` in those of a halt.
-DETAILED_KIND = re.compile(
+FIELD_KIND = re.compile(
     r"^[\s║|]*(?:Type|Error|Failure type):\s*(?P<kind>[a-z]+(?:_[a-z]+)+|timeout)[\s║|]*$"
 )
 DETAIL = re.compile(r"^[\s║|]*(?:Message|Details|Reason):\s*(?P<text>\S.*?)[\s║|]*$", re.MULTILINE)
-NAMED_KIND = re.compile(
-    r"^\s*(?:ERROR:\s*)?(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
-)
+MISSING_FIELD = re.compile(r"^\s*(?:Package|Command|Missing|Module):\s*(\S+)", re.MULTILINE)
+TESTS_FIELD = re.compile(r"^\s*Tests?:\s*(.+)$", re.MULTILINE)
+ABOUT_EXECUTOR = re.compile(r"sub-?agent|executor|agent result", re.IGNORECASE)
+LINES_SEARCHED = 200
+
+TEST_ID = re.compile(r"[\w./-]+::[\w.\[\]:-]*\w")
+TEST_NAME = re.compile(r"\btest_\w+|[\w./-]+::\w+")
 ATTEMPT = re.compile(r"^[\s>*-]*Attempt \d+:\s*[\"'“]?(.+?)[\"'”]?\s*$", re.IGNORECASE)
+FEWEST_ATTEMPTS = 3
 CIRCULAR = re.compile(
     r"\bCIRCULAR_FIX\b|same approach (?:has been |was )?(?:tried|attempted)|circular fix detected",
     re.IGNORECASE,
 )
-DONE = re.compile(
+PROGRESS = re.compile(
     r"^[\s>*-]*(?:Done|Completed|Finished|Remaining|Progress):|\bremaining\b.*\b\d"
     r"|\bcompleted (?:\d+ of \d+|tasks? \d)",
     re.IGNORECASE,
 )
+VERDICT_OF_CATEGORY = {"timeout": "timeout", "invalid_task": "invalid", "missing_context": "value"}
 
 
-def read_agent(scene: Scene, kinds: Kinds) -> Failure | None:
-    """What an executor's own words amount to, or None where they are only the output of a tool."""
-    if not _is_speech(scene):
-        return None
-    claims = read_claims(scene.evidence.output)
-    for read in (_report, _named_block, _failed_block, _limits, _contradicted, _unfinished):
-        if failure := read(scene, claims, kinds):
-            return _circular(scene, failure)
+@dataclass(frozen=True)
+class FailedBlock:
+    """What a FAILED block says; every field has a default. `marked` tells whether there is one."""
+
+    task_id: str = ""
+    error: str = NOT_COMPLETE
+    attempted_fix: str = NO_FIX
+    status: str = NO_STATUS
+    title: str = ""
+    marked: bool = False
+
+
+def parse_block(text: str, task_id: str = "") -> FailedBlock:
+    """Return the last FAILED block of a text; without one the task simply did not complete."""
+    text = clean(text[-LONGEST_TEXT:])
+    markers = list(MARKER.finditer(text))
+    if not markers:
+        return FailedBlock(task_id)
+    marker = markers[-1]
+    body = text[marker.end() :]
+    next_task = NEXT_TASK.search(body)
+    if next_task:
+        body = body[: next_task.start()]
+    return FailedBlock(
+        task_id=marker["id"],
+        error=_field(body, "Error") or NO_ERROR,
+        attempted_fix=_field(body, r"Attempted fix(?:es)?") or NO_FIX,
+        status=_field(body, "Status") or NO_STATUS,
+        title=marker["title"].strip(),
+        marked=True,
+    )
+
+
+def _field(body: str, name: str) -> str:
+    match = re.search(FIELD.format(name=name), body, re.MULTILINE | re.IGNORECASE)
+    if not match:
+        return ""
+    return match["value"].strip("* ")
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What an executor says about its work.
+
+    `contradiction`, `context_limit` and `rate_limit` are the lines that say so.
+    """
+
+    complete: bool = False
+    failed_block: FailedBlock | None = None
+    report: Failure | None = None
+    contradiction: str | None = None
+    context_limit: str | None = None
+    rate_limit: str | None = None
+    manual: bool = False
+
+
+def read_claims(text: str) -> Claims:
+    """Return what an executor's output says about its own work."""
+    output = CommandOutput(text)
+    lines = [line.strip() for line in output.lines if line.strip()]
+    block = parse_block(output.text)
+    manual = _first_line(lines, lambda line: _states(MANUAL, line))
+    unfinished = _first_line(lines, lambda line: _states(UNFINISHED, line))
+    return Claims(
+        complete=any(COMPLETE.match(line) for line in lines[-LAST_LINES:]),
+        failed_block=block if block.marked else None,
+        report=parse_report(output.text) if looks_like_report(output.text) else None,
+        contradiction=manual or unfinished,
+        context_limit=_first_line(lines, context_limit),
+        rate_limit=_first_line(lines, rate_limit),
+        manual=manual is not None,
+    )
+
+
+def _first_line(lines: Sequence[str], accepts: Callable[[str], bool]) -> str | None:
+    for line in lines:
+        if accepts(line):
+            return line
     return None
 
 
-def _is_speech(scene: Scene) -> bool:
-    return scene.evidence.source == "executor" or not any(step.role for step in scene.steps)
+def _states(pattern: re.Pattern[str], line: str) -> bool:
+    """Return whether the line states it, and does not deny it ("no tests still failing")."""
+    words_before = (line[: match.start()] for match in pattern.finditer(line))
+    return any(not NEGATION.search(words) for words in words_before)
 
 
-def _report(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
+def read_executor(context: FailureContext, kinds: Kinds) -> Failure | None:
+    """Return what an executor's own words amount to, or None if they are a tool's output."""
+    is_tool_output = any(step.role for step in context.steps)
+    if context.evidence.source != "executor" and is_tool_output:
+        return None
+    claims = read_claims(context.evidence.output)
+    readers = (
+        _read_report,
+        _read_kind_block,
+        _read_failed_block,
+        _read_limits,
+        _read_contradiction,
+        _read_unfinished,
+    )
+    for read in readers:
+        failure = read(context, claims, kinds)
+        if failure is not None:
+            return _marked_circular(context, failure)
+    return None
+
+
+def _read_report(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
     report = claims.report
     if report is None:
         return None
-    blocker, message = (
-        read_sentence(scene, report.blocked_on or ""),
-        read_sentence(scene, report.error),
-    )
-    finding = blocker or message or _by_category(report.category, report.error)
-    same = blocker is not None and message is not None and blocker.verdict == message.verdict
-    error = f"Blocked on: {report.blocked_on}" if blocker and not same else report.error
-    failure = as_failure(replace(finding, error=error), kinds)
-    category = report.category or failure.category
-    retryable = report.retryable if says_retryable(report.raw_output) else failure.retryable
+    blocker = read_sentence(context, report.blocked_on or "")
+    message = read_sentence(context, report.error)
+    verdict = VERDICT_OF_CATEGORY.get(report.category or "", "unknown")
+    finding = blocker or message or Finding(verdict, report.error)
+
+    error = report.error
+    if blocker and not (message and blocker.verdict == message.verdict):
+        error = f"Blocked on: {report.blocked_on}"
+    failure = finding.as_failure(kinds)
+    retryable = failure.retryable
+    if says_retryable(report.raw_output):
+        retryable = report.retryable
     return replace(
         report,
         kind=failure.kind,
         type=failure.type,
-        category=category,
+        category=report.category or failure.category,
         retryable=retryable,
         error=error,
         missing=failure.missing,
-        failed_tests=_tests_named_in(f"{report.blocked_on or ''} {report.error}"),
+        failed_tests=_test_ids(f"{report.blocked_on or ''} {report.error}"),
         files=report.files_modified,
     )
 
 
-def _tests_named_in(words: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(re.findall(r"[\w./-]+::[\w.\[\]:-]*\w", words)))
+def _test_ids(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(TEST_ID.findall(words)))
 
 
-def _by_category(category: str | None, error: str) -> Finding:
-    verdict = {"timeout": "timeout", "invalid_task": "invalid", "missing_context": "value"}.get(
-        category or "", "unknown"
-    )
-    return Finding(verdict, error)
-
-
-def _named_block(scene: Scene, _claims: Claims, kinds: Kinds) -> Failure | None:
-    """A block headed by the name of its kind, underlined."""
-    lines = scene.transcript.lines
-    for number, line in enumerate(lines[:200]):
-        match = NAMED_KIND.match(line)
-        underlined = number + 1 < len(lines) and re.match(r"^[=-]{5,}$", lines[number + 1])
-        if match and match["kind"] in kinds and (underlined or line.lstrip().startswith("ERROR")):
-            return _of_kind(
-                match["kind"],
-                lines[number + 2 if underlined else number + 1 :],
-                kinds,
-                line.strip(),
-            )
-        detailed = DETAILED_KIND.match(line)
-        if detailed and detailed["kind"] in kinds:
-            told = DETAIL.search("\n".join(lines[number : number + 6]))
-            return _of_kind(
-                detailed["kind"], lines[number + 1 :], kinds, told["text"] if told else line.strip()
-            )
+def _read_kind_block(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read a block that names its kind, in an underlined heading or in a field."""
+    lines = context.output.lines
+    for number, line in enumerate(lines[:LINES_SEARCHED]):
+        below = lines[number + 1 :]
+        heading = HEADING_KIND.match(line)
+        if heading and heading["kind"] in kinds:
+            is_underlined = bool(below) and UNDERLINE.match(below[0]) is not None
+            if is_underlined:
+                return _of_kind(heading["kind"], below[1:], kinds, line.strip())
+            if line.lstrip().startswith("ERROR"):
+                return _of_kind(heading["kind"], below, kinds, line.strip())
+        field = FIELD_KIND.match(line)
+        if field and field["kind"] in kinds:
+            detail = DETAIL.search("\n".join(lines[number : number + 6]))
+            error = detail["text"] if detail else line.strip()
+            return _of_kind(field["kind"], below, kinds, error)
     return None
 
 
-def _of_kind(kind: str, body: Sequence[str], kinds: Kinds, heading: str) -> Failure:
+def _of_kind(kind: str, body: Sequence[str], kinds: Kinds, error: str) -> Failure:
     row = kinds[kind]
     text = "\n".join(body[:60])
-    package = re.search(r"^\s*(?:Package|Command|Missing|Module):\s*(\S+)", text, re.MULTILINE)
-    # The result of an executor that cannot be read says nothing about the project's code.
-    spoken = kind == "parse_error" and re.search(
-        r"sub-?agent|executor|agent result", text, re.IGNORECASE
-    )
-    tests = re.findall(r"^\s*Tests?:\s*(.+)$", text, re.MULTILINE)
+    failure_type = row.type
+    if kind == "parse_error" and ABOUT_EXECUTOR.search(text):
+        # An unreadable result of an executor says nothing about the project's code.
+        failure_type = UNKNOWN
+    is_final = "NON-RETRYABLE" in error
+    missing = None
+    match = MISSING_FIELD.search(text)
+    if match:
+        missing = match[1]
+        error = match[0].strip()
+    tests = [name.strip() for line in TESTS_FIELD.findall(text) for name in line.split(",")]
     return Failure(
         kind=kind,
-        type=UNKNOWN if spoken else row.type,
+        type=failure_type,
         category=row.category,
-        retryable=row.retryable and "NON-RETRYABLE" not in heading,
-        error=heading if not package else package[0].strip(),
-        missing=package[1] if package else None,
-        failed_tests=tuple(name.strip() for line in tests for name in line.split(",")),
+        retryable=row.retryable and not is_final,
+        error=error,
+        missing=missing,
+        failed_tests=tuple(tests),
     )
 
 
-def _failed_block(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
+def _read_failed_block(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
     block = claims.failed_block
     if block is None:
         return None
-    finding = read_sentence(scene, block.error)
-    failure = as_failure(finding, kinds) if finding else _without_result(block)
+    # A block that tells of no check says nothing but that the task is not done.
+    failure = Failure(kind="task_incomplete", type=UNKNOWN)
+    finding = read_sentence(context, block.error)
+    if finding:
+        failure = finding.as_failure(kinds)
     return replace(
         failure,
         task_id=block.task_id,
         error=block.error,
         attempted_fix=block.attempted_fix,
         status=block.status,
-        failed_tests=_tests_named_in(block.error),
+        failed_tests=_test_ids(block.error),
     )
 
 
-def _without_result(block: Block) -> Failure:
-    """A block that tells of no check: nothing is known but that the task is not done."""
-    return Failure(kind="task_incomplete", type=UNKNOWN, error=block.error)
-
-
-def _limits(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
+def _read_limits(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
     if claims.context_limit:
-        failure = as_failure(Finding("context", claims.context_limit), kinds)
-        partial = any(DONE.search(line) for line in scene.transcript.lines)
-        return replace(failure, category="partial" if partial else None)
+        failure = Finding("context", claims.context_limit).as_failure(kinds)
+        has_progress = any(PROGRESS.search(line) for line in context.output.lines)
+        return replace(failure, category="partial" if has_progress else None)
     if claims.rate_limit and not claims.complete:
-        return as_failure(Finding("service", claims.rate_limit), kinds)
+        return Finding("service", claims.rate_limit).as_failure(kinds)
     return None
 
 
-def _contradicted(_scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
-    if not (claims.complete and claims.contradiction):
+def _read_contradiction(_context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read a claim of success that the same text contradicts."""
+    if not claims.complete or not claims.contradiction:
         return None
     row = kinds["verification_mismatch"]
-    tests = tuple(dict.fromkeys(re.findall(r"\btest_\w+|[\w./-]+::\w+", claims.contradiction)))
+    tests = tuple(dict.fromkeys(TEST_NAME.findall(claims.contradiction)))
     return Failure(
         row.name,
         row.type,
@@ -183,56 +339,52 @@ def _contradicted(_scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None
     )
 
 
-def _unfinished(scene: Scene, claims: Claims, kinds: Kinds) -> Failure | None:
-    """Words without a block or a claim: the task did not complete. What they say of the cause still counts."""
-    if scene.evidence.source != "executor" and not scene.evidence.command.startswith("(agent"):
+def _read_unfinished(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read words without a block or a claim: the task did not complete, for whatever they say."""
+    is_agent = context.evidence.command.startswith("(agent")
+    if context.evidence.source != "executor" and not is_agent:
         return None
-    for line in scene.transcript.lines:
-        finding = read_sentence(scene, line) if line.strip() and not claims.complete else None
-        if finding:
-            return as_failure(finding, kinds)
+    lines = [line.strip() for line in context.output.lines if line.strip()]
+    if not claims.complete:
+        for line in lines:
+            finding = read_sentence(context, line)
+            if finding:
+                return finding.as_failure(kinds)
     row = kinds["task_incomplete"]
-    error = claims.contradiction or next(
-        (li.strip() for li in reversed(scene.transcript.lines) if li.strip()), NOT_COMPLETE
-    )
+    last_line = lines[-1] if lines else NOT_COMPLETE
+    error = claims.contradiction or last_line
     return Failure(row.name, UNKNOWN, row.category, row.retryable, error=error)
 
 
-def _circular(scene: Scene, failure: Failure) -> Failure:
-    """Three attempts of nearly the same words, or the verdict itself, in the text."""
-    attempts = [match[1] for line in scene.transcript.lines if (match := ATTEMPT.match(line))]
-    repeated = len(attempts) >= 3 and is_circular(attempts[-1], attempts[:-1])
-    if repeated or any(CIRCULAR.search(line) for line in scene.transcript.lines):
+def _marked_circular(context: FailureContext, failure: Failure) -> Failure:
+    """Mark a failure as circular if the text lists three similar attempts or says so."""
+    attempts = []
+    for line in context.output.lines:
+        if CIRCULAR.search(line):
+            return replace(failure, type=CIRCULAR_FIX, retryable=False)
+        match = ATTEMPT.match(line)
+        if match:
+            attempts.append(match[1])
+    if len(attempts) >= FEWEST_ATTEMPTS and is_circular(attempts[-1], attempts[:-1]):
         return replace(failure, type=CIRCULAR_FIX, retryable=False)
     return failure
 
 
-def read_sentence(scene: Scene, sentence: str) -> Finding | None:
-    """The cause a sentence names: in the words of a tool it quotes, else in the words of its speaker."""
+def read_sentence(context: FailureContext, sentence: str) -> Finding | None:
+    """Return the cause that a sentence names: in a tool's words, otherwise in its speaker's."""
     sentence = sentence.strip()
-    if not sentence or context_limit(sentence) or rate_limit(sentence):
-        return (
-            Finding("context" if context_limit(sentence) else "service", sentence)
-            if sentence
-            else None
-        )
-    found = [settle(scene, finding) for finding in causes_in(sentence)]
-    causes = [finding for finding in found if finding.rank < 40]
-    spoken = list(spoken_causes_in(sentence))
-    symptoms = [finding for finding in found if finding.verdict not in {"crash", "exception"}]
-    best = min(causes or spoken or symptoms, key=lambda finding: finding.rank, default=None)
-    return replace(best, error=sentence) if best else None
-
-
-def as_failure(finding: Finding, kinds: Kinds) -> Failure:
-    verdict = VERDICTS[finding.verdict]
-    row = kinds[verdict.kind]
-    return Failure(
-        kind=row.name,
-        type=finding.type or verdict.type or row.type,
-        category=verdict.category or row.category,
-        retryable=row.retryable if verdict.retryable is None else verdict.retryable,
-        error=finding.error,
-        missing=finding.missing,
-        failed_tests=finding.tests,
-    )
+    if not sentence:
+        return None
+    if context_limit(sentence):
+        return Finding("context", sentence)
+    if rate_limit(sentence):
+        return Finding("service", sentence)
+    quoted = [with_owner(context, finding) for finding in causes_in(sentence)]
+    causes = [finding for finding in quoted if finding.is_cause]
+    spoken = list(causes_in_prose(sentence))
+    symptoms = [finding for finding in quoted if finding.verdict not in {"crash", "exception"}]
+    candidates = causes or spoken or symptoms
+    if not candidates:
+        return None
+    best = min(candidates, key=lambda finding: finding.rank)
+    return replace(best, error=sentence)

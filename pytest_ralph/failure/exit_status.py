@@ -1,4 +1,4 @@
-"""Endings: what the way a command ended tells before a word of its output is read, or when there is none."""
+"""What the way a command ended says, before its output is read or where it says nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.finding import Finding
 
 if TYPE_CHECKING:
-    from pytest_ralph.failure.context import Scene
+    from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.shell.steps import Step
 
 NOTHING_COLLECTED = 5
-TIMEOUT, NOT_EXECUTABLE, NOT_FOUND, KILLED, TERMINATED = 124, 126, 127, 137, 143
+TIMED_OUT = 124
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+KILLED = 137
+TERMINATED = 143
 FATAL_SIGNALS = {
     132: "Illegal instruction",
     133: "Trace trap",
@@ -22,21 +26,22 @@ FATAL_SIGNALS = {
     139: "Segmentation fault",
 }
 # Signals by which a limit of the shell is enforced.
-SPENT = {152: "CPU time limit exceeded", 153: "File size limit exceeded"}
-# What clients of the network say by their exit status alone.
-CURL = {
-    5: "service",
-    6: "service",
-    7: "service",
-    22: "assertion",
-    28: "timeout",
-    35: "service",
-    52: "service",
-    56: "service",
-    60: "service",
-}
-WGET = {4: "service", 5: "service", 6: "value", 8: "assertion"}
-OTHERS = {
+LIMIT_SIGNALS = {152: "CPU time limit exceeded", 153: "File size limit exceeded"}
+# Exit statuses that mean something by themselves.
+STATUS_OF_TOOL = {
+    ("curl", 5): "service",
+    ("curl", 6): "service",
+    ("curl", 7): "service",
+    ("curl", 22): "assertion",
+    ("curl", 28): "timeout",
+    ("curl", 35): "service",
+    ("curl", 52): "service",
+    ("curl", 56): "service",
+    ("curl", 60): "service",
+    ("wget", 4): "service",
+    ("wget", 5): "service",
+    ("wget", 6): "value",
+    ("wget", 8): "assertion",
     ("ssh", 255): "service",
     ("scp", 255): "service",
     ("pg_isready", 1): "service",
@@ -44,7 +49,7 @@ OTHERS = {
     ("ping", 1): "service",
     ("nc", 1): "service",
 }
-BY_ROLE = {
+VERDICT_OF_ROLE = {
     "test": "test",
     "lint": "lint",
     "types": "types",
@@ -54,57 +59,59 @@ BY_ROLE = {
     "data": "absent",
 }
 # Tools whose whole output is the difference they were asked for.
-COMPARERS = frozenset(
+COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
+TIMEOUT_COMMAND = re.compile(r"(?:^|[\s;&|(])g?timeout\s")
+LONGEST_COMMAND = 120
 
 
-def read_limit(scene: Scene) -> Finding | None:
-    """Our own time limit, or the one of a `timeout` in the command line."""
-    evidence = scene.evidence
+def read_time_limit(context: FailureContext) -> Finding | None:
+    """Our own time limit, or that of a `timeout` in the command line."""
+    evidence = context.evidence
     if evidence.timed_out:
         limit = evidence.timeout or evidence.duration
         return Finding("timeout", f"Timed out after {limit:g}s" if limit else "Timed out")
-    limited = re.search(r"(?:^|[\s;&|(])g?timeout\s", evidence.command)
-    if evidence.exit_code == TIMEOUT or (limited and evidence.exit_code in {KILLED, TERMINATED}):
+    was_limited = TIMEOUT_COMMAND.search(evidence.command) is not None
+    was_killed = evidence.exit_code in {KILLED, TERMINATED}
+    if evidence.exit_code == TIMED_OUT or (was_limited and was_killed):
         return Finding("timeout", f"Timed out: {evidence.command}".strip())
     return None
 
 
-def read_unrun(scene: Scene) -> Finding | None:
-    """pytest's own word for a run without a test, whatever else it says."""
-    step = scene.main_step
-    if (
-        scene.evidence.exit_code != NOTHING_COLLECTED
-        or step is None
-        or step.tool not in {"pytest", "py.test"}
-    ):
+def read_nothing_collected(context: FailureContext) -> Finding | None:
+    """pytest's exit status for a run without tests, whatever else it prints."""
+    step = context.main_step
+    if context.evidence.exit_code != NOTHING_COLLECTED or step is None:
         return None
-    said = [(number, line) for number, line in enumerate(scene.transcript.lines) if line.strip()]
-    return Finding("no tests", said[-1][1].strip(), said[-1][0]) if said else None
+    if step.tool not in {"pytest", "py.test"}:
+        return None
+    lines = context.output.lines
+    for number in range(len(lines) - 1, -1, -1):
+        if lines[number].strip():
+            return Finding("no tests", lines[number].strip(), number)
+    return None
 
 
-def read_fatal(scene: Scene) -> Finding | None:
-    """Death by a signal, for which no better words were found."""
-    code = scene.evidence.exit_code
+def read_signal(context: FailureContext) -> Finding | None:
+    """Death by a signal for which no better words were found."""
+    code = context.evidence.exit_code
     if code in FATAL_SIGNALS:
         return Finding("crash", f"{FATAL_SIGNALS[code]} (exit status {code})")
-    if code in SPENT:
-        return Finding("resource", f"{SPENT[code]} (exit status {code})")
+    if code in LIMIT_SIGNALS:
+        return Finding("resource", f"{LIMIT_SIGNALS[code]} (exit status {code})")
     if code in {KILLED, TERMINATED}:
         return Finding("killed", f"Killed (exit status {code})")
     return None
 
 
-def read_status(scene: Scene) -> Finding | None:
+def read_status(context: FailureContext) -> Finding | None:
     """An exit status that has a meaning of its own."""
-    code, step = scene.evidence.exit_code, scene.main_step
-    tool = step.tool if step else ""
-    told = {"curl": CURL, "wget": WGET}.get(tool, {}).get(code or 0) or OTHERS.get(
-        (tool, code or 0)
-    )
-    if told:
-        return Finding(told, f"{tool} exited with status {code}")
+    code = context.evidence.exit_code
+    tool = context.main_step.tool if context.main_step else ""
+    verdict = STATUS_OF_TOOL.get((tool, code or 0))
+    if verdict:
+        return Finding(verdict, f"{tool} exited with status {code}")
     if code == NOT_FOUND:
         return Finding("command", f"command not found (exit status {code})", missing=tool or None)
     if code == NOT_EXECUTABLE:
@@ -112,42 +119,49 @@ def read_status(scene: Scene) -> Finding | None:
     return None
 
 
-def read_content(scene: Scene) -> Finding | None:
-    """A command that ended well printed something else than was asked for: its words are content, not complaints."""
-    return read_unmet(scene) if scene.evidence.exit_code == 0 else None
-
-
-def read_unmet(scene: Scene) -> Finding | None:
-    """What was expected, and what came instead."""
-    if not scene.evidence.unmet:
+def read_unmet_success(context: FailureContext) -> Finding | None:
+    """A command that ended with 0 printed something else than expected: its words are content."""
+    if context.evidence.exit_code != 0:
         return None
-    step = scene.step_at(-1)
-    return Finding(
-        BY_ROLE.get(step.role if step else "", "absent"), f"expected {scene.evidence.unmet[0]}"
-    )
+    return read_unmet(context)
 
 
-def read_silence(scene: Scene) -> Finding | None:
-    """Nothing was printed that says why: what the command is for decides."""
-    evidence = scene.evidence
-    if not scene.steps or [step.tool for step in scene.steps] == ["false"]:
+def read_unmet(context: FailureContext) -> Finding | None:
+    """The first expectation of the Verify field that was not met."""
+    if not context.evidence.unmet:
         return None
-    last = scene.steps[-1]
-    silent_check = last.role in {"check", "data"} and not scene.transcript.text.strip()
-    step = last if silent_check else scene.step_at(-1)
-    error = f"`{_shortened(evidence.command)}` exited with status {evidence.exit_code}"
-    verdict = BY_ROLE.get(step.role if step else "") or (
-        "absent" if _is_check(scene, step) else None
-    )
-    return Finding(verdict, error) if verdict else None
+    step = context.step_at(-1)
+    verdict = VERDICT_OF_ROLE.get(step.role, "absent") if step else "absent"
+    return Finding(verdict, f"expected {context.evidence.unmet[0]}")
 
 
-def _is_check(scene: Scene, step: Step | None) -> bool:
-    """A silent condition: one made of tests, or a line of code written only to be one."""
-    inline = step is not None and any(option in step.arguments for option in ("-c", "-e"))
-    return inline or any(one.role in {"check", "data"} for one in scene.steps)
+def read_silence(context: FailureContext) -> Finding | None:
+    """Nothing says why the command failed: its purpose decides."""
+    if not context.steps or [step.tool for step in context.steps] == ["false"]:
+        return None
+    last = context.steps[-1]
+    is_silent = not context.output.text.strip()
+    step = context.step_at(-1)
+    if is_silent and last.role in {"check", "data"}:
+        step = last
+    verdict = VERDICT_OF_ROLE.get(step.role) if step else None
+    if verdict is None and _is_condition(context, step):
+        verdict = "absent"
+    if verdict is None:
+        return None
+    command = _shortened(context.evidence.command)
+    return Finding(verdict, f"`{command}` exited with status {context.evidence.exit_code}")
+
+
+def _is_condition(context: FailureContext, step: Step | None) -> bool:
+    """Return whether the command is made of tests, or is a line of code written to be one."""
+    if step is not None and any(option in step.arguments for option in ("-c", "-e")):
+        return True
+    return any(step.role in {"check", "data"} for step in context.steps)
 
 
 def _shortened(command: str) -> str:
     line = " ".join(command.split())
-    return line if len(line) <= 120 else line[:117] + "..."
+    if len(line) <= LONGEST_COMMAND:
+        return line
+    return line[: LONGEST_COMMAND - 3] + "..."

@@ -1,4 +1,4 @@
-"""Files: which of the project's files an output names, as it prints them."""
+"""The project's files that an output names, as it prints them."""
 
 from __future__ import annotations
 
@@ -11,81 +11,84 @@ from pytest_ralph.failure.project import FOREIGN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.context import Scene
+    from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.failure import Failure
 
-MOST = 40
-# How git marks the two sides of a difference.
-SIDES = ("a/", "b/")
+MOST_FILES = 40
 MOST_TOKENS = 5_000
+# git puts these before the two sides of a difference.
+DIFF_SIDES = ("a/", "b/")
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
-NAMED = re.compile(
+FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
 )
-# What is left of file:///project/a.js; webpack:///./a.js begins at the root of the project.
+# What is left of file:///project/a.js; webpack:///./a.js starts at the root of the project.
 SLASHES = re.compile(r"^/{3,}")
-UNINTERESTING = re.compile(
+# Lines about files that have nothing to do with the failure: passed, unchanged, built.
+UNRELATED = re.compile(
     r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
     r"|^\s+Running (?:unittests )?\S+ \(|^\[ *\d+ of \d+\] Compiling|^\s+using description file:"
     r"|^g?make(?:\[\d+\])?: |complete log of this run|^\s*\S+\.\w+ +[\d.,]+ ?[kKMG]?i?B\b"
     r"|^\+{1,3} (?!\S*(?:grep|test|diff|cat)|\S+\.\w+(?:\t|$))"
 )
-SOURCE = re.compile(
-    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|rs|go|java|kt|kts|scala|rb|php|c|h|cc|cpp|cxx|hpp|cs|fs|swift|m|mm|ex|exs|erl|hs|ml|mli|lua|pl|pm|t|r|R|jl|dart|zig|nim|"
-    r"sh|bash|bats|sql|html|css|scss|less|json|ya?ml|toml|ini|cfg|xml|md|rst|txt|proto|tf|hcl|graphql|gradle|cmake|lock|feature|robot|clj|cljs|groovy|sol|vhd|v|sv)$"
+SOURCE_SUFFIX = re.compile(
+    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|rs|go|java|kt|kts|scala|rb|php|c|h|cc|cpp|cxx"
+    r"|hpp|cs|fs|swift|m|mm|ex|exs|erl|hs|ml|mli|lua|pl|pm|t|r|R|jl|dart|zig|nim|sh|bash|bats|sql"
+    r"|html|css|scss|less|json|ya?ml|toml|ini|cfg|xml|md|rst|txt|proto|tf|hcl|graphql|gradle|cmake"
+    r"|lock|feature|robot|clj|cljs|groovy|sol|vhd|v|sv)$"
 )
 
 
-def named_files(scene: Scene, failure: Failure) -> tuple[str, ...]:
-    """In order of appearance, each once however it is written; first a script that the command wants and misses."""
-    wanted = (
-        failure.missing
-        if scene.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete"
-        else None
-    )
-    found: dict[str, str] = {wanted: wanted} if wanted else {}
-    for token in map(_path, (*_run_by_path(scene), *_tokens(scene))):
-        name = scene.project.find(token) if scene.project.files else _by_shape(token)
-        if name and name not in found:
-            found[name] = name if token[2:] == name and token[:2] in SIDES else token
-            if len(found) == MOST:
-                break
-        elif name and token.endswith(name) and not found[name].endswith(name):
-            found[name] = token
-    return tuple(found.values())
+def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
+    """Return the files in order of appearance, each once however it is written.
+
+    A script that the command runs and that does not exist comes first.
+    """
+    printed: dict[str, str] = {}
+    is_missing_script = context.evidence.exit_code == NOT_FOUND and failure.missing
+    if is_missing_script and failure.kind == "task_incomplete" and failure.missing:
+        printed[failure.missing] = failure.missing
+    for token in (*_programs_with_path(context), *_tokens(context)):
+        path = SLASHES.sub("/", token.removeprefix("///./"))
+        name = context.project.find(path) if context.project.files else _by_shape(path)
+        if name is None:
+            continue
+        if name not in printed:
+            is_diff_side = path[:2] in DIFF_SIDES and path[2:] == name
+            printed[name] = name if is_diff_side else path
+        elif path.endswith(name) and not printed[name].endswith(name):
+            printed[name] = path
+        if len(printed) == MOST_FILES:
+            break
+    return tuple(printed.values())
 
 
-def _path(token: str) -> str:
-    return SLASHES.sub("/", token.removeprefix("///./"))
+def _programs_with_path(context: FailureContext) -> Iterator[str]:
+    """Yield programs without a suffix that the command names by a path, if they are printed."""
+    for step in context.steps:
+        for word in step.words:
+            if "/" in word and not FILE_NAME.match(word) and word in context.output.text:
+                yield word
 
 
-def _run_by_path(scene: Scene) -> Iterator[str]:
-    """A program without an ending is known by its path in the command."""
-    words = (
-        word for step in scene.steps for word in step.words if "/" in word and not NAMED.match(word)
-    )
-    yield from (word for word in words if word in scene.transcript.text)
-
-
-def _tokens(scene: Scene) -> Iterator[str]:
-    left = MOST_TOKENS
-    for number, line in enumerate(scene.transcript.lines):
-        if (
-            not any(part in line for part in (".", "file", "BUILD"))
-            or number in scene.echoes
-            or UNINTERESTING.search(line)
-        ):
+def _tokens(context: FailureContext) -> Iterator[str]:
+    """Yield every word of the output that looks like the name of a file."""
+    remaining = MOST_TOKENS
+    for number, line in enumerate(context.output.lines):
+        if not any(part in line for part in (".", "file", "BUILD")):
+            continue
+        if number in context.echoed or UNRELATED.search(line):
             continue
         for token in TOKEN.findall(line):
-            if NAMED.match(token):
+            if FILE_NAME.match(token):
                 yield token
-                left -= 1
-        if left < 0:
+                remaining -= 1
+        if remaining < 0:
             return
 
 
-def _by_shape(token: str) -> str | None:
-    """Without a tree to look into, a name with the ending of a source file, that is no address and nobody else's."""
-    if FOREIGN.search(token) or not SOURCE.search(token) or token.startswith(("//", "www.")):
+def _by_shape(path: str) -> str | None:
+    """Without a tree to look into, accept the suffix of a source file that is not someone else's."""
+    if FOREIGN.search(path) or not SOURCE_SUFFIX.search(path) or path.startswith(("//", "www.")):
         return None
-    return token.removeprefix("./").removeprefix("/project/")
+    return path.removeprefix("./").removeprefix("/project/")

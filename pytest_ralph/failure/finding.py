@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.failure.failure import UNKNOWN
+from pytest_ralph.failure.failure import UNKNOWN, Failure
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.kinds import Kinds
+
+# Findings with a lower rank say why something failed, the others only that it did.
+CAUSES_BELOW = 40
 
 
 class Verdict(NamedTuple):
-    """What a finding says of a failure; None means: as the table of kinds has it. The lowest rank is the root cause."""
+    """What a finding means; None stands for the value in the table of kinds.
+
+    Of several findings the one with the lowest rank is the root cause.
+    """
 
     rank: int
     kind: str
@@ -26,44 +35,44 @@ VERDICTS = {
     "timeout": Verdict(14, "timeout"),
     "permission": Verdict(16, "permission_denied"),
     "value": Verdict(18, "unknown", category="missing_context", retryable=False),
-    "file": Verdict(
-        33, "task_incomplete", type=UNKNOWN, category="missing_context", retryable=False
-    ),
-    "invalid": Verdict(35, "plan_invalid"),
     "context": Verdict(19, "context_exhausted"),
     "command": Verdict(20, "command_not_found"),
     "package": Verdict(22, "dependency_missing"),
     "conflict": Verdict(24, "file_conflict"),
-    "unknown key": Verdict(27, "build_error"),
     "module": Verdict(25, "dependency_missing"),
     "local module": Verdict(26, "build_error"),
+    "unknown key": Verdict(27, "build_error"),
     "data": Verdict(28, "parse_error"),
     "syntax": Verdict(30, "build_error"),
     "interrupted": Verdict(31, "unknown"),
-    "no tests": Verdict(39, "task_incomplete"),
     "absent": Verdict(32, "task_incomplete"),
+    "file": Verdict(
+        33, "task_incomplete", type=UNKNOWN, category="missing_context", retryable=False
+    ),
     "configuration": Verdict(34, "build_error"),
+    "invalid": Verdict(35, "plan_invalid"),
     "setting": Verdict(36, "unknown", category="tool_error"),
     "usage": Verdict(38, "unknown"),
-    "build": Verdict(70, "build_error"),
+    "no tests": Verdict(39, "task_incomplete"),
     "killed": Verdict(44, "crash", type=UNKNOWN),
     "assertion": Verdict(46, "test_failure"),
-    "comparison": Verdict(49, "test_failure"),
+    "test": Verdict(47, "test_failure"),
     "crash": Verdict(48, "crash"),
     "exception": Verdict(48, "crash"),
-    "test": Verdict(47, "test_failure"),
+    "comparison": Verdict(49, "test_failure"),
     "types": Verdict(52, "typecheck_error"),
     "schema": Verdict(53, "lint_error"),
     "lint": Verdict(54, "lint_error"),
     "format": Verdict(56, "format_error"),
     "gate": Verdict(58, "test_failure"),
+    "build": Verdict(70, "build_error"),
     "unknown": Verdict(90, "unknown"),
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`verdict` names a row of VERDICTS; `line` is the number of the line it was read from."""
+    """A verdict (a row of VERDICTS), the line to quote for it, and the number of that line."""
 
     verdict: str
     error: str
@@ -75,3 +84,25 @@ class Finding:
     @property
     def rank(self) -> int:
         return VERDICTS[self.verdict].rank
+
+    @property
+    def is_cause(self) -> bool:
+        """Whether it says why something failed, not only that it did."""
+        return self.rank < CAUSES_BELOW
+
+    def as_failure(self, kinds: Kinds) -> Failure:
+        """Return the Failure that this finding amounts to, by the given table of kinds."""
+        verdict = VERDICTS[self.verdict]
+        row = kinds[verdict.kind]
+        retryable = row.retryable
+        if verdict.retryable is not None:
+            retryable = verdict.retryable
+        return Failure(
+            kind=row.name,
+            type=self.type or verdict.type or row.type,
+            category=verdict.category or row.category,
+            retryable=retryable,
+            error=self.error,
+            missing=self.missing,
+            failed_tests=self.tests,
+        )

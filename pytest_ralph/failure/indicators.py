@@ -1,4 +1,4 @@
-"""Indicators: words of the table of kinds. A project's own come first, ours only where nothing else could be read."""
+"""Words of the table of kinds: a project's own come first, ours only where nothing else was read."""
 
 from __future__ import annotations
 
@@ -10,35 +10,40 @@ from pytest_ralph.failure.failure import TYPES, Failure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_ralph.failure.context import Scene
+    from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.kinds import KindRow, Kinds
 
 
-def read_project_words(scene: Scene, kinds: Kinds) -> Failure | None:
-    """A word that the project itself declared: it knows its tools better than we do."""
-    return _first(scene, kinds.added)
+def read_project_indicators(context: FailureContext, kinds: Kinds) -> Failure | None:
+    """Look for words that the project declared: it knows its tools better than we do."""
+    return _first_indicated(context, kinds.added)
 
 
-def read_last_words(scene: Scene, kinds: Kinds) -> Failure | None:
-    """Where only the text decides: broken build, then failed verification, then exhausted context.
+def read_indicators(context: FailureContext, kinds: Kinds) -> Failure | None:
+    """Look for the words of the table: broken build, failed verification, exhausted context.
 
-    That a context window is full is something only an executor can say of itself.
+    Only an executor can say that a context window is full.
     """
-    speaks = scene.evidence.source == "executor"
     rows = sorted(kinds, key=lambda row: TYPES.index(row.type))
-    return _first(scene, (row for row in rows if speaks or row.name != "context_exhausted"))
+    if context.evidence.source != "executor":
+        rows = [row for row in rows if row.name != "context_exhausted"]
+    return _first_indicated(context, rows)
 
 
-def _first(scene: Scene, rows: Iterable[KindRow]) -> Failure | None:
+def _first_indicated(context: FailureContext, rows: Iterable[KindRow]) -> Failure | None:
     for row in rows:
-        if row.indicators and (line := _line_with(scene, row.indicators)):
+        if not row.indicators:
+            continue
+        line = _line_with(context, row.indicators)
+        if line:
             return Failure(row.name, row.type, row.category, row.retryable, error=line)
     return None
 
 
-def _line_with(scene: Scene, indicators: Iterable[str]) -> str | None:
-    words = re.compile(
-        "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in indicators), re.IGNORECASE
-    )
-    told = (line for number, line in enumerate(scene.transcript.lines) if number not in scene.quiet)
-    return next((line.strip() for line in told if words.search(line)), None)
+def _line_with(context: FailureContext, indicators: Iterable[str]) -> str | None:
+    alternatives = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in indicators)
+    pattern = re.compile(alternatives, re.IGNORECASE)
+    for number, line in enumerate(context.output.lines):
+        if number not in context.ignored and pattern.search(line):
+            return line.strip()
+    return None

@@ -1,4 +1,4 @@
-"""The table of kinds: a KindRow a kind, read from kinds.yaml and from what a project adds to it."""
+"""The table of kinds: one row per kind, read from kinds.yaml and from what a project adds to it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ OWN_TABLE = Path(__file__).with_name("kinds.yaml")
 
 
 class KindsError(Exception):
-    """A row that cannot be used; says where."""
+    """A row that cannot be used; the message starts with the file and the line."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}")
-        self.path, self.line, self.message = path, line, message
+        self.path = path
+        self.line = line
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
 class KindRow:
+    """What is known about one kind; the comment in kinds.yaml explains the columns."""
+
     name: str
     type: str = "UNKNOWN"
     category: str | None = None
@@ -38,6 +42,7 @@ class KindRow:
     symptoms: tuple[str, ...] = ()
     indicators: tuple[str, ...] = ()
     summary: str = "error"
+    headline: str = ""
 
 
 COLUMNS = frozenset(field.name for field in dataclasses.fields(KindRow)) - {"name"}
@@ -51,7 +56,7 @@ ALLOWED: Mapping[str, tuple[object, ...]] = {
 
 
 class Kinds:
-    """All rows by name. A kind nobody described behaves as `unknown`."""
+    """All rows by name. A kind without a row behaves like `unknown`."""
 
     def __init__(self, rows: Mapping[str, KindRow], added: Sequence[KindRow] = ()) -> None:
         self._rows = dict(rows)
@@ -60,12 +65,21 @@ class Kinds:
 
     @classmethod
     def load(cls, extra: Path | None = None) -> Kinds:
+        """Return our table, extended by that of a project. Raise KindsError for a bad row."""
         if extra is None:
             return cls(_own_rows())
-        rows, declared = _extended(_own_rows(), extra)
+        rows = dict(_own_rows())
+        added = []
+        for name, columns in _read_table(extra).items():
+            _check_row(extra, name, columns)
+            # Known kinds are changed column by column, new ones start from `unknown`.
+            base = rows.get(name) or dataclasses.replace(rows["unknown"], name=name)
+            rows[name] = dataclasses.replace(base, **_as_columns(columns))
+            indicators = tuple(map(str, columns.get("indicators", ())))
+            added.append((name, indicators))
         return cls(
             rows,
-            [dataclasses.replace(rows[name], indicators=words) for name, words in declared.items()],
+            [dataclasses.replace(rows[name], indicators=words) for name, words in added],
         )
 
     def __getitem__(self, name: str) -> KindRow:
@@ -86,25 +100,6 @@ def _own_rows() -> Mapping[str, KindRow]:
     return {name: KindRow(name, **_as_columns(row)) for name, row in table.items()}
 
 
-def _extended(
-    rows: Mapping[str, KindRow], path: Path
-) -> tuple[Mapping[str, KindRow], Mapping[str, tuple[str, ...]]]:
-    """A project's rows on top of ours, and the indicators it declares.
-
-    Known kinds are changed column by column, new ones start from `unknown`.
-    """
-    result, declared = dict(rows), dict[str, tuple[str, ...]]()
-    for name, row in _read_table(path).items():
-        line = row.lc.line if hasattr(row, "lc") else 0
-        if not isinstance(name, str) or not hasattr(row, "items"):
-            raise KindsError(path, line + 1, f"{name}: a kind is a name with a mapping of columns")
-        _check_row(path, name, row)
-        base = result.get(name, dataclasses.replace(rows["unknown"], name=name))
-        result[name] = dataclasses.replace(base, **_as_columns(row))
-        declared[name] = tuple(map(str, row.get("indicators", ())))
-    return result, declared
-
-
 def _read_table(path: Path) -> Any:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -121,7 +116,10 @@ def _read_table(path: Path) -> Any:
     return table or {}
 
 
-def _check_row(path: Path, name: str, row: Any) -> None:
+def _check_row(path: Path, name: object, row: Any) -> None:
+    if not isinstance(name, str) or not hasattr(row, "items"):
+        line = row.lc.line if hasattr(row, "lc") else 0
+        raise KindsError(path, line + 1, f"{name}: a kind is a name with a mapping of columns")
     for column, value in row.items():
         problem = _problem(column, value)
         if problem:
@@ -129,16 +127,19 @@ def _check_row(path: Path, name: str, row: Any) -> None:
 
 
 def _problem(column: str, value: object) -> str | None:
+    """Return what is wrong with the value of a column."""
     if column not in COLUMNS:
         return f"unknown column {column!r} (known: {', '.join(sorted(COLUMNS))})"
     if column in ALLOWED:
-        allowed = ALLOWED[column]
-        if not any(value == known and type(value) is type(known) for known in allowed):
-            return f"{column} must be one of {', '.join(map(_as_yaml, allowed))}, not {_as_yaml(value)}"
-        return None
+        # Compare types too: in Python `1 == True`.
+        typed = [(type(known), known) for known in ALLOWED[column]]
+        if (type(value), value) in typed:
+            return None
+        allowed = ", ".join(map(_as_yaml, ALLOWED[column]))
+        return f"{column} must be one of {allowed}, not {_as_yaml(value)}"
     if column in LISTS:
-        listed = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return None if listed else f"{column} must be a list of texts"
+        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return None if is_list else f"{column} must be a list of texts"
     return None if isinstance(value, str) else f"{column} must be a text"
 
 
@@ -149,4 +150,7 @@ def _as_yaml(value: object) -> str:
 
 
 def _as_columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(map(str, value)) if key in LISTS else value for key, value in row.items()}
+    columns = dict(row)
+    for name in LISTS & columns.keys():
+        columns[name] = tuple(map(str, columns[name]))
+    return columns

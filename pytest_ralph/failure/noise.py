@@ -1,4 +1,9 @@
-"""Noise: lines of an output that are no statement about the failure, whatever words they contain."""
+"""Lines of an output that say nothing about the failure, whatever words they contain.
+
+Noise never counts: source shown below a diagnostic, stack frames, hints, what passed or was
+ignored. Data (values in JSON, differences, log lines, attempts that were repeated) may contain the
+words of any cause, so it counts only if nothing else does.
+"""
 
 from __future__ import annotations
 
@@ -6,88 +11,130 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
 NOISE = re.compile(
     r"""
-    \s*(?:>\s*)?(?:\d+\s*)?[|│┃](?!\s(?:ERROR|WARNING)\b)                      # source shown below a diagnostic
+    \s*(?:>\s*)?(?:\d+\s*)?[|│┃](?!\s(?:ERROR|WARNING)\b)      # source shown below a diagnostic
     | \s*[\^~]+$
     | \s*(?:-+>|╭|╰|┌|└|→|❯)\s
     | ⎯{3}
-    | \s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*\(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
+    | \s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*                    # frames of a stack trace
+      \(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
     | \s*\.{3}\s\d+\s(?:more|common)
-    | \+{1,3}\s\w                                          # a shell's trace
+    | \+{1,3}\s\w                                               # a shell's trace
     | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
     | \s*=\s(?:help|note)
     | [^\s:]+:\d+(?::\d+)?:\s(?:note|info|remark):
     | \[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
-    | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)
+    | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed
     | \[notice\]
-    | (?:\#\d+|\s>)\s\[[^]]+\]\s                               # the step of an image that is built
+    | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b
-    | (?:npm|yarn|pnpm)\s(?:warn|notice|(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
+    | (?:npm|yarn|pnpm)\s(?:warn|notice
+      |(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-NONE_WRONG = re.compile(
+NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE
 )
 PASSED = re.compile(r"\bPASSED\s*(?:\[|$)")
-# Below a line of source, the mark that points into it.
 CARET = re.compile(r"^\s+\^+\s*$")
-FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
-
-
-# What a program logged while it still ran.
+PYTHON_FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
+TRACEBACK = "Traceback (most recent call last):"
+# What a program logged while it was still running.
 LOGGED = re.compile(
-    r"^(?:(?:ERROR|CRITICAL|WARNING):[\w.]*:|[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b)",
+    r"^(?:(?:ERROR|CRITICAL|WARNING):[\w.]*:"
+    r"|[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b)",
     re.IGNORECASE,
 )
-TRACEBACK = "Traceback (most recent call last):"
+IGNORED_BY_MAKE = "(ignored)"
+
+JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*)')
+REPEATED = re.compile(r"\b(?:retrying|will retry|trying again|retry in)\b", re.IGNORECASE)
+DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
+DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
+LONGEST_DIFF = 60
 
 
-def quiet_lines(transcript: CommandOutput) -> frozenset[int]:
-    """Numbers of the lines that are noise: code shown by a tool, traces, hints, and what was ignored or passed."""
-    ignored = max(
-        (n for n, line in enumerate(transcript.lines) if line.endswith("(ignored)")), default=-1
-    )
-    return (
-        frozenset(range(ignored + 1))
-        | frozenset(_noise(transcript))
-        | frozenset(_logged_before_death(transcript))
-    )
+def noise_lines(output: CommandOutput) -> frozenset[int]:
+    """Return the numbers of the lines that never count."""
+    found = set(_noise(output.english))
+    found.update(range(_last_ignored(output.lines) + 1))
+    found.update(_logged_before_traceback(output.lines))
+    return frozenset(found)
 
 
-def _logged_before_death(transcript: CommandOutput) -> Iterator[int]:
-    """What was logged above the last traceback did not end the program; the traceback did."""
-    lines = transcript.lines
-    death = max((number for number, line in enumerate(lines) if line == TRACEBACK), default=0)
-    yield from (number for number in range(death) if LOGGED.match(lines[number]))
+def data_lines(output: CommandOutput) -> frozenset[int]:
+    """Return the numbers of the lines that count only if nothing else says what went wrong."""
+    found = set(_diff_lines(output.lines))
+    for number, line in enumerate(output.lines):
+        if JSON_VALUE.match(line) or REPEATED.search(line):
+            found.add(number)
+    return frozenset(found)
 
 
-def _noise(transcript: CommandOutput) -> Iterator[int]:
-    depth: int | None = None
-    lines = transcript.lines
+def _noise(lines: Sequence[str]) -> Iterator[int]:
+    frame_indent: int | None = None
     for number, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
-        if FRAME.match(line):
-            depth = indent
+        if PYTHON_FRAME.match(line):
+            frame_indent = indent
             yield number
-        elif depth is not None and indent > depth:
+            continue
+        if frame_indent is not None and indent > frame_indent:
             yield number
-        else:
-            depth = None
-            pointed_at = number + 1 < len(lines) and CARET.match(lines[number + 1])
-            if pointed_at or NOISE.match(line) or _says_all_is_well(line):
+            continue
+        frame_indent = None
+        if _is_noise(line) or _is_pointed_at(lines, number):
+            yield number
+
+
+def _is_noise(line: str) -> bool:
+    if NOISE.match(line):
+        return True
+    # Most lines contain neither: test for the words before searching with a pattern.
+    if "0 " in line or "o " in line:
+        return NOTHING_WRONG.search(line) is not None
+    return "PASSED" in line and PASSED.search(line) is not None
+
+
+def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
+    """Return whether the line below is a caret that points into this line of source."""
+    return number + 1 < len(lines) and CARET.match(lines[number + 1]) is not None
+
+
+def _last_ignored(lines: Sequence[str]) -> int:
+    """Return the number of the last line in which make ignores an error, else -1."""
+    last = -1
+    for number, line in enumerate(lines):
+        if line.endswith(IGNORED_BY_MAKE):
+            last = number
+    return last
+
+
+def _logged_before_traceback(lines: Sequence[str]) -> Iterator[int]:
+    """What was logged above the last traceback did not end the program: the traceback did."""
+    last_traceback = 0
+    for number, line in enumerate(lines):
+        if line == TRACEBACK:
+            last_traceback = number
+    for number in range(last_traceback):
+        if LOGGED.match(lines[number]):
+            yield number
+
+
+def _diff_lines(lines: Sequence[str]) -> Iterator[int]:
+    inside_until = -1
+    for number, line in enumerate(lines):
+        if DIFF_START.match(line):
+            inside_until = number + LONGEST_DIFF
+        elif number <= inside_until:
+            if not DIFF_LINE.match(line):
+                inside_until = -1
+            elif line.lstrip().startswith(("-", "+")):
                 yield number
-
-
-def _says_all_is_well(line: str) -> bool:
-    return (
-        bool(NONE_WRONG.search(line))
-        if ("0 " in line or "o " in line)
-        else "PASSED" in line and bool(PASSED.search(line))
-    )

@@ -1,4 +1,8 @@
-"""settle: is what is missing the project's own, someone else's, or just what the command asked for?"""
+"""Decide whose a missing thing is: the project's own, someone else's, or what the command asked for.
+
+A missing module of the project is a broken build; one of a third party is a missing dependency; a
+file that only the command names is unfinished work.
+"""
 
 from __future__ import annotations
 
@@ -10,143 +14,155 @@ from pytest_ralph.failure.plugins import missing_plugin
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
-    from pytest_ralph.failure.context import Scene
+    from collections.abc import Callable, Sequence
+
+    from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.finding import Finding
 
 NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^']+)'")
-ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
-# Where a cloud tells its own machines who they are; nobody else reaches it.
-METADATA_HOST = "169.254.169.254"
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
 NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
-# Arguments of a function, not of a command line: at a place in a file, or in the words of an exception.
+ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
+# The address at which a cloud gives its own machines their credentials.
+METADATA_HOST = "169.254.169.254"
+# Arguments of a function, not of a command line: at a place in a file, or in an exception.
 IN_CODE = re.compile(
     r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) "
 )
 DATA_TOOLS = frozenset(
-    {
-        "yamllint",
-        "jsonlint",
-        "xmllint",
-        "yq",
-        "jq",
-        "json.tool",
-        "check-jsonschema",
-        "tomlv",
-        "taplo",
-    }
+    "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
 )
+DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE)
 # Libraries come as headers, not as sources to compile.
 COMPILED = (".proto", ".c", ".cc", ".cpp", ".cxx", ".m", ".mm", ".S", ".f90")
-DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE)
+SYSTEM_DIRECTORIES = ("/usr/", "/bin/", "/opt/")
 
 
-def settle(scene: Scene, finding: Finding) -> Finding:
-    """The finding with its verdict made definite."""
-    settled = _SETTLERS.get(finding.verdict)
-    return settled(scene, finding) if settled else finding
+def with_owner(context: FailureContext, finding: Finding) -> Finding:
+    """Return the finding with its verdict made definite."""
+    settle = _SETTLERS.get(finding.verdict)
+    if settle is None:
+        return finding
+    return settle(context, finding)
 
 
-def _module(scene: Scene, finding: Finding) -> Finding:
+def _module(context: FailureContext, finding: Finding) -> Finding:
     name = finding.missing
     if not name:
         return replace(finding, verdict="local module")
-    own = scene.project.owns_module(name) or _is_named_as_own(finding.error, name)
-    own = own or _is_quoted_include(scene, finding, name)
-    if scene.names(name.removesuffix(".__main__")) and (own or not _is_tool(scene, name)):
-        return replace(finding, verdict="absent")
-    return replace(finding, verdict="local module" if own else "package")
+    is_own = (
+        context.project.owns_module(name)
+        or _is_named_as_own(finding.error, name)
+        or _is_quoted_include(context, finding, name)
+    )
+    if context.names(name.removesuffix(".__main__")):
+        is_tool = any(step.tool == name for step in context.steps)
+        if is_own or not is_tool:
+            return replace(finding, verdict="absent")
+    return replace(finding, verdict="local module" if is_own else "package")
 
 
 def _is_named_as_own(error: str, name: str) -> bool:
-    """Go names what is neither its own nor fetched from a host by a path of the project; protoc and C compile files."""
-    return name.endswith(COMPILED) or (
-        "is not in " in error and "." not in name.split("/", maxsplit=1)[0]
-    )
+    """Return whether the wording shows that a compiler looked for a file of the project.
+
+    Go says "is not in std" of a path of the project; a path that it fetches starts with a host.
+    """
+    if name.endswith(COMPILED):
+        return True
+    host = name.split("/", maxsplit=1)[0]
+    return "is not in " in error and "." not in host
 
 
-def _is_tool(scene: Scene, name: str) -> bool:
-    return any(step.tool == name for step in scene.steps)
+def _is_quoted_include(context: FailureContext, finding: Finding, name: str) -> bool:
+    """C marks headers of the project by quotes in the include line, which is shown below."""
+    include = re.compile(rf'#\s*include\s+"{re.escape(name)}"')
+    return any(include.search(line) for line in _lines_below(context, finding, 3))
 
 
-def _command(_scene: Scene, finding: Finding) -> Finding:
+def _command(_context: FailureContext, finding: Finding) -> Finding:
     """A program named by a path inside the project is a file that is not there."""
     path = finding.missing or ""
-    outside = FOREIGN.search(path) or path.startswith(("/usr/", "/bin/", "/opt/"))
-    return replace(finding, verdict="absent") if "/" in path and not outside else finding
+    if "/" not in path or FOREIGN.search(path) or path.startswith(SYSTEM_DIRECTORIES):
+        return finding
+    return replace(finding, verdict="absent")
 
 
-def _crash(scene: Scene, finding: Finding) -> Finding:
-    """Exceptions that are only the messenger of something missing outside the code."""
-    if match := NO_FILE.search(finding.error):
-        if "/" not in match[1] and "." not in match[1] and scene.transcript.has("subprocess"):
-            return replace(finding, verdict="command", missing=match[1])
-        return (
-            replace(finding, verdict="absent", missing=match[1])
-            if scene.names(match[1])
-            else finding
-        )
-    if (match := NO_MEMBER.search(finding.error)) and scene.names_member(match[1]):
+def _crash(context: FailureContext, finding: Finding) -> Finding:
+    """Recognise exceptions that only report something missing outside the code."""
+    match = NO_FILE.search(finding.error)
+    if match:
+        return _missing_file(context, finding, match[1])
+    match = NO_MEMBER.search(finding.error)
+    if match and context.names_member(match[1]):
         return replace(finding, verdict="absent", missing=match[1])
-    if match := NO_KEY.search(finding.error):
-        above = scene.transcript.lines[max(0, finding.line - 8) : finding.line]
+    match = NO_KEY.search(finding.error)
+    if match:
+        above = context.output.lines[max(0, finding.line - 8) : finding.line]
         if any("environ" in line for line in above):
             return replace(finding, verdict="value", missing=match[1])
     return finding
 
 
-def _syntax(scene: Scene, finding: Finding) -> Finding:
-    """A syntax error in data is malformed data."""
-    tools = {step.tool for step in scene.steps}
-    below = scene.transcript.lines[finding.line + 1 : finding.line + 2] if finding.line >= 0 else ()
-    if any(line.lstrip().startswith("-->") and DATA_FILE.search(line) for line in below):
+def _missing_file(context: FailureContext, finding: Finding, name: str) -> Finding:
+    looks_like_command = "/" not in name and "." not in name
+    if looks_like_command and context.output.has("subprocess"):
+        return replace(finding, verdict="command", missing=name)
+    if context.names(name):
+        return replace(finding, verdict="absent", missing=name)
+    return finding
+
+
+def _syntax(context: FailureContext, finding: Finding) -> Finding:
+    """A syntax error in a data file is malformed data."""
+    for line in _lines_below(context, finding, 1):
+        if line.lstrip().startswith("-->") and DATA_FILE.search(line):
+            return replace(finding, verdict="data")
+    if DATA_FILE.search(finding.error):
         return replace(finding, verdict="data")
-    if (tools & DATA_TOOLS and "<top-level>" not in finding.error) or DATA_FILE.search(
-        finding.error
-    ):
+    runs_data_tool = any(step.tool in DATA_TOOLS for step in context.steps)
+    # jq reports errors of its own program at <top-level>.
+    if runs_data_tool and "<top-level>" not in finding.error:
         return replace(finding, verdict="data")
     return finding
 
 
-def _package(scene: Scene, finding: Finding) -> Finding:
-    """The name under which to ask for it: what the tool itself advises, else what it misses."""
-    below = scene.transcript.lines[finding.line + 1 : finding.line + 4] if finding.line >= 0 else ()
-    for line in (finding.error, *below):
-        if match := ADVISED.search(line):
+def _package(context: FailureContext, finding: Finding) -> Finding:
+    """Prefer the name that the tool itself advises to install."""
+    for line in (finding.error, *_lines_below(context, finding, 3)):
+        match = ADVISED.search(line)
+        if match:
             return replace(finding, missing=match[1] or match[2])
     if "async def functions are not natively supported" in finding.error:
         return replace(finding, missing="pytest-asyncio")
-    return (
-        replace(finding, missing=finding.missing.replace("%2f", "/"))
-        if finding.missing
-        else finding
-    )
-
-
-def _service(_scene: Scene, finding: Finding) -> Finding:
-    """Who asks a cloud's own host in vain was given no credentials."""
-    return replace(finding, verdict="value") if METADATA_HOST in finding.error else finding
-
-
-def _configuration(_scene: Scene, finding: Finding) -> Finding:
-    return (
-        replace(finding, missing="eslint.config.js")
-        if "find an eslint.config" in finding.error
-        else finding
-    )
-
-
-def _usage(scene: Scene, finding: Finding) -> Finding:
-    if IN_CODE.search(finding.error):
-        return replace(finding, verdict="unknown")
-    if any(step.tool in {"pytest", "py.test"} for step in scene.steps) and (
-        plugin := missing_plugin(finding.error)
-    ):
-        return replace(finding, verdict="package", missing=plugin)
+    if finding.missing:
+        return replace(finding, missing=finding.missing.replace("%2f", "/"))
     return finding
 
 
-_SETTLERS = {
+def _service(_context: FailureContext, finding: Finding) -> Finding:
+    """A cloud client asks the metadata host only if it was given no credentials."""
+    if METADATA_HOST in finding.error:
+        return replace(finding, verdict="value")
+    return finding
+
+
+def _configuration(_context: FailureContext, finding: Finding) -> Finding:
+    if "find an eslint.config" in finding.error:
+        return replace(finding, missing="eslint.config.js")
+    return finding
+
+
+def _usage(context: FailureContext, finding: Finding) -> Finding:
+    if IN_CODE.search(finding.error):
+        return replace(finding, verdict="unknown")
+    if any(step.tool in {"pytest", "py.test"} for step in context.steps):
+        plugin = missing_plugin(finding.error)
+        if plugin:
+            return replace(finding, verdict="package", missing=plugin)
+    return finding
+
+
+_SETTLERS: dict[str, Callable[[FailureContext, Finding], Finding]] = {
     "usage": _usage,
     "package": _package,
     "service": _service,
@@ -159,7 +175,7 @@ _SETTLERS = {
 }
 
 
-def _is_quoted_include(scene: Scene, finding: Finding, name: str) -> bool:
-    """C tells its own headers from those of a library by the quotes of the include line shown below the error."""
-    below = scene.transcript.lines[finding.line + 1 : finding.line + 4] if finding.line >= 0 else ()
-    return any(re.search(rf'#\s*include\s+"{re.escape(name)}"', line) for line in below)
+def _lines_below(context: FailureContext, finding: Finding, count: int) -> Sequence[str]:
+    if finding.line < 0:
+        return ()
+    return context.output.lines[finding.line + 1 : finding.line + 1 + count]

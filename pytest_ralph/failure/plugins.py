@@ -1,69 +1,49 @@
-"""Plugins: options that only a plugin knows. Without it they are a missing package, not a wrong command line."""
+"""Options of pytest that only a plugin knows: without it they are a missing package, not a typo."""
 
 from __future__ import annotations
 
 import re
 
-# Options of pytest's plugins, by how they begin.
-PYTEST_OPTIONS = {
-    "--cov": "pytest-cov",
-    "--no-cov": "pytest-cov",
+# `--cov` and `--cov-report` are options of pytest-cov, and so on.
+NAMED_AFTER_OPTION = frozenset(
+    "cov timeout asyncio benchmark html randomly json-report forked random-order mypy flake8 black "
+    "pylint ruff isort picked testmon memray spec md".split()
+)
+OTHER_OPTIONS = {
     "-n": "pytest-xdist",
     "--numprocesses": "pytest-xdist",
     "--dist": "pytest-xdist",
-    "--timeout": "pytest-timeout",
-    "--asyncio": "pytest-asyncio",
+    "--no-cov": "pytest-cov",
     "--reruns": "pytest-rerunfailures",
-    "--benchmark": "pytest-benchmark",
-    "--html": "pytest-html",
     "--self-contained-html": "pytest-html",
     "--snapshot": "syrupy",
-    "--randomly": "pytest-randomly",
-    "-p randomly": "pytest-randomly",
     "--ds": "pytest-django",
     "--reuse-db": "pytest-django",
     "--create-db": "pytest-django",
     "--nomigrations": "pytest-django",
     "--alluredir": "allure-pytest",
-    "--json-report": "pytest-json-report",
     "--headed": "pytest-playwright",
     "--browser": "pytest-playwright",
     "--hypothesis": "hypothesis",
     "--splits": "pytest-split",
     "--count": "pytest-repeat",
-    "--forked": "pytest-forked",
-    "--boxed": "pytest-forked",
-    "--random-order": "pytest-random-order",
-    "--mypy": "pytest-mypy",
-    "--flake8": "pytest-flake8",
-    "--black": "pytest-black",
-    "--pylint": "pytest-pylint",
-    "--ruff": "pytest-ruff",
-    "--isort": "pytest-isort",
-    "--picked": "pytest-picked",
-    "--testmon": "pytest-testmon",
-    "--memray": "pytest-memray",
-    "--profile": "pytest-profiling",
     "--gherkin": "pytest-bdd",
-    "--cucumberjson": "pytest-bdd",
     "--nbval": "nbval",
     "--nbmake": "nbmake",
-    "--spec": "pytest-spec",
-    "--record-mode": "pytest-recording",
-    "--vcr-record": "pytest-vcr",
-    "--docker-compose": "pytest-docker",
-    "--md": "pytest-md",
 }
+OPTIONS = OTHER_OPTIONS | {f"--{name}": f"pytest-{name}" for name in NAMED_AFTER_OPTION}
 UNKNOWN_OPTIONS = re.compile(r"unrecognized arguments?: (.+)$")
 
 
 def missing_plugin(line: str) -> str | None:
-    """The plugin that an unknown option of pytest belongs to."""
+    """Return the plugin to which an option belongs that pytest does not know."""
     match = UNKNOWN_OPTIONS.search(line)
-    for word in match[1].split() if match else ():
-        for option, plugin in PYTEST_OPTIONS.items():
-            if word == option or (
-                option.startswith("--") and re.match(rf"{option}(?:-|=|$)", word)
-            ):
-                return plugin
+    if not match:
+        return None
+    for word in match[1].split():
+        name = word.partition("=")[0]
+        while name:
+            if name in OPTIONS:
+                return OPTIONS[name]
+            name = name.rpartition("-")[0]
     return None

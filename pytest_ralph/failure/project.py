@@ -1,4 +1,4 @@
-"""Project: the files of the project at hand, to tell its own modules and files from those of others."""
+"""The files of the project, which tell its own modules and files from those of others."""
 
 from __future__ import annotations
 
@@ -15,76 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_FILES = 20_000
-DEPTH = 8
+DEEPEST = 8
 FOREIGN = re.compile(
-    r"(?:^|/)(?:node_modules|site-packages|dist-packages|vendor/(?:bundle|composer)|\.venv|venv|\.tox|\.nox|\.git|"
-    r"\.cargo/registry|rustlib|go/pkg/mod|lib/python\d|usr/(?:lib|share|include|local/lib)|\.m2|\.gradle|gems)(?:/|$)"
+    r"(?:^|/)(?:node_modules|site-packages|dist-packages|vendor/(?:bundle|composer)|\.venv|venv"
+    r"|\.tox|\.nox|\.git|\.cargo/registry|rustlib|go/pkg/mod|lib/python\d"
+    r"|usr/(?:lib|share|include|local/lib)|\.m2|\.gradle|gems)(?:/|$)"
 )
 SKIPPED = frozenset(
-    (
-        RALPH_DIRECTORY,
-        ".git",
-        ".hg",
-        ".svn",
-        "node_modules",
-        ".venv",
-        "venv",
-        ".tox",
-        ".nox",
-        "__pycache__",
-        "target",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".pytest_cache",
-    )
+    f"{RALPH_DIRECTORY} node_modules .git .hg .svn .venv venv .tox .nox __pycache__ target "
+    ".mypy_cache .ruff_cache .pytest_cache".split()
 )
 # Directories that are not part of a module's name.
-ROOTS = (
-    "",
-    "src/",
-    "lib/",
-    "app/",
-    "python/",
-    "tests/",
-    "test/",
-    "src/main/java/",
-    "src/main/kotlin/",
+SOURCE_ROOTS = (
+    "", "src/", "lib/", "app/", "python/", "tests/", "test/", "src/main/java/", "src/main/kotlin/",
     "source/",
+)  # fmt: skip
+# Module names that start like this are paths inside the project.
+PATH_PREFIXES = ("./", "../", "/", "@/", "~/", "#/", "src/", "file:", "$lib", "~~/", "app/")
+SUFFIXES = tuple(
+    "|.py|.js|.ts|.mjs|.cjs|.jsx|.tsx|.rb|.pm|.lua|.h|.hpp|.php|.rs|.java|.kt|.go|.ex|.hs|.vue"
+    "|.svelte|.css|.scss|.json".split("|")
 )
-ALIASES = ("./", "../", "/", "@/", "~/", "#/", "src/", "file:", "$lib", "~~/", "app/")
-SUFFIXES = (
-    "",
-    ".py",
-    ".js",
-    ".ts",
-    ".mjs",
-    ".cjs",
-    ".jsx",
-    ".tsx",
-    ".rb",
-    ".pm",
-    ".lua",
-    ".h",
-    ".hpp",
-    ".php",
-    ".rs",
-    ".java",
-    ".kt",
-    ".go",
-    ".ex",
-    ".hs",
-    ".vue",
-    ".svelte",
-    ".css",
-    ".scss",
-    ".json",
-)
+# Dots in these names are part of the file's name, not separators of packages.
+FILE_MODULES = (".h", ".hpp", ".js", ".rb")
+# A printed path that starts like this says where the file is; others may be abbreviated.
+WHOLE_PATHS = ("/", "file:", "..", "\\")
 
 
 class Project:
-    """The tree below a root directory; without a root every question is answered from names alone.
+    """The tree below a root directory; without a root only names decide.
 
-    `planned` are files that may not be there yet, but will be the project's own.
+    `planned` are files that may not exist yet, but will be the project's own.
     """
 
     def __init__(self, root: Path | None, planned: Iterable[str] = ()) -> None:
@@ -93,76 +54,81 @@ class Project:
 
     @cached_property
     def files(self) -> frozenset[str]:
-        return frozenset(_walk(self.root)) if self.root is not None else frozenset()
+        """All files, relative to the root."""
+        if self.root is None:
+            return frozenset()
+        return frozenset(_walk(self.root))
 
     @cached_property
-    def _by_base(self) -> defaultdict[str, list[str]]:
+    def _by_base_name(self) -> defaultdict[str, list[str]]:
         table: defaultdict[str, list[str]] = defaultdict(list)
         for file in self.files:
             table[file.rpartition("/")[2]].append(file)
         return table
 
     @cached_property
-    def _own(self) -> frozenset[str]:
+    def _own_files(self) -> frozenset[str]:
         return self.files | self._planned
 
     @cached_property
-    def _directories(self) -> frozenset[str]:
-        return frozenset(
-            str(parent) for name in self._own for parent in PurePosixPath(name).parents
-        )
+    def _own_directories(self) -> frozenset[str]:
+        parents = (parent for name in self._own_files for parent in PurePosixPath(name).parents)
+        return frozenset(map(str, parents))
 
     def find(self, path: str) -> str | None:
-        """The project's file that a printed path means, relative to the root."""
+        """Return the file that a printed path means, relative to the root."""
         if FOREIGN.search(path):
             return None
-        parts = [
-            part
-            for part in PurePosixPath(path.replace("\\", "/")).parts
-            if part not in ("/", ".", "..")
-        ]
-        for start in range(len(parts)):
+        parts = PurePosixPath(path.replace("\\", "/")).parts
+        parts = tuple(part for part in parts if part not in ("/", ".", ".."))
+        whole = "/".join(parts)
+        if whole in self.files:
+            return whole
+        if not path.startswith(WHOLE_PATHS):
+            found = self._find_by_end(whole)
+            if found:
+                return found
+        for start in range(1, len(parts)):
             name = "/".join(parts[start:])
             if name in self.files:
                 return name
-            if (
-                not path.startswith(("/", "file:", "..", "\\"))
-                and start == 0
-                and (found := self._by_name(name))
-            ):
-                return found
         return None
 
-    def _by_name(self, name: str) -> str | None:
-        """The end of a path that only one file has (stack traces of Java, test runners of Go, charts of Helm)."""
-        found = [
-            file for file in self._by_base[name.rpartition("/")[2]] if file.endswith("/" + name)
-        ]
-        return found[0] if len(found) == 1 else None
+    def _find_by_end(self, name: str) -> str | None:
+        """Return the only file whose path ends with `name` (as Java and Go abbreviate paths)."""
+        candidates = self._by_base_name[name.rpartition("/")[2]]
+        found = [file for file in candidates if file.endswith("/" + name)]
+        if len(found) != 1:
+            return None
+        return found[0]
 
     def owns_module(self, name: str) -> bool:
-        """Is a module of this name the project's own: named by a path, or (the start of it) in the tree?"""
-        if name.startswith(ALIASES) and not name.startswith("src/@"):
+        """Return whether a module is the project's own: named by a path, or found in the tree."""
+        if name.startswith(PATH_PREFIXES) and not name.startswith("src/@"):
             return not FOREIGN.search(name)
-        path = (
-            re.sub(r"::|\.(?=\w)|\\", "/", name)
-            if not name.endswith((".h", ".hpp", ".js", ".rb"))
-            else name
-        )
+        path = name
+        if not name.endswith(FILE_MODULES):
+            path = re.sub(r"::|\.(?=\w)|\\", "/", name)
         top = path.split("/")[0]
-        return any(self._exists(root + start) for root in ROOTS for start in {path, top} if start)
+        names = {path, top} - {""}
+        return any(self._exists(root + start) for root in SOURCE_ROOTS for start in names)
 
     def _exists(self, path: str) -> bool:
-        return path in self._directories or any(path + suffix in self._own for suffix in SUFFIXES)
+        if path in self._own_directories:
+            return True
+        return any(path + suffix in self._own_files for suffix in SUFFIXES)
 
 
 def _walk(root: Path) -> Iterator[str]:
-    left = MOST_FILES
+    remaining = MOST_FILES
     for directory, folders, names in os.walk(root):
         inside = Path(directory).relative_to(root)
-        folders[:] = sorted(set(folders) - SKIPPED) if len(inside.parts) < DEPTH else []
+        if len(inside.parts) < DEEPEST:
+            folders[:] = sorted(set(folders) - SKIPPED)
+        else:
+            folders.clear()
         for name in names:
             yield (inside / name).as_posix()
-        left -= len(names)
-        if left < 0:
+        remaining -= len(names)
+        if remaining < 0:
             return

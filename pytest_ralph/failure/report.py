@@ -1,6 +1,7 @@
-"""The failure report of one attempt as text, written and read back: what failed, what was done, what blocks, what next.
+"""The failure report of one attempt as text (S2), written and read back.
 
-Readers accept what agents make of it: blank lines left out, other bullets, the metadata only, or none of it.
+The readers accept what agents make of it: blank lines left out, other bullets, the metadata only,
+or none of it.
 """
 
 from __future__ import annotations
@@ -12,26 +13,36 @@ from pytest_ralph.failure.failure import CATEGORIES, NO_ERROR, UNKNOWN, Failure
 from pytest_ralph.failure.output import clean
 
 HEADING = "Child agent failed:"
+METADATA = "<task_metadata>"
 LONGEST = 400_000
-DONE_MARKS = "✓✔☑√"
+CHECK_MARKS = "✓✔☑√"
 BULLETS = "•-*·‣"
+NOTHING = {"none", "n/a", "-"}
+YES = {"true", "yes", "y", "✅"}
+BLOCKED = re.compile(r"^[ \t]*Blocked on:", re.MULTILINE)
+DURATION = re.compile(r"^[ \t]*Duration:[ \t]*([\d.]{1,12})[ \t]*s", re.MULTILINE | re.IGNORECASE)
 
 
 def write_report(failure: Failure) -> str:
-    """The standard format, with <task_metadata> at its end."""
-    retry = "Yes" if failure.retryable else "No"
-    steps = [f"  ✓ {_line(step)}" for step in failure.completed_steps] or ["  None"]
-    actions = [f"  • {_line(action)}" for action in failure.suggested_actions] or ["  None"]
-    parts = [
-        f"{HEADING} {_line(failure.error)}",
-        f"Category: {failure.category or 'none'}\nDuration: {failure.duration:.1f}s\nRetryable: {retry}",
-        "\n".join(["Work completed before failure:", *steps]),
-        f"Files modified: {', '.join(map(_line, failure.files_modified)) or 'none'}",
-        f"Blocked on: {_line(failure.blocked_on or failure.error)}",
-        "\n".join(["Suggested recovery actions:", *actions]),
+    """Return the report in the standard format, with <task_metadata> at its end."""
+    steps = [f"  ✓ {_one_line(step)}" for step in failure.completed_steps]
+    actions = [f"  • {_one_line(action)}" for action in failure.suggested_actions]
+    files = ", ".join(map(_one_line, failure.files_modified))
+    facts = [
+        f"Category: {failure.category or 'none'}",
+        f"Duration: {failure.duration:.1f}s",
+        f"Retryable: {'Yes' if failure.retryable else 'No'}",
+    ]
+    sections = [
+        f"{HEADING} {_one_line(failure.error)}",
+        "\n".join(facts),
+        "\n".join(["Work completed before failure:", *(steps or ["  None"])]),
+        f"Files modified: {files or 'none'}",
+        f"Blocked on: {_one_line(failure.blocked_on or failure.error)}",
+        "\n".join(["Suggested recovery actions:", *(actions or ["  None"])]),
         _metadata(failure),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(sections) + "\n"
 
 
 def _metadata(failure: Failure) -> str:
@@ -43,30 +54,32 @@ def _metadata(failure: Failure) -> str:
         "failure_kind": failure.kind,
         "failure_type": failure.type,
     }
-    lines = (
-        f"  <{name}>{escape(_line(value))}</{name}>" for name, value in fields.items() if value
-    )
-    return "\n".join(["<task_metadata>", *lines, "</task_metadata>"])
+    lines = [METADATA]
+    for name, value in fields.items():
+        if value:
+            lines.append(f"  <{name}>{escape(_one_line(value))}</{name}>")
+    lines.append("</task_metadata>")
+    return "\n".join(lines)
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
 def parse_report(text: str) -> Failure:
-    """A Failure with what a report says; what it does not say keeps its default."""
+    """Return a Failure with what a report says; what it does not say keeps its default."""
     text = clean(text[-LONGEST:])
-    category = extract_category(text)
-    message = _after(text, re.escape(HEADING)) or _after(text, "Error")
+    blocker = extract_blocker(text)
+    message = _value_of(text, re.escape(HEADING)) or _value_of(text, "Error")
     return Failure(
         kind=_tag(text, "failure_kind") or "unknown",
         type=_tag(text, "failure_type") or UNKNOWN,
-        category=category,
+        category=extract_category(text),
         retryable=is_retryable(text),
-        error=message or extract_blocker(text) or NO_ERROR,
+        error=message or blocker or NO_ERROR,
         completed_steps=extract_completed_steps(text),
         files_modified=extract_files_modified(text),
-        blocked_on=extract_blocker(text),
+        blocked_on=blocker,
         suggested_actions=extract_suggested_actions(text),
         duration=_duration(text),
         session_id=_tag(text, "session_id") or "",
@@ -75,49 +88,55 @@ def parse_report(text: str) -> Failure:
 
 
 def looks_like_report(text: str) -> bool:
-    return (
-        HEADING in text
-        or "<failure_category>" in text
-        or bool(re.search(r"^[ \t]*Blocked on:", text, re.MULTILINE))
-    )
+    """Return whether a text contains a report or a part that only reports have."""
+    if HEADING in text or "<failure_category>" in text:
+        return True
+    return BLOCKED.search(text) is not None
 
 
 def extract_category(text: str) -> str | None:
-    """The tag wins over the line."""
-    found = (_tag(text, "failure_category") or _after(text, "Category") or "").strip().lower()
-    found = re.sub(r"[\s-]+", "_", found).removesuffix("_success")
-    return found if found in CATEGORIES else None
+    """Return the category; the tag wins over the line."""
+    found = _tag(text, "failure_category") or _value_of(text, "Category") or ""
+    name = re.sub(r"[\s-]+", "_", found.strip().lower()).removesuffix("_success")
+    return name if name in CATEGORIES else None
 
 
 def is_retryable(text: str) -> bool:
-    word = _tag(text, "retryable") or _after(text, "Retryable") or ""
-    return word.strip().lower() in {"true", "yes", "y", "✅"}
+    """Return whether the report says that trying again can help."""
+    word = _tag(text, "retryable") or _value_of(text, "Retryable") or ""
+    return word.strip().lower() in YES
 
 
 def says_retryable(text: str) -> bool:
-    """Does the text take a side at all?"""
-    return bool(_tag(text, "retryable") or _after(text, "Retryable"))
+    """Return whether the report says anything about trying again."""
+    return bool(_tag(text, "retryable") or _value_of(text, "Retryable"))
 
 
 def extract_completed_steps(text: str) -> tuple[str, ...]:
-    return _listed(text, r"Work completed before failure", DONE_MARKS)
+    """Return the steps that were completed before the failure."""
+    return _listed(text, r"Work completed before failure", CHECK_MARKS)
 
 
 def extract_files_modified(text: str) -> tuple[str, ...]:
-    names = _after(text, "Files modified") or ""
-    names = "" if names.strip().lower() in {"none", "n/a", "-"} else names
+    """Return the files that were modified before the failure."""
+    names = _value_of(text, "Files modified") or ""
+    if names.strip().lower() in NOTHING:
+        return ()
     return tuple(name.strip("` ") for name in names.split(",") if name.strip("` "))
 
 
 def extract_blocker(text: str) -> str | None:
-    return _after(text, "Blocked on")
+    """Return what the work is blocked on."""
+    return _value_of(text, "Blocked on")
 
 
 def extract_suggested_actions(text: str) -> tuple[str, ...]:
+    """Return the recovery actions that the report suggests."""
     return _listed(text, r"Suggested (?:recovery )?actions", BULLETS)
 
 
-def _after(text: str, label: str) -> str | None:
+def _value_of(text: str, label: str) -> str | None:
+    """Return what stands behind a label at the start of a line."""
     label = label.rstrip(":").rstrip("\\")
     match = re.search(
         rf"^[ \t>*-]*(?:\*\*)?{label}:?(?:\*\*)?:?[ \t]*(\S.*?)[ \t]*$",
@@ -128,31 +147,33 @@ def _after(text: str, label: str) -> str | None:
 
 
 def _tag(text: str, name: str) -> str | None:
-    # Ours stands at the end; what looks like it before that is quoted from somebody's output.
-    text = text[max(text.rfind("<task_metadata>"), 0) :]
+    # The metadata stand at the end; what looks like them before is quoted from someone's output.
+    text = text[max(text.rfind(METADATA), 0) :]
     match = re.search(rf"<{name}>\s*([^<]{{0,400}}?)\s*</{name}>", text, re.IGNORECASE)
     return unescape(match[1]) if match else None
 
 
 def _duration(text: str) -> float:
-    match = re.search(
-        r"^[ \t]*Duration:[ \t]*([\d.]{1,12})[ \t]*s", text, re.MULTILINE | re.IGNORECASE
-    )
+    match = DURATION.search(text)
+    if not match:
+        return 0.0
     try:
-        return float(match[1]) if match else 0.0
+        return float(match[1])
     except ValueError:
         return 0.0
 
 
 def _listed(text: str, heading: str, marks: str) -> tuple[str, ...]:
-    """The marked lines below a heading, up to the next line that is no part of the list."""
+    """Return the marked lines below a heading, up to a line that is not part of the list."""
     match = re.search(
         rf"^[ \t>*-]*{heading}[ \t]*:(?:\*\*)?[ \t]*$", text, re.MULTILINE | re.IGNORECASE
     )
+    if not match:
+        return ()
     items: list[str] = []
-    for line in text[match.end() :].splitlines() if match else ():
+    for line in text[match.end() :].splitlines():
         words = line.strip()
-        if words[:1] and words[0] in marks:
+        if words.startswith(tuple(marks)):
             items.append(words[1:].strip())
         elif words and words.lower() != "none":
             break

@@ -1,4 +1,4 @@
-"""Approach: how much two descriptions of an attempt have in common."""
+"""How much two descriptions of an attempt have in common."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ if TYPE_CHECKING:
 
 STOP_WORDS = frozenset("with using the a an and or but in on at to for trying".split())
 SIMILAR = 0.3
-RECENT = 3
-ENOUGH = 2
+RECENT_ATTEMPTS = 3
+SIMILAR_ATTEMPTS = 2
 
 
 def is_circular(approach: str, previous: Sequence[str]) -> bool:
-    """Do two or more of the last three attempts share much of this approach's words?"""
-    similar = [old for old in previous[-RECENT:] if similarity(approach, old) > SIMILAR]
-    return len(similar) >= ENOUGH
+    """Return whether at least two of the last three attempts are similar to this approach."""
+    recent = previous[-RECENT_ATTEMPTS:]
+    similar = [attempt for attempt in recent if similarity(approach, attempt) > SIMILAR]
+    return len(similar) >= SIMILAR_ATTEMPTS
 
 
 def similarity(one: str, other: str) -> float:
-    """Jaccard: the share of keywords two approaches have in common."""
-    left, right = keywords(one), keywords(other)
-    return len(left & right) / len(left | right) if left and right else 0.0
+    """Return the share of keywords that two approaches have in common (Jaccard index)."""
+    left = keywords(one)
+    right = keywords(other)
+    if not left or not right:
+        return 0.0
+    return len(left & right) / len(left | right)
 
 
 def keywords(approach: str) -> frozenset[str]:
-    """Punctuation splits words, so that `async/await` is `async await`."""
+    """Return the words of an approach; punctuation splits words, as in `async/await`."""
     return frozenset(re.findall(r"[^\W_]+", approach.lower())) - STOP_WORDS

@@ -1,4 +1,4 @@
-"""Tracebacks: the line that ends a Python traceback is an exception, whatever its class is called."""
+"""The exceptions that end tracebacks, whatever their classes are called."""
 
 from __future__ import annotations
 
@@ -16,31 +16,35 @@ START = re.compile(
     r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$"
 )
 EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
-TCL_TRACE = "    while executing"
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
+TCL_TRACE = "    while executing"
 
 
-def exceptions(transcript: CommandOutput) -> Iterator[Finding]:
-    yield from _ended_by_tcl(transcript)
-    if not transcript.has("traceback"):
+def exceptions(output: CommandOutput) -> Iterator[Finding]:
+    """Yield a finding for every exception that ended a traceback of Python or Tcl."""
+    yield from _tcl_errors(output)
+    if not output.has("traceback"):
         return
-    depth: int | None = None
-    for number, line in enumerate(transcript.lines):
-        if match := START.match(line):
-            depth = len(match["indent"])
-        elif depth is not None and line.strip() and len(line) - len(line.lstrip(" |+")) <= depth:
-            depth = None
-            if match := EXCEPTION.match(line):
-                yield Finding(
-                    "assertion" if ASSERTION.match(match["error"]) else "exception",
-                    match["error"],
-                    number,
-                )
+    frame_indent: int | None = None
+    for number, line in enumerate(output.lines):
+        start = START.match(line)
+        if start:
+            frame_indent = len(start["indent"])
+            continue
+        if frame_indent is None or not line.strip():
+            continue
+        indent = len(line) - len(line.lstrip(" |+"))
+        if indent > frame_indent:
+            continue
+        frame_indent = None
+        match = EXCEPTION.match(line)
+        if match:
+            verdict = "assertion" if ASSERTION.match(match["error"]) else "exception"
+            yield Finding(verdict, match["error"], number)
 
 
-def _ended_by_tcl(transcript: CommandOutput) -> Iterator[Finding]:
-    """Tcl says first what went wrong, and below it where."""
-    lines = transcript.lines
-    for number in transcript.index.get("executing", ()):
-        if number and lines[number] == TCL_TRACE:
-            yield Finding("crash", lines[number - 1].strip(), number - 1)
+def _tcl_errors(output: CommandOutput) -> Iterator[Finding]:
+    """Tcl prints the error first and the trace below it."""
+    for number in output.index.get("executing", ()):
+        if number and output.lines[number] == TCL_TRACE:
+            yield Finding("crash", output.lines[number - 1].strip(), number - 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.block import parse_block
 from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.executor_words import parse_block
 from pytest_ralph.failure.failure import NO_ERROR, Failure
 from pytest_ralph.text.inert import one_line
 

@@ -1,9 +1,10 @@
-"""Causes: wordings by which tools tell why they stopped. One table for all tools, found by word."""
+"""What the lines of an output say about the cause of a failure, whatever tool printed them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes.rule import Rule, read_rules
@@ -14,53 +15,67 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-# A word that occurs on more lines than this is looked at only on the first and the last of them.
-FIRST, LAST = 40, 15
+TOOL_FILES = ("environment", "absent", "modules", "broken", "symptoms")
+PROSE_FILES = ("prose",)
+# A word that occurs on more lines than this is looked up only on the first and the last of them.
+FIRST_LINES = 40
+LAST_LINES = 15
 
 
-def _by_key(*names: str) -> Mapping[str, Sequence[Rule]]:
+@cache
+def rules_by_key(names: tuple[str, ...]) -> Mapping[str, Sequence[Rule]]:
+    """Return the rules of the named files, found by each of their keys."""
     table: defaultdict[str, list[Rule]] = defaultdict(list)
     for name in names:
         for rule in read_rules(name):
-            table[rule.key].append(rule)
+            for key in rule.keys:
+                table[key].append(rule)
     return table
 
 
-TOOLS = _by_key("environment", "absent", "modules", "broken", "symptoms")
-PEOPLE = _by_key("prose")
-
-
-def causes_of(transcript: CommandOutput, quiet: Collection[int] = ()) -> Sequence[Finding]:
-    """What the lines of an output say about causes, whatever tool printed them; `quiet` lines have no say."""
-    return sorted(_find(TOOLS, transcript, quiet), key=lambda finding: (finding.line, finding.rank))
+def causes_of(output: CommandOutput, ignored: Collection[int] = ()) -> Sequence[Finding]:
+    """Return what a tool's output says about causes, apart from the `ignored` line numbers."""
+    found = _matches(rules_by_key(TOOL_FILES), output, ignored)
+    return sorted(found, key=lambda finding: (finding.line, finding.rank))
 
 
 def causes_in(line: str, number: int = -1) -> Sequence[Finding]:
-    """What one line says about causes."""
-    return tuple(replace(finding, line=number) for finding in causes_of(CommandOutput(line)))
+    """Return what one line of a tool's output says about causes."""
+    found = causes_of(CommandOutput(line))
+    return tuple(replace(finding, line=number) for finding in found)
 
 
-def spoken_causes_in(line: str) -> Sequence[Finding]:
-    """What a person or an agent says about causes."""
-    return tuple(_find(PEOPLE, CommandOutput(line), ()))
+def causes_in_prose(sentence: str) -> Sequence[Finding]:
+    """Return what a person or an agent says about causes."""
+    return tuple(_matches(rules_by_key(PROSE_FILES), CommandOutput(sentence), ()))
 
 
-def _find(
-    table: Mapping[str, Sequence[Rule]], transcript: CommandOutput, quiet: Collection[int]
+def _matches(
+    table: Mapping[str, Sequence[Rule]], output: CommandOutput, ignored: Collection[int]
 ) -> Iterator[Finding]:
-    # In the order of the rules, never in that of a set: of two readings of one line the first rule decides.
-    for key in (key for key in table if key in transcript.index):
-        numbers = [number for number in transcript.index[key] if number not in quiet]
-        for number in (
-            numbers if len(numbers) <= FIRST + LAST else numbers[:FIRST] + numbers[-LAST:]
-        ):
-            line = transcript.lines[number]
-            for rule in table[key]:
-                if match := rule.search(line):
-                    yield Finding(rule.verdict, line.strip(), number, _caught(match))
+    # Follow the order of the rules, not of the words: of two readings of a line the first counts.
+    seen: set[tuple[int, int]] = set()
+    for key, rules in table.items():
+        if key not in output.index:
+            continue
+        numbers = [number for number in output.index[key] if number not in ignored]
+        if len(numbers) > FIRST_LINES + LAST_LINES:
+            numbers = numbers[:FIRST_LINES] + numbers[-LAST_LINES:]
+        for number in numbers:
+            line = output.english[number]
+            for rule in rules:
+                if (id(rule), number) in seen:
+                    continue
+                seen.add((id(rule), number))
+                match = rule.pattern.search(line)
+                if match:
+                    quoted = output.lines[number].strip()
+                    yield Finding(rule.verdict, quoted, number, _name_in(match))
 
 
-def _caught(match: re.Match[str]) -> str | None:
-    """The name of what is missing, without what ends the sentence around it."""
-    name = next(filter(None, match.groups()), None)
-    return (name.rstrip(".,;:") or name) if name else None
+def _name_in(match: re.Match[str]) -> str | None:
+    """Return the name of what is missing, without the punctuation that ends the sentence."""
+    for name in match.groups():
+        if name:
+            return name.rstrip(".,;:") or name
+    return None

@@ -1,49 +1,58 @@
-"""Rule: one wording of one cause, as tools print it on a single line. The `.rules` files next to this one hold them.
+"""The rules that say what a line of output means, read from the `.rules` files next to this module.
 
     [service]
-    refused     connection (?:was )?refused
+    sh-refused | refused reset
+        connection (?:was )?refused
+        connection reset by peer
 
-A section is a verdict. Each row is a key (a lower-case word that every matching line contains), blanks, and a pattern;
-`<q>` stands for any quote and `<n>` for a name without quotes. What a group of the pattern catches is what is missing.
+A section is a verdict. A rule starts with the name of the sample (in `tests/samples/failures`) that
+needs it and its keys: lower-case words, one of which every matching line contains. The indented
+lines are alternatives of one pattern. In a pattern `<q>` stands for any quote and `<n>` for a name
+without quotes; the first group that matches is the name of what is missing.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Quotes that tools put around a name, in all their typographic variety.
 SHORTHANDS = {"<q>": "[\"'`‘’“”«»]", "<n>": "[^\"'`‘’“”«»]+"}
 
 
-class Rule(NamedTuple):
+@dataclass(eq=False)
+class Rule:
+    """The wordings of one cause."""
+
     verdict: str
-    key: str
-    pattern: str
+    sample: str
+    keys: tuple[str, ...]
+    alternatives: list[str] = field(default_factory=list)
 
-    def search(self, line: str) -> re.Match[str] | None:
-        return _compiled(self.pattern).search(line)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled on first use: of five hundred wordings, one run meets a handful."""
-    for short, long in SHORTHANDS.items():
-        pattern = pattern.replace(short, long)
-    return re.compile(pattern, re.IGNORECASE)
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled on first use: one output needs only a handful of all rules."""
+        source = "|".join(self.alternatives)
+        for shorthand, expansion in SHORTHANDS.items():
+            source = source.replace(shorthand, expansion)
+        return re.compile(source, re.IGNORECASE)
 
 
-def read_rules(name: str) -> Iterator[Rule]:
-    verdict = ""
+def read_rules(name: str) -> list[Rule]:
+    """Return the rules of one file, in the order in which they are written."""
     text = Path(__file__).with_name(f"{name}.rules").read_text(encoding="utf-8")
+    rules: list[Rule] = []
+    verdict = ""
     for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
         if line.startswith("["):
             verdict = line.strip("[]")
-        elif line and not line.startswith("#"):
-            key, _, pattern = line.partition(" ")
-            yield Rule(verdict, key, pattern.strip())
+        elif line.startswith(" "):
+            rules[-1].alternatives.append(line[4:])
+        else:
+            sample, _, keys = line.partition(" | ")
+            rules.append(Rule(verdict, sample, tuple(keys.split())))
+    return rules

@@ -1,19 +1,21 @@
-"""Test runs: which tests a runner says failed, and with what words. One reader for each way of printing it."""
+"""The failing tests that a runner names in its output, with their errors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.test_runs import mocha_run, pytest_run, tap_run, unittest_run
-from pytest_ralph.failure.test_runs.failing import Failing
-from pytest_ralph.failure.test_runs.grammars import LAST_RESORTS, grammars, read
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.grammar import GENERAL_GRAMMARS, load_grammars, read_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
-# Runners whose output is more than a title and a block; they are asked first.
+__all__ = ["FailedTest", "read_failed_tests", "read_marked_tests"]
+
+# Runners whose output is more than a title with a block below it; they are tried first.
 READERS = (
     pytest_run.read,
     unittest_run.read,
@@ -21,39 +23,44 @@ READERS = (
     mocha_run.read,
     tap_run.read,
 )
-__all__ = ["Failing", "read_failing", "read_marked"]
 
 
-def read_failing(transcript: CommandOutput) -> Sequence[Failing]:
-    """The failing tests, by the first runner whose way of printing is met."""
-    for reader in READERS:
-        if found := _unique(reader(transcript)):
+def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
+    """Return the failing tests, by the first runner whose way of printing is recognised."""
+    for read in READERS:
+        found = _unique(read(output))
+        if found:
             return found
-    for runner, grammar in grammars().items():
-        if runner not in LAST_RESORTS and (found := _unique(read(transcript, grammar))):
-            return (*found, *_unloaded(transcript, runner))
+    grammars = load_grammars()
+    for runner, grammar in grammars.items():
+        if runner in GENERAL_GRAMMARS:
+            continue
+        found = _unique(read_blocks(output, grammar))
+        if not found:
+            continue
+        # Beside tests that failed, the same runner may report files that it could not load.
+        loading = grammars.get(f"{runner} load")
+        if loading is None:
+            return found
+        return (*found, *_unique(read_blocks(output, loading)))
     return ()
 
 
-def _unloaded(transcript: CommandOutput, runner: str) -> Sequence[Failing]:
-    """Beside tests that failed, what the same runner could not load."""
-    grammar = grammars().get(f"{runner} load")
-    return _unique(read(transcript, grammar)) if grammar else ()
+def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
+    """Return lines marked as failed, which are tests only if the command is known to run tests."""
+    grammars = load_grammars()
+    for name in GENERAL_GRAMMARS:
+        found = _unique(read_blocks(output, grammars[name]))
+        if found:
+            return found
+    return ()
 
 
-def read_marked(transcript: CommandOutput) -> Sequence[Failing]:
-    """Lines marked as failed, which means a failing test only in the output of something known to run tests."""
-    return next(
-        (found for name in LAST_RESORTS if (found := _unique(read(transcript, grammars()[name])))),
-        (),
-    )
-
-
-def _unique(failing: Iterable[Failing]) -> Sequence[Failing]:
-    """One entry a name, the one with the most telling error."""
-    best: dict[str, Failing] = {}
-    for one in failing:
-        known = best.get(one.name)
-        if known is None or (not known.error and one.error):
-            best[one.name] = one
+def _unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
+    """Return one entry per name, the first that has an error."""
+    best: dict[str, FailedTest] = {}
+    for test in tests:
+        known = best.get(test.name)
+        if known is None or (test.error and not known.error):
+            best[test.name] = test
     return tuple(best.values())

@@ -1,139 +1,171 @@
-"""Failing tests of a pytest run: its summary gives the names, its E lines give the errors."""
+"""Failing tests of a pytest run: its summary gives the names, its `E` lines give the errors."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.failure.test_runs.failing import Failing
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
-# What stands in the brackets of a parameter may be anything, also what ends a name elsewhere.
+# A parameter in brackets may be anything, also what ends a name elsewhere.
 SUMMARY = re.compile(
-    r"^(?:FAILED|ERROR|SUBFAILED(?P<sub>\S*(?: \([^)]*\))?)) (?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]+?(?:\[.*?\])?)?)"
-    r"(?: - (?P<error>.*))?$"
+    r"^(?:FAILED|ERROR|SUBFAILED(?P<subtest>\S*(?: \([^)]*\))?)) "
+    r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]+?(?:\[.*?\])?)?)(?: - (?P<error>.*))?$"
 )
 TITLE = re.compile(
     r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$"
 )
-HEADER = re.compile(r"^=+ FAILURES =+$")
-ERROR_LINE = re.compile(r"^(INTERNALERROR> |E {2,})(.*)$")
+FAILURES = re.compile(r"^=+ FAILURES =+$")
+END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
+PATH = re.compile(r"^[\w./\\-]+(?:\.\w+)?$")
+ERROR_LINE = re.compile(r"^(?P<indent>E {2,})(?P<text>.*)$")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
     r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:"
     r"|^Traceback:|^\d{3}(?: |$)"
 )
-GROUP = re.compile(r"^\s*\| ((?:[\w.]*\.)?\w+Group: .*)$")
-CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
+EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b")
+EXCEPTION_GROUP = re.compile(r"^\s*\| ((?:[\w.]*\.)?\w+Group: .*)$")
 CHAINED = re.compile(
     r"The above exception was the direct cause|During handling of the above exception"
 )
+WORKER_CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
+INTERNAL = "INTERNALERROR> "
+INTERNAL_EXCEPTION = re.compile(
+    r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*"
+)
 
 
-def read(transcript: CommandOutput) -> Iterator[Failing]:
-    errors = dict(_errors(transcript.lines)) | dict(_of_dead_workers(transcript))
-    summed_up = False
-    for number, line in enumerate(transcript.lines):
+class NumberedLine(NamedTuple):
+    """A line of the output, or the error in it, with its number."""
+
+    number: int
+    text: str
+
+
+def read(output: CommandOutput) -> Iterator[FailedTest]:
+    """Yield the tests of the summary, or without one (`-r N`) those that have a titled block."""
+    errors = _errors_by_title(output.lines)
+    errors.update(_crashes(output))
+    has_summary = False
+    for number, line in enumerate(output.lines):
         match = SUMMARY.match(line)
-        if match and _is_pytest_name(name := match["name"].strip()):
-            subtest = f"{_tail(name)} {match['sub']}" if match["sub"] else ""
-            at, error = (
-                errors.get(subtest)
-                or errors.get(name)
-                or errors.get(_tail(name))
-                or (number, line.strip())
-            )
-            summed_up = True
-            yield Failing(name, error, at, "::" in name)
-    if not summed_up and any(HEADER.match(line) for line in transcript.lines):
-        yield from (Failing(title, error, at) for title, (at, error) in errors.items())
+        if match is None:
+            continue
+        name = match["name"].strip()
+        is_test = "::" in name
+        if not is_test and not PATH.match(name):
+            continue
+        has_summary = True
+        default = NumberedLine(number, line.strip())
+        at, error = _error_of(name, match["subtest"], errors) or default
+        yield FailedTest(name, error, at, is_test)
+    if not has_summary and any(FAILURES.match(line) for line in output.lines):
+        for title, (at, error) in errors.items():
+            yield FailedTest(title, error, at)
 
 
-def internal_error(transcript: CommandOutput) -> Failing | None:
-    """The exception of an INTERNALERROR, which pytest prints instead of a summary."""
-    lines = [
-        (n, line) for n, line in enumerate(transcript.lines) if line.startswith("INTERNALERROR> ")
-    ]
-    for number, line in reversed(lines):
-        if re.match(r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*", line):
-            return Failing("", line, number, named=False)
+def internal_error(output: CommandOutput) -> FailedTest | None:
+    """Return the exception of an INTERNALERROR, which pytest prints instead of a summary."""
+    for number in range(len(output.lines) - 1, -1, -1):
+        line = output.lines[number]
+        if line.startswith(INTERNAL) and INTERNAL_EXCEPTION.match(line):
+            return FailedTest("", line, number, named=False)
     return None
 
 
-def _of_dead_workers(transcript: CommandOutput) -> Iterator[tuple[str, tuple[int, str]]]:
-    """xdist writes of a worker that died below the title of the file, not of the test."""
-    for number in transcript.index.get("crashed", ()):
-        if match := CRASHED.match(transcript.lines[number]):
-            yield match[1], (number, transcript.lines[number].strip())
+def _error_of(
+    name: str, subtest: str | None, errors: Mapping[str, NumberedLine]
+) -> NumberedLine | None:
+    """Return the error of a test: `test_a.py::TestX::test_y` has the title `TestX.test_y`."""
+    title = name
+    if "::" in name:
+        title = ".".join(name.split("::")[1:])
+    if subtest and f"{title} {subtest}" in errors:
+        return errors[f"{title} {subtest}"]
+    return errors.get(name) or errors.get(title)
 
 
-def _is_pytest_name(name: str) -> bool:
-    return "::" in name or bool(re.match(r"^[\w./\\-]+(?:\.\w+)?$", name))
+def _crashes(output: CommandOutput) -> Iterator[tuple[str, NumberedLine]]:
+    """xdist reports a worker that died below the title of the file, not of the test."""
+    for number in output.index.get("crashed", ()):
+        line = output.lines[number]
+        match = WORKER_CRASHED.match(line)
+        if match:
+            yield match[1], NumberedLine(number, line.strip())
 
 
-def _tail(name: str) -> str:
-    """`tests/test_a.py::TestX::test_y` is titled `TestX.test_y`, a file by its path."""
-    return ".".join(name.split("::")[1:]) if "::" in name else name
+def _errors_by_title(lines: Sequence[str]) -> dict[str, NumberedLine]:
+    errors: dict[str, NumberedLine] = {}
+    title = ""
+    block: list[NumberedLine] = []
 
+    def finish_block() -> None:
+        error = _error_of_block(block)
+        if title and error is not None:
+            errors[title] = error
 
-def _errors(lines: Sequence[str]) -> Iterator[tuple[str, tuple[int, str]]]:
-    """For each titled block its error: the least indented E line, of the last exception in a chain."""
-    title, block = "", list[tuple[int, str]]()
-    for number, line in enumerate([*lines, "= end ="]):
-        if match := TITLE.match(line):
-            yield from _of_block(title, block)
-            title, block = match[1], []
-        elif title and re.match(r"^=+ .* ?=+$|^-{5,} Captured", line):
-            yield from _of_block(title, block)
-            title, block = "", []
+    for number, line in enumerate(lines):
+        match = TITLE.match(line)
+        if match or END_OF_BLOCK.match(line):
+            finish_block()
+            title = match[1] if match else ""
+            block = []
         elif title:
-            block.append((number, line))
+            block.append(NumberedLine(number, line))
+    finish_block()
+    return errors
 
 
-def _of_block(
-    title: str, block: Sequence[tuple[int, str]]
-) -> Iterator[tuple[str, tuple[int, str]]]:
-    if not title:
-        return
-    chained = [i for i, (_, line) in enumerate(block) if CHAINED.search(line)]
-    last = block[chained[-1] :] if chained else block
-    marked = [
-        (number, match[2], len(match[1]))
-        for number, line in last
-        if (match := ERROR_LINE.match(line))
-    ]
-    if marked:
-        least = (
-            min(indent for _, text, indent in marked if text.strip())
-            if any(t.strip() for _, t, _ in marked)
-            else 0
-        )
-        yield (
-            title,
-            next(
-                (number, text.strip())
-                for number, text, indent in marked
-                if indent == least and text.strip()
-            ),
-        )
-        return
+def _error_of_block(block: Sequence[NumberedLine]) -> NumberedLine | None:
+    """Return the error of a titled block, of the last exception if several are chained."""
+    start = 0
+    for position, line in enumerate(block):
+        if CHAINED.search(line.text):
+            start = position
+    block = block[start:]
+    return _least_indented(block) or _error_group(block) or _plain_error(block)
+
+
+def _least_indented(block: Sequence[NumberedLine]) -> NumberedLine | None:
+    """Return the first of the `E` lines with the least indent."""
+    best: NumberedLine | None = None
+    least = 0
+    for number, line in block:
+        match = ERROR_LINE.match(line)
+        if match is None or not match["text"].strip():
+            continue
+        indent = len(match["indent"])
+        if best is None or indent < least:
+            best = NumberedLine(number, match["text"].strip())
+            least = indent
+    return best
+
+
+def _error_group(block: Sequence[NumberedLine]) -> NumberedLine | None:
+    for number, line in block:
+        match = EXCEPTION_GROUP.match(line)
+        if match:
+            return NumberedLine(number, match[1])
+    return None
+
+
+def _plain_error(block: Sequence[NumberedLine]) -> NumberedLine | None:
+    """Return the error of a block without `E` lines (`--tb=native`, doctest, unittest)."""
     plain = [
-        (number, line.strip()) for number, line in last if line.strip() and not _is_frame(line)
+        NumberedLine(number, line.strip())
+        for number, line in block
+        if line.strip() and not FRAME.match(line)
     ]
-    native = [
-        one
-        for one in plain
-        if re.match(r"[\w.]+(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b", one[1])
-    ]
-    if groups := [(number, match[1]) for number, line in last if (match := GROUP.match(line))]:
-        yield title, groups[0]
-    elif plain:
-        yield title, native[-1] if plain[0][1].startswith("Traceback") and native else plain[0]
-
-
-def _is_frame(line: str) -> bool:
-    return bool(FRAME.match(line))
+    if not plain:
+        return None
+    if plain[0].text.startswith("Traceback"):
+        raised = [line for line in plain if EXCEPTION.match(line.text)]
+        if raised:
+            return raised[-1]
+    return plain[0]

@@ -1,11 +1,17 @@
-"""Failing tests of a TAP stream (node --test, tape, tap, qunit, bats): `not ok 1 - name`, with an explanation below."""
+"""Failing tests of a TAP stream (node --test, tape, tap, qunit, bats).
+
+not ok 1 - adds
+  ---
+  message: expected 1 to equal 2
+  ...
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs.failing import Failing
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,58 +21,67 @@ if TYPE_CHECKING:
 NOT_OK = re.compile(
     r"^(?P<indent>\s*)not ok \d+(?: -)? (?!.*# (?:TODO|SKIP))(?P<name>.+?)(?: #.*)?(?: in \d+ms)?$"
 )
-ENDS = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
-# The explanation, by how much it says; words like `failed` say nothing.
-TELLING = (
-    re.compile(
-        r"^\s*(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null)[\"']?(?P<said>.*?)[\"']?$"
-    ),
-    re.compile(r"^\s*#\s+(?P<said>`.*' failed.*)$"),
-    re.compile(r"^\s*#\s+(?P<said>got: .*)$"),
-    re.compile(r"^\s*(?P<said>(?:expected|found|wanted)\s*: (?!\|).*)$"),
-    re.compile(r"^\s*#\s+(?P<said>[^(\s].*)$"),
+END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
+MESSAGE = re.compile(
+    r"^\s*(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null)[\"']?(?P<error>.*?)[\"']?$"
 )
-# A value on lines of its own: what it begins with is on the next line.
-SPREAD = re.compile(r"^\s*(?:message|error): \|-?$")
-# What node passes on of a file that threw: a comment above the file's own line.
-THROWN = re.compile(r"^# (?P<said>(?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
-LONGEST = 40
+# Explanations, the most telling first.
+EXPLANATIONS = (
+    MESSAGE,
+    re.compile(r"^\s*#\s+(?P<error>`.*' failed.*)$"),
+    re.compile(r"^\s*#\s+(?P<error>got: .*)$"),
+    re.compile(r"^\s*(?P<error>(?:expected|found|wanted)\s*: (?!\|).*)$"),
+    re.compile(r"^\s*#\s+(?P<error>[^(\s].*)$"),
+)
+# A message of several lines starts on the next line.
+BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
+# node passes on what a file threw as a comment above the line of the file.
+THROWN = re.compile(r"^# (?P<error>(?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
+LONGEST_BLOCK = 40
 
 
-def read(transcript: CommandOutput) -> Iterator[Failing]:
-    """The innermost failing tests: what contains them failed only because they did."""
-    if not transcript.has("ok"):
+def read(output: CommandOutput) -> Iterator[FailedTest]:
+    """Yield the innermost failing tests: what contains them failed only because they did."""
+    if not output.has("ok"):
         return
-    lines, deepest = transcript.lines, -1
-    for number, line in enumerate(lines):
-        if match := NOT_OK.match(line):
-            indent = len(match["indent"])
-            if indent >= deepest:
-                at, error = _explained(lines, number)
-                yield Failing(match["name"].strip(), error, at)
-            deepest = indent
+    last_indent = -1
+    for number, line in enumerate(output.lines):
+        match = NOT_OK.match(line)
+        if match is None:
+            continue
+        indent = len(match["indent"])
+        if indent >= last_indent:
+            at, error = _explanation(output.lines, number)
+            yield FailedTest(match["name"].strip(), error, at)
+        last_indent = indent
 
 
-def _explained(lines: Sequence[str], number: int) -> tuple[int, str]:
-    block = []
-    for at in range(number + 1, min(len(lines), number + LONGEST)):
-        if ENDS.match(lines[at]):
-            break
-        block.append(at)
-    for pattern in TELLING:
+def _explanation(lines: Sequence[str], number: int) -> tuple[int, str]:
+    block = _block(lines, number)
+    for pattern in EXPLANATIONS:
         for at in block:
-            if match := pattern.match(lines[at]):
-                return at, match["said"].strip()
-            if pattern is TELLING[0] and SPREAD.match(lines[at]) and at + 1 in block:
+            match = pattern.match(lines[at])
+            if match:
+                return at, match["error"].strip()
+            if pattern is MESSAGE and BLOCK_MESSAGE.match(lines[at]) and at + 1 in block:
                 return at + 1, lines[at + 1].strip()
     return _thrown_above(lines, number) or (number, lines[number].strip())
 
 
+def _block(lines: Sequence[str], number: int) -> range:
+    """Return the numbers of the lines that explain a failing test."""
+    end = number + 1
+    while end < min(len(lines), number + LONGEST_BLOCK) and not END_OF_BLOCK.match(lines[end]):
+        end += 1
+    return range(number + 1, end)
+
+
 def _thrown_above(lines: Sequence[str], number: int) -> tuple[int, str] | None:
-    """A file that could not be loaded has nothing below its name but that it failed."""
-    for at in range(number - 1, max(-1, number - LONGEST), -1):
+    """Return what a file threw that could not be loaded: below its name stands nothing."""
+    for at in range(number - 1, max(-1, number - LONGEST_BLOCK), -1):
         if NOT_OK.match(lines[at]) or lines[at].startswith("ok "):
             return None
-        if match := THROWN.match(lines[at]):
-            return at, match["said"]
+        match = THROWN.match(lines[at])
+        if match:
+            return at, match["error"]
     return None

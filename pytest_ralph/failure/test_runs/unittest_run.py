@@ -1,11 +1,19 @@
-"""Failing tests of Python's unittest and those that print like it (Django, nose2, trial)."""
+"""Failing tests of Python's unittest and of runners that print like it (Django, nose2, trial).
+
+======================================================================
+FAIL: test_total (test_cart.CartTest.test_total)
+----------------------------------------------------------------------
+Traceback (most recent call last):
+...
+AssertionError: 1 != 2
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs.failing import Failing
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,56 +21,77 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 TITLE = re.compile(
-    r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (?:(\w+) \(([\w.]+)\)|([\w.]+\.\w+)|(\w+) \(<.*)"
+    r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): "
+    r"(?:(?P<method>\w+) \((?P<where>[\w.]+)\)|(?P<dotted>[\w.]+\.\w+)|(?P<loader>\w+) \(<.*)"
 )
+TRIAL_TITLES = {"[FAIL]", "[ERROR]"}
 TEST_NAME = re.compile(r"^[\w.]+\.test\w*$")
-RULE = re.compile(r"^(?:={20,}|-{20,})$")
+RULER = re.compile(r"^(?:={20,}|-{20,})$")
+# What stands in place of a test if its module could not be imported.
 LOADER = re.compile(
-    r"(?:unittest\.loader\.)?_FailedTest|unittest\.loader\.ModuleImportFailure|setUpModule|nose2\.loader"
+    r"(?:unittest\.loader\.)?_FailedTest|unittest\.loader\.ModuleImportFailure|setUpModule"
+    r"|nose2\.loader"
 )
+TRACEBACK = "Traceback (most recent call last)"
+ANY_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?::|$)")
+NAMED_EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception): ")
+LONGEST_BLOCK = 400
+LONGEST_LIST = 40
 
 
-def read(transcript: CommandOutput) -> Iterator[Failing]:
-    lines = transcript.lines
-    for number, line in enumerate(lines):
-        match = TITLE.match(line)
-        if match and number and RULE.match(lines[number - 1]):
-            at, error = _error(lines, number + 1)
-            yield Failing(_name(match), error or line.strip(), at, not LOADER.search(line))
+def read(output: CommandOutput) -> Iterator[FailedTest]:
+    """Yield the tests titled between two rulers."""
+    lines = output.lines
+    for number in range(1, len(lines)):
+        match = TITLE.match(lines[number])
+        if match is None or not RULER.match(lines[number - 1]):
+            continue
+        at, error = _exception(lines, number + 1)
+        title = lines[number].strip()
+        yield FailedTest(_name(match), error or title, at, not LOADER.search(title))
 
 
-def read_trial(transcript: CommandOutput) -> Iterator[Failing]:
-    """Twisted's trial names the tests below the traceback they share."""
-    lines = transcript.lines
-    for number, line in enumerate(lines):
-        if line in {"[FAIL]", "[ERROR]"} and number and RULE.match(lines[number - 1]):
-            at, error = _error(lines, number + 1)
-            for below in range(at + 1, min(len(lines), at + 40)):
-                if RULE.match(lines[below]):
-                    break
-                if TEST_NAME.match(lines[below]):
-                    yield Failing(lines[below].strip(), error, at)
+def read_trial(output: CommandOutput) -> Iterator[FailedTest]:
+    """Twisted's trial names the tests below the traceback that they share."""
+    lines = output.lines
+    for number in range(1, len(lines)):
+        if lines[number] not in TRIAL_TITLES or not RULER.match(lines[number - 1]):
+            continue
+        at, error = _exception(lines, number + 1)
+        for below in lines[at + 1 : at + LONGEST_LIST]:
+            if RULER.match(below):
+                break
+            if TEST_NAME.match(below):
+                yield FailedTest(below.strip(), error, at)
 
 
 def _name(match: re.Match[str]) -> str:
-    method, where = match[1] or match[4] or "", match[2] or ""
-    if match[3]:
-        return match[3]
-    return where if where.endswith("." + method) or not where else f"{where}.{method}"
+    if match["dotted"]:
+        return match["dotted"]
+    if match["loader"]:
+        return match["loader"]
+    method = match["method"]
+    where = match["where"]
+    # Since Python 3.11 the path in brackets ends with the method.
+    if where.endswith("." + method):
+        return where
+    return f"{where}.{method}"
 
 
-def _error(lines: Sequence[str], start: int) -> tuple[int, str]:
-    """The exception that ends the last traceback of the block."""
-    best = (start, "")
-    inside = False
-    for number in range(start, min(len(lines), start + 400)):
+def _exception(lines: Sequence[str], start: int) -> tuple[int, str]:
+    """Return the exception that ends the last traceback of a block, and its line number."""
+    at = start
+    error = ""
+    is_inside = False
+    for number in range(start, min(len(lines), start + LONGEST_BLOCK)):
         line = lines[number]
-        if RULE.match(line) and number > start + 1:
+        if RULER.match(line) and number > start + 1:
             break
-        if line.startswith("Traceback (most recent call last)"):
-            inside = True
-        elif inside and re.match(r"^[A-Za-z_][\w.]*(?::|$)", line):
-            best, inside = (number, line.strip()), False
-        elif not best[1] and re.match(r"^[\w.]+(?:Error|Exception): ", line):
-            best = (number, line.strip())
-    return best
+        if line.startswith(TRACEBACK):
+            is_inside = True
+        elif is_inside and ANY_EXCEPTION.match(line):
+            at, error = number, line.strip()
+            is_inside = False
+        elif not error and NAMED_EXCEPTION.match(line):
+            at, error = number, line.strip()
+    return at, error

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.advice import guidance, suggested_actions
-from pytest_ralph.failure.claims import Claims, read_claims
 from pytest_ralph.failure.classify import classify_evidence
 from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.executor_words import Claims, read_claims
 from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds

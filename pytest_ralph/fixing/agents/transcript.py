@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.agent_limits import kind_of_agent_error
 from pytest_ralph.fixing.agents.events import plain_message
-from pytest_ralph.fixing.agents.trouble import kind_of_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ class Transcript:
     def set_error(self, error: object, *, status: object = None, kind: str = "") -> None:
         """Record an error that the agent reports; `status` is the HTTP status, if it names one."""
         self.error = plain_message(error)
-        self.error_kind = kind or kind_of_error(self.error, status)
+        self.error_kind = kind or kind_of_agent_error(self.error, status)
 
     def clear_error(self) -> None:
         """Forget the error: the agent went on after it."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.failure.block import parse_block
+from pytest_ralph.failure.executor_words import parse_block
 
 EXAMPLE = """\
 Task 1.3: Add failure parser FAILED

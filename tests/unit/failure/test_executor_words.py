@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ralph import Failure, classify
-from pytest_ralph.failure.claims import read_claims
+from pytest_ralph.failure.executor_words import read_claims
 
 
 def said(text: str, exit_code: int = 0) -> Failure:

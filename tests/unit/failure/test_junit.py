@@ -11,12 +11,12 @@ from pytest_ralph.failure.project import Project
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ralph.failure.test_runs import Failing
+    from pytest_ralph.failure.test_runs import FailedTest
 
 CASE = '<testcase classname="{where}" name="{name}"><failure message="{message}">text</failure></testcase>'
 
 
-def read(tmp_path: Path, xml: str | bytes) -> list[Failing]:
+def read(tmp_path: Path, xml: str | bytes) -> list[FailedTest]:
     report = tmp_path / "report.xml"
     report.write_bytes(xml if isinstance(xml, bytes) else xml.encode())
     return list(read_reports([report], Project(tmp_path)))

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.failure.output import HEAD, LINE, MIDDLE, TAIL, CommandOutput, clean
+from pytest_ralph.failure.output import CommandOutput, clean
+from pytest_ralph.failure.sampling import HEAD, LONGEST_LINE, MIDDLE, TAIL
 
 ALL = HEAD + MIDDLE + TAIL
 
@@ -23,11 +24,14 @@ ALL = HEAD + MIDDLE + TAIL
         ("zero\u200bwidth\ufeff", "zerowidth"),
         ("lone \udcff\udcfe surrogate", "lone \ufffd surrogate"),
         ("trailing   ", "trailing"),
-        ("│ Error: in a box", "Error: in a box"),
     ],
 )
 def test_text_is_left_as_a_terminal_would_leave_it(raw: str, plain: str) -> None:
     assert clean(raw) == plain
+
+
+def test_a_box_around_a_message_is_removed() -> None:
+    assert CommandOutput("│ Error: in a box").text == "Error: in a box"
 
 
 def test_a_short_output_is_kept_whole() -> None:
@@ -50,7 +54,7 @@ def test_a_long_line_is_cut_in_its_middle() -> None:
     lines = CommandOutput(f"begin{'x' * 10_000_000}end").lines
     assert lines[0].startswith("beginx")
     assert lines[-1].endswith("xend")
-    assert max(map(len, lines)) < 2 * LINE
+    assert max(map(len, lines)) < 2 * LONGEST_LINE
 
 
 def test_words_are_found_by_line_and_exceptions_by_their_ending() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import classify
-from pytest_ralph.failure.files import MOST
+from pytest_ralph.failure.files import MOST_FILES
 from pytest_ralph.failure.project import Project
 
 if TYPE_CHECKING:
@@ -63,9 +63,11 @@ def test_what_is_missing_is_asked_for_by_the_name_the_tool_advises() -> None:
 
 
 def test_no_more_files_are_named_than_a_person_would_look_at() -> None:
-    output = "".join(f"src/file_{number}.py:1:1: F401 unused\n" for number in range(MOST + 20))
+    output = "".join(
+        f"src/file_{number}.py:1:1: F401 unused\n" for number in range(MOST_FILES + 20)
+    )
     assert classify(output, 1, "flake8").files == tuple(
-        f"src/file_{number}.py" for number in range(MOST)
+        f"src/file_{number}.py" for number in range(MOST_FILES)
     )
 
 

@@ -1,4 +1,4 @@
-"""Real output of some hundred tools, each run for this purpose, is read as a person would read it."""
+"""The output of real tools, and outputs shortened to what decides, are read as a person would."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def _misread(sample: dict[str, Any], root: Path) -> list[str]:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+    more = sample.get("evidence", {})
     failure = classify(
-        sample["output"], sample["exit_code"], sample["command"], root=root
+        sample["output"], sample["exit_code"], sample["command"], root=root, **more
     ).to_json()
     return [
         f"{sample['name']}: {field} is {failure[field]!r}, not {value!r}"

@@ -8,11 +8,11 @@ import pytest
 
 from pytest_ralph import classify
 from pytest_ralph.failure.output import CommandOutput
-from pytest_ralph.failure.test_runs import read_failing
+from pytest_ralph.failure.test_runs import read_failed_tests
 
 
 def failing(output: str) -> list[tuple[str, str]]:
-    return [(one.name, one.error) for one in read_failing(CommandOutput(dedent(output)))]
+    return [(one.name, one.error) for one in read_failed_tests(CommandOutput(dedent(output)))]
 
 
 DEAD_WORKER = """\

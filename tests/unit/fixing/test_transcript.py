@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from pytest_ralph.failure.agent_limits import kind_of_agent_error
 from pytest_ralph.fixing.agents import make_executor
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.events import plain_message, read_events
 from pytest_ralph.fixing.agents.transcript import Transcript
-from pytest_ralph.fixing.agents.trouble import kind_of_error
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
 PRESETS = sorted(path.name for path in SAMPLES.iterdir())
@@ -151,7 +151,7 @@ def test_an_error_keeps_the_words_of_the_agent(
     ],
 )
 def test_words_of_an_error_outrank_its_status(message: str, status: int | None, kind: str) -> None:
-    assert kind_of_error(message, status) == kind
+    assert kind_of_agent_error(message, status) == kind
 
 
 @pytest.mark.parametrize(

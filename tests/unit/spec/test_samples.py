@@ -19,12 +19,9 @@ LINE_ENDS = {"lf": "\n", "crlf": "\r\n"}
 
 
 def check_as_json(check: Check) -> dict[str, Any]:
-    expect: list[list[Any]] = []
-    for one in check.expect:
-        values = [] if one.value is None else [one.value]
-        expect.append(
-            [one.stream, one.op, *(list(v) if isinstance(v, tuple) else v for v in values)]
-        )
+    expect = [
+        [one.stream, one.op] + ([] if one.value is None else [one.value]) for one in check.expect
+    ]
     shown: dict[str, Any] = {"command": check.command, "expect": expect}
     return shown | ({"directory": check.directory} if check.directory else {})
 

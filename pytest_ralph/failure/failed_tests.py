@@ -1,0 +1,158 @@
+"""What failing tests amount to: a failed expectation, or a cause outside the tests."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.causes import causes_in
+from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
+from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.ownership import with_owner
+from pytest_ralph.failure.test_runs import pytest_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_ralph.failure.context import FailureContext
+    from pytest_ralph.failure.test_runs import FailedTest
+
+# An error that only says that two values differ: its words are the values', not a cause.
+ASSERTION = re.compile(
+    r"^(?:[\w.$\\]+[.\\])?(?:Assertion\w*|ComparisonFailure|ExpectationFailed\w*|TestFailure)\b"
+    r"|^assert\b|^expect\(|^Failed: (?!Timeout)|^(?:expected|actual|got|want)\b"
+    r"|\bassertion\b.*failed",
+    re.IGNORECASE,
+)
+# Causes outside the code keep their own name even inside a test.
+OUTSIDE = frozenset(
+    {"disk full", "resource", "service", "permission", "package", "command", "value"}
+)
+WORKER_DEATH = re.compile(
+    r"worker '.*' crashed|segmentation fault|SIGSEGV|core dumped|SIGABRT|\(SEGFAULT\)"
+    r"|(?:Child|Subprocess) aborted",
+    re.IGNORECASE,
+)
+DEATHS = frozenset({"crash", "exception"})
+EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
+# Of many failing tests this many are asked for their cause.
+MOST_TESTS = 60
+# What many failing tests amount to: a missing package stops all of them; a plain failure outweighs
+# causes outside the code, which only some of them met.
+WEIGHT = {"package": 0, "test": 1, "crash": 2}
+OTHER_WEIGHT = 3
+
+
+def read_failed_tests(
+    context: FailureContext, read_cause: Callable[[FailureContext], Finding | None]
+) -> Finding | None:
+    """Return what the named failing tests amount to, or None if no runner names any.
+
+    `read_cause` finds the cause of a test file that could not be loaded in the rest of the output.
+    """
+    tests = context.failed_tests
+    if not tests:
+        internal = pytest_run.internal_error(context.output)
+        if internal is None:
+            return None
+        return Finding("build", internal.error, internal.line)
+
+    examined = tests[:MOST_TESTS]
+    readings = [_read_test(context, test, read_cause) for test in examined]
+    unloaded = [finding for finding, test in zip(readings, examined, strict=True) if not test.named]
+    best = min(unloaded or readings, key=_weight)
+    if best.verdict == "test":
+        best = _java_cause(context, best)
+    error = best.error or _stated_expectation(context)
+    if not error and best.line >= 0:
+        error = context.output.lines[best.line].strip()
+    names = tuple(test.name for test in tests if test.named)
+    return replace(best, error=error or NO_ERROR, tests=names)
+
+
+def read_marked_tests(context: FailureContext) -> Finding | None:
+    """Return what lines amount to that are only marked as failed."""
+    tests = context.marked_tests
+    if not tests:
+        return None
+    first = tests[0]
+    error = first.error or _stated_expectation(context)
+    if not error:
+        error = context.output.lines[first.line].strip()
+    return Finding("test", error, first.line, tests=tuple(test.name for test in tests))
+
+
+def _weight(finding: Finding) -> tuple[int, bool]:
+    return WEIGHT.get(finding.verdict, OTHER_WEIGHT), not finding.error
+
+
+def _java_cause(context: FailureContext, best: Finding) -> Finding:
+    """Java prints the exception that led to another one below it."""
+    if ASSERTION.match(best.error):
+        return best
+    for finding in context.findings:
+        if finding.verdict in OUTSIDE and finding.error.startswith("Caused by: "):
+            return finding
+    return best
+
+
+def _stated_expectation(context: FailureContext) -> str:
+    """Return what the output says elsewhere, if the runner only lists names."""
+    stated = [finding for finding in context.findings if finding.verdict in EXPECTATIONS]
+    if not stated:
+        return ""
+    return min(stated, key=lambda finding: (finding.rank, finding.line)).error
+
+
+def _read_test(
+    context: FailureContext,
+    test: FailedTest,
+    read_cause: Callable[[FailureContext], Finding | None],
+) -> Finding:
+    verdict = "test" if test.named else "build"
+    if ASSERTION.match(test.error):
+        return Finding(verdict, test.error, test.line)
+
+    printed = test.error
+    if not printed and test.line >= 0:
+        printed = context.output.lines[test.line]
+    causes = [with_owner(context, finding) for finding in causes_in(printed, test.line)]
+    causes.sort(key=lambda finding: finding.rank)
+
+    is_file = context.project.find(test.name) is not None
+    if not test.named or is_file:
+        if causes and causes[0].is_cause:
+            return causes[0]
+        found = _unloaded_file(context, test) or read_cause(context)
+        return found or Finding(verdict, test.error, test.line)
+
+    for finding in causes:
+        if finding.verdict in OUTSIDE:
+            return finding
+        if finding.verdict == "timeout":
+            return replace(finding, type=VERIFICATION_FAILED)
+    if WORKER_DEATH.search(printed) and not _is_c_assertion(context, printed):
+        return Finding("crash", test.error, test.line, type=VERIFICATION_FAILED)
+    return Finding("test", test.error, test.line)
+
+
+def _unloaded_file(context: FailureContext, test: FailedTest) -> Finding | None:
+    """Return why a file named as a test failed to load: "no tests found" only follows from it."""
+    if not test.named:
+        return None
+    deaths = [finding for finding in causes_in(test.error, test.line) if finding.verdict in DEATHS]
+    has_no_tests = any(finding.verdict == "no tests" for finding in context.findings)
+    if has_no_tests:
+        elsewhere = [finding for finding in context.findings if finding.verdict in DEATHS]
+        deaths = elsewhere or deaths
+    if not deaths:
+        return None
+    return replace(deaths[0], verdict="build")
+
+
+def _is_c_assertion(context: FailureContext, printed: str) -> bool:
+    """C's assert() aborts the process; what it prints is a failed expectation."""
+    if "abort" not in printed.lower():
+        return False
+    return any(finding.verdict == "assertion" for finding in context.findings)

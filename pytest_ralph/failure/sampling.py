@@ -1,0 +1,118 @@
+"""Shorten a very long output to what can matter: its head, its tail and unusual lines in between.
+
+A build prints thousands of lines of the same shape and one that differs. The middle is therefore
+sampled by the shape of its lines, rare shapes first. Time is linear in the length of the text, and
+memory is bounded: of a huge middle only evenly spaced windows and lines with an alarm are read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = 16_000
+MIDDLE = 16_000
+TAIL = 24_000
+LONGEST_LINE = 1_200
+# A middle up to this size is read whole, a larger one in windows.
+LARGEST_MIDDLE = 2_000_000
+WINDOWS = 32
+WINDOW = LARGEST_MIDDLE // WINDOWS
+# The shape of a line is its beginning without digits.
+SHAPE = 24
+DIGITS = b"0123456789"
+HITS_PER_ALARM = 30
+ALARMS = (
+    "rror", "RROR", "FAIL", "fail", "atal", "panic", "xception", "not ok", "ot found", "annot ",
+    "efused", "enied", "No such", "raceback", "✕", "✖", "✗", "×",
+)  # fmt: skip
+
+
+def sample(text: str) -> str:
+    """Return `text`, or its head, unusual lines of its middle and its tail if it is very long."""
+    if len(text) <= HEAD + MIDDLE + TAIL:
+        return text
+    begin = _line_end(text, HEAD)
+    end = _line_end(text, len(text) - TAIL)
+
+    spans: list[tuple[int, int]] = []
+    size = 0
+    for start, stop in _by_importance(text, begin, end):
+        if size > MIDDLE:
+            break
+        spans.append((start, stop))
+        size += stop - start
+
+    kept = [text[:begin]]
+    covered = begin
+    for start, stop in sorted(spans):
+        if stop > covered:
+            kept.append(text[max(start, covered) : stop])
+            covered = stop
+    kept.append(text[end:])
+    return "\n".join(kept)
+
+
+def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines of the middle, unusual ones first, as spans of `text`."""
+    if end - begin > LARGEST_MIDDLE:
+        for alarm in ALARMS:
+            yield from _lines_with(text, alarm, begin, end)
+    spans: list[tuple[int, int]] = []
+    shapes: list[bytes] = []
+    for start, stop in _windows(begin, end):
+        _add_lines(text[start:stop], start, spans, shapes)
+    count = Counter(shapes)
+
+    def importance(number: int) -> tuple[int, bool]:
+        start, stop = spans[number]
+        line = text[start:stop]
+        return count[shapes[number]], not any(alarm in line for alarm in ALARMS)
+
+    rare = sorted(range(len(spans)), key=lambda number: count[shapes[number]])
+    # Only the rarest lines can fit: compare these few more closely.
+    for number in sorted(rare[: MIDDLE // 8], key=importance):
+        yield spans[number]
+
+
+def _windows(begin: int, end: int) -> Iterator[tuple[int, int]]:
+    if end - begin <= LARGEST_MIDDLE:
+        yield begin, end
+        return
+    step = (end - begin) // WINDOWS
+    for number in range(WINDOWS):
+        start = begin + number * step
+        yield start, start + WINDOW
+
+
+def _add_lines(
+    chunk: str, position: int, spans: list[tuple[int, int]], shapes: list[bytes]
+) -> None:
+    """Append the span and the shape of every line of `chunk`, which stands at `position`."""
+    data = chunk.encode("utf-8", "surrogatepass").translate(None, DIGITS)
+    for line, reduced in zip(chunk.split("\n"), data.split(b"\n"), strict=True):
+        stop = position + len(line)
+        if reduced and not reduced.isspace():
+            spans.append((position, min(stop, position + LONGEST_LINE)))
+            shapes.append(reduced[:SHAPE])
+        position = stop + 1
+
+
+def _lines_with(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the first lines that contain an alarm, each with a little of what follows."""
+    for _ in range(HITS_PER_ALARM):
+        found = text.find(alarm, start, end)
+        if found < 0:
+            return
+        line_start = text.rfind("\n", max(0, found - LONGEST_LINE), found) + 1
+        start = min(_line_end(text, found + LONGEST_LINE // 2), end)
+        yield max(line_start, found - LONGEST_LINE), start
+
+
+def _line_end(text: str, position: int) -> int:
+    """Return the end of the line at `position` if it is near, else `position` itself."""
+    found = text.find("\n", position, position + LONGEST_LINE)
+    return found if found >= 0 else position

@@ -1,0 +1,110 @@
+"""Take off what a runner of other commands puts around their output.
+
+`pnpm -r`, turbo, lerna and docker compose put a label before every line; CI systems write
+annotations; `go test -json` and cargo wrap lines in JSON. What is left is what the command printed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The left side of a box drawn around a whole message.
+BOX = re.compile(r"^(?:│ ?(?P<inside>.*?)\s*│?|[╷╵])$")
+# Docker's builder puts the step and the time before every line.
+BUILD_STEP = re.compile(r"^#\d+ \d+\.\d+ ")
+# The time, `web-1  | `, `web:build: `, `[web] `, `packages/web test: `, `12:00:01 web.1 | `.
+LABEL = re.compile(
+    r"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,}Z)"
+    r"|(?P<name>(?:\d\d:\d\d:\d\d )?[A-Za-z][\w.-]*[-_.]\d+ +\|"
+    r"|[a-z@][\w@/-]*:[a-z][\w:-]*:"
+    r"|(?:packages|apps|libs|services|crates|modules)/[\w@./-]+ [\w:.-]+[:$]"
+    r"|\[(?!(?:error|fatal|warn|warning|notice|info|hint|debug|trace)\])"
+    r"(?:[a-z][\w:@/.-]*|\d)\]))(?: |$)"
+)
+FEWEST_LABELS = 3
+GITHUB_COMMAND = re.compile(
+    r"^::(?P<level>error|warning)(?: (?P<values>[^:]*?))?::(?P<message>.*)$"
+)
+AZURE_COMMAND = re.compile(r"^##\[(?P<level>error|warning)\](?P<message>.*)$")
+# `go test -json` has the printed text in "Output", cargo's JSON in "rendered".
+JSON_LINE = re.compile(r'^\{.*"(?:Output|rendered)":.*\}$')
+ESCAPED = {"%0A": " ", "%0D": "", "%25": "%", "%3A": ":", "%2C": ","}
+
+
+def unwrap(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines that the innermost commands printed."""
+    lines = [_bare_line(line) for line in lines]
+    lines = _without_labels(lines)
+    unwrapped: list[str] = []
+    for line in lines:
+        if line.startswith("{") and JSON_LINE.match(line):
+            unwrapped.extend(_printed_lines(line))
+        elif line.startswith(("::", "##[")):
+            unwrapped.append(_annotation(line))
+        else:
+            unwrapped.append(line)
+    return unwrapped
+
+
+def _bare_line(line: str) -> str:
+    if line.startswith("#"):
+        line = BUILD_STEP.sub("", line)
+    match = BOX.match(line)
+    if match:
+        return match["inside"] or ""
+    return line
+
+
+def _without_labels(lines: list[str]) -> list[str]:
+    """Return the lines without the labels that several of them carry."""
+    labels = [LABEL.match(line) for line in lines]
+    count = Counter(match["name"] for match in labels if match)
+    common = {name for name, times in count.items() if times >= FEWEST_LABELS}
+    if not common:
+        return lines
+    bare = []
+    for line, match in zip(lines, labels, strict=True):
+        has_label = match is not None and match["name"] in common
+        bare.append(line[match.end() :] if match and has_label else line)
+    return bare
+
+
+def _printed_lines(line: str) -> list[str]:
+    """Return the printed text in a line of JSON, or the line itself if it holds none."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return [line]
+    if not isinstance(event, dict):
+        return [line]
+    message = event.get("message")
+    if isinstance(message, dict):
+        event = message
+    text = event.get("Output", event.get("rendered"))
+    if not isinstance(text, str):
+        return [line]
+    return text.rstrip("\n").split("\n")
+
+
+def _annotation(line: str) -> str:
+    """Return a CI annotation in the form of a compiler's diagnostic."""
+    match = AZURE_COMMAND.match(line)
+    if match:
+        return f"{match['level']}: {match['message'].strip()}"
+    match = GITHUB_COMMAND.match(line)
+    if not match:
+        return line
+    message = match["message"]
+    for code, character in ESCAPED.items():
+        message = message.replace(code, character)
+    values = dict(re.findall(r"(\w+)=([^,]*)", match["values"] or ""))
+    if "file" not in values:
+        return f"{match['level']}: {message}"
+    place = ":".join(values[name] for name in ("file", "line", "col") if values.get(name))
+    return f"{place}: {match['level']}: {message}"
