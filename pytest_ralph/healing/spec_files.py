@@ -19,7 +19,8 @@ from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.document import SpecError
-from pytest_ralph.spec.state import State, StateError
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ralph.results import TaskResult
-    from pytest_ralph.spec.order import PlanProblem
+    from pytest_ralph.spec.plan_problems import PlanProblem
 
 TITLE = "RALPH HALTED"
 NARROWEST = 40

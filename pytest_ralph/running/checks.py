@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.running.expectations import unmet
+from pytest_ralph.running.expectations import Unmet, unmet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from pytest_ralph.running.expectations import Unmet
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.verify.model import Check, Verify
 
@@ -109,4 +108,14 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
         label=around.label,
         on_output=around.on_output,
     )
-    return CheckResult(check, ended, unmet(check.expect, ended))
+    missed = unmet(check.expect, ended)
+    if check.files and not missed:
+        missed = _missing_files(check, around.root)
+    return CheckResult(check, ended, missed)
+
+
+def _missing_files(check: Check, root: Path) -> tuple[Unmet, ...]:
+    """Return the files that the command was to leave behind and did not."""
+    directory = root / check.directory if check.directory else root
+    missing = [path for path in check.files if not (directory / path).exists()]
+    return tuple(Unmet(f"file {path}", "no such file") for path in missing)

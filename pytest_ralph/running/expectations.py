@@ -97,6 +97,7 @@ WORDS = {
     "in": "{stream} to be {value}",
     "contains": "{value} in {stream}",
     "not_contains": "no {value} in {stream}",
+    "matches": "{stream} to match {value}",
     "empty": "nothing on {stream}",
     "nonempty": "something on {stream}",
     "nonzero": "{stream} other than 0",
@@ -164,6 +165,15 @@ def _within(value: object, lines: Iterable[str]) -> bool:
     return any(wanted in line for line in lines)
 
 
+def _matches(pattern: str, lines: Iterable[str]) -> bool:
+    """Whether a line matches; a pattern that Python cannot compile is looked for as it is."""
+    try:
+        compiled = re.compile(pattern)
+    except re.error:
+        return any(pattern in line for line in lines)
+    return any(compiled.search(line) for line in lines)
+
+
 def _each_line(value: object, lines: Iterable[str]) -> bool:
     """Return whether every line, or what follows its last colon, is the value."""
     filled = [line for line in lines if line.strip()]
@@ -193,6 +203,7 @@ OF_TEXT: dict[str, Callable[[object, str], bool]] = {
 OF_LINES: dict[str, Callable[[object, Iterable[str]], bool]] = {
     "contains": _within,
     "not_contains": lambda value, lines: not _within(value, lines),
+    "matches": lambda value, lines: _matches(str(value), lines),
     "lines==": lambda value, lines: _number_of(lines) == _number(value),
     "lines>=": lambda value, lines: _number_of(lines) >= _number(value),
     "each_line==": _each_line,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.order import PlanProblem
+    from pytest_ralph.spec.plan_problems import PlanProblem
     from pytest_ralph.spec.task import Task
 
 WORD = re.compile(r"\w+(?:[-.]\w+)*")

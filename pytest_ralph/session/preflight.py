@@ -10,7 +10,8 @@ import pytest
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.session.locks import SpecHeld, SpecLocks
-from pytest_ralph.spec.state import State, StateError
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.order import PlanProblem
+    from pytest_ralph.spec.plan_problems import PlanProblem
 
 
 class Preflight:

@@ -41,7 +41,7 @@ from pytest_ralph.settings import SettingError, Settings, read_settings
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
-from pytest_ralph.spec.state import State, set_aside
+from pytest_ralph.spec.state_file import set_aside
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import Runner
     from pytest_ralph.session.interactive import Interactive
     from pytest_ralph.session.items import TaskItem
+    from pytest_ralph.spec.state import State
 
 run_key = pytest.StashKey["Run"]()
 

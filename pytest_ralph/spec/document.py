@@ -1,8 +1,9 @@
-"""The Spec, one markdown file read into tasks. Reads only; the edits ever made are in edit.py."""
+"""A spec: one Markdown file, read into tasks."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.files import TASKS_NAME
 from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, verify_text
-from pytest_ralph.spec.frontmatter import FrontMatter, FrontMatterError, read_front_matter, unusable
+from pytest_ralph.spec.frontmatter import FrontMatter, read_front_matter
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import Task
-from pytest_ralph.spec.task_block import find_blocks
+from pytest_ralph.spec.task_finder import find_tasks
 from pytest_ralph.spec.task_line import slug
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ralph.spec.task_block import TaskBlock
+    from pytest_ralph.spec.task_finder import TaskBlock
 
 MAX_BYTES = 50 * 1000 * 1000
 
 
 class SpecError(Exception):
-    """A file that cannot be read as a spec: one line that names file, line and reason."""
+    """A file cannot be read as a spec; the message is one line with path, line and reason."""
 
     def __init__(self, path: str | os.PathLike[str], line: int, message: str) -> None:
         self.path = Path(path)
@@ -41,7 +42,7 @@ class SpecError(Exception):
 
 
 class Problem(NamedTuple):
-    """Something wrong with a spec that does not keep it from being used."""
+    """Something that is wrong with a spec, although its tasks can be read."""
 
     line: int
     message: str
@@ -50,7 +51,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Spec:
-    """One tasks.md (or other markdown file). `source` is the text as it is on disk, byte order mark included."""
+    """One tasks.md or other Markdown file. `source` is its text, byte order mark included."""
 
     path: Path
     source: str
@@ -62,7 +63,7 @@ class Spec:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: Mapping[str, str] | None = None) -> Spec:
-        """Read a spec directory, its tasks.md, or any other markdown file. SpecError says what is in the way."""
+        """Read a spec directory, its tasks.md, or any other Markdown file."""
         file = Path(path)
         if file.is_dir():
             file = file / TASKS_NAME
@@ -75,26 +76,49 @@ class Spec:
         path: str | os.PathLike[str] = TASKS_NAME,
         verify: Mapping[str, str] | None = None,
     ) -> Spec:
-        """Read a text. `verify` maps ids, `[markers]` or phases to commands for tasks without a Verify field."""
+        """Read a text.
+
+        `verify` maps ids, `[markers]` or phases to commands for tasks without a Verify field; the
+        front matter may add to it.
+        """
         path = Path(path)
         try:
             source.encode()
         except UnicodeEncodeError as error:
-            raise SpecError(
-                path, source.count("\n", 0, error.start) + 1, "not valid Unicode text"
-            ) from None
-        front, broken = front_matter_of(source)
+            line = source.count("\n", 0, error.start) + 1
+            raise SpecError(path, line, "not valid Unicode text") from None
+
+        front = read_front_matter(source)
         outline = read_outline(source, front.lines)
         commands = {**(verify or {}), **front.settings.get("verify", {})}
-        blocks = find_blocks(outline)
-        tasks = _name_apart(
-            [_with_command(_task(block, outline.lines), commands) for block in blocks]
-        )
-        problems = (*broken, *problems_of(tasks, outline.unclosed, front))
-        return cls(path, source, tasks, problems, front.data, front.settings, front.setting_lines)
+        tasks = []
+        names: Counter[str] = Counter()
+        for block in find_tasks(outline):
+            task = _task(block, outline.lines)
+            if commands and not task.verify.text.strip():
+                task = _with_command(task, commands)
+            names[task.id] += 1
+            if names[task.id] > 1:
+                task = replace(task, name=f"{task.id}~{names[task.id]}")
+            tasks.append(task)
+        return cls.build(path, source, tasks, front, outline.unclosed)
+
+    @classmethod
+    def build(
+        cls,
+        path: Path,
+        source: str,
+        tasks: Sequence[Task],
+        front: FrontMatter,
+        unclosed: Sequence[int] = (),
+    ) -> Spec:
+        """Return the spec with these tasks, and with what is wrong with it."""
+        problems = tuple(_problems(tasks, unclosed, front))
+        settings = front.settings
+        return cls(path, source, tuple(tasks), problems, front.data, settings, front.setting_lines)
 
     def require_settings(self) -> None:
-        """SpecError where the front matter cannot be used: the tasks can be read, but not run as their author wants."""
+        """Raise SpecError if the front matter cannot be used: the spec must not run without it."""
         for problem in self.problems:
             if problem.code == "front-matter":
                 raise SpecError(self.path, problem.line, problem.message)
@@ -105,19 +129,20 @@ class Spec:
 
     @cached_property
     def name(self) -> str:
-        """The directory's name for a tasks.md, the file's stem for any other file."""
+        """The name of the directory for a tasks.md, the stem of the file name for others."""
         if self.path.name.lower() != TASKS_NAME:
             return self.path.stem
         return self.path.parent.name or self.path.resolve().parent.name
 
     def get(self, id: str) -> Task | None:  # noqa: A002
-        """The task with this id or node name; `1` finds a task written `1.` and the other way round."""
-        bare = id.rstrip(".")
-        candidates = [task for task in self.tasks if bare == task.id.rstrip(".") or id == task.name]
-        return next(
-            (task for task in candidates if id in (task.id, task.name)),
-            candidates[0] if candidates else None,
-        )
+        """Return the task with this id or node name; `1` and `1.` find each other."""
+        similar = None
+        for task in self.tasks:
+            if id in (task.id, task.name):
+                return task
+            if similar is None and task.id.rstrip(".") == id.rstrip("."):
+                similar = task
+        return similar
 
     def __getitem__(self, id: str) -> Task:  # noqa: A002
         task = self.get(id)
@@ -129,29 +154,22 @@ class Spec:
         return isinstance(id, str) and self.get(id) is not None
 
 
-def front_matter_of(source: str) -> tuple[FrontMatter, tuple[Problem, ...]]:
-    try:
-        return read_front_matter(source), ()
-    except FrontMatterError as error:
-        return unusable(source), (Problem(error.line, error.message, "front-matter"),)
-
-
 def _read(file: Path) -> str:
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
-            raise SpecError(
-                file,
-                1,
-                f"too large for a spec: {size / 1e6:,.0f} MB, at most {MAX_BYTES / 1e6:,.0f} MB",
-            )
+            sizes = f"{size / 1e6:,.0f} MB, at most {MAX_BYTES / 1e6:,.0f} MB"
+            raise SpecError(file, 1, f"too large for a spec: {sizes}")
         data = file.read_bytes()
     except FileNotFoundError:
-        missing = f"no {TASKS_NAME} in this directory" if file.parent.is_dir() else "no such file"
-        raise SpecError(file, 1, missing if file.name == TASKS_NAME else "no such file") from None
+        in_directory = file.name == TASKS_NAME and file.parent.is_dir()
+        reason = f"no {TASKS_NAME} in this directory" if in_directory else "no such file"
+        raise SpecError(file, 1, reason) from None
     except OSError as error:
         raise SpecError(file, 1, f"cannot be read: {error.strerror or error}") from None
-    if (nul := data.find(b"\0")) >= 0:
+
+    nul = data.find(b"\0")
+    if nul >= 0:
         raise SpecError(file, data.count(b"\n", 0, nul) + 1, "not a text file (it holds NUL bytes)")
     try:
         return data.decode()
@@ -164,10 +182,10 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
     fields = as_mapping(block.fields)
     text = verify_text(block.fields) or inline_verify(lines[block.line])
     return Task(
-        id=block.named.id or slug(block.named.title),
-        title=block.named.title,
+        id=block.title.id or slug(block.title.title),
+        title=block.title.title,
         checked=block.checked,
-        markers=block.named.markers,
+        markers=block.title.markers,
         phase=block.phase,
         line=block.line + 1,
         end_line=block.end,
@@ -177,69 +195,42 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
     )
 
 
-def _name_apart(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The second task with an id gets `~2` behind its node name."""
-    seen: dict[str, int] = {}
-    named = []
-    for task in tasks:
-        count = seen[task.id] = seen.get(task.id, 0) + 1
-        named.append(task if count == 1 else replace(task, name=f"{task.id}~{count}"))
-    return tuple(named)
-
-
 def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Task:
-    """A task without a Verify field takes its command from the mapping: by id, then marker, then phase."""
-    if not commands or task.verify.text.strip():
-        return task
-    keys = [
-        task.id,
-        task.id.rstrip("."),
-        *(key for marker in task.markers for key in (f"[{marker}]", marker)),
-    ]
-    found = next((commands[key] for key in keys if key in commands), None) or _by_phase(
-        task.phase, commands
-    )
-    if not found:
-        return task
-    lines = [found] if isinstance(found, str) else found
-    return replace(
-        task,
-        verify=Verify(
-            tuple(Check(str(line).strip()) for line in lines), text="\n".join(map(str, lines))
-        ),
-    )
+    """Give a task without a Verify field the command for its id, marker or phase."""
+    markers = [key for marker in task.markers for key in (f"[{marker}]", marker)]
+    phases = [key for key in commands if _names_phase(key, task.phase)]
+    for key in (task.id, task.id.rstrip("."), *markers, *phases):
+        found = commands.get(key)
+        if found:
+            lines = [found] if isinstance(found, str) else [str(line) for line in found]
+            checks = tuple(Check(line.strip()) for line in lines)
+            return replace(task, verify=Verify(checks, text="\n".join(lines)))
+    return task
 
 
-def _by_phase(
-    phase: str, commands: Mapping[str, str | Sequence[str]]
-) -> str | Sequence[str] | None:
-    for key, command in commands.items():
-        if re.match(rf"{re.escape(key)}(?!\w)", phase, re.IGNORECASE):
-            return command
-    return None
+def _names_phase(key: str, phase: str) -> bool:
+    return re.match(rf"{re.escape(key)}(?!\w)", phase, re.IGNORECASE) is not None
 
 
-def problems_of(
+def _problems(
     tasks: Sequence[Task], unclosed: Sequence[int], front: FrontMatter
 ) -> Iterator[Problem]:
+    if front.error is not None:
+        yield Problem(front.error.line, front.error.message, "front-matter")
     for line in unclosed:
-        yield Problem(
-            line + 1, "unclosed fence: the code block that starts here never ends", "unclosed-fence"
-        )
-    first: dict[str, int] = {}
+        message = "unclosed fence: the code block that starts here never ends"
+        yield Problem(line + 1, message, "unclosed-fence")
+
+    first_lines: dict[str, int] = {}
     for task in tasks:
-        if first.setdefault(task.id, task.line) != task.line:
-            yield Problem(
-                task.line,
-                f"duplicate id {task.id}: first used on line {first[task.id]}",
-                "duplicate-id",
-            )
+        first_line = first_lines.setdefault(task.id, task.line)
+        if first_line != task.line:
+            message = f"duplicate id {task.id}: first used on line {first_line}"
+            yield Problem(task.line, message, "duplicate-id")
+
     total = front.data.get("total_tasks")
     if isinstance(total, int) and total != len(tasks):
-        yield Problem(
-            front.total_line,
-            f"total_tasks is {total}, but there are {len(tasks)} tasks",
-            "wrong-total",
-        )
+        message = f"total_tasks is {total}, but there are {len(tasks)} tasks"
+        yield Problem(front.total_line, message, "wrong-total")
     if not tasks:
         yield Problem(1, "no tasks found", "no-tasks")

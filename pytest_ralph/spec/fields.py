@@ -1,4 +1,4 @@
-"""The Fields of a task (`**Do**: …`, `**Verify**: …`), found line by line in what the task occupies."""
+"""The fields of a task: `**Do**: …`, `**Verify**: …`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
-# Written in any case and with or without bold, these names start a field. The value is how the name is kept.
+# Labels that start a field in any case, with or without bold, and the names of those fields.
 _KNOWN = {
     "do": "Do",
     "steps": "Steps",
@@ -27,7 +27,7 @@ _KNOWN = {
     "requirements": "Requirements",
     "design": "Design",
 }
-# The word for "verify" as specs in several languages write it, alone or with a word that narrows it.
+# "Verify" in several languages, alone or with a word that narrows it.
 _VERIFY = regex(
     r"(?:how to |automated? |auto-?|ralph-|quick |final )?"
     r"(?:verify|verification|verifizieren|verifizierung|verifikation|verificar|verificaci[oó]n|verifica[cç][aã]o|verifica"
@@ -46,7 +46,7 @@ _BOLD = regex(
     r"[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
     r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
 )
-# `*Verify*: …`; only a name that is known, for much else is written in italics.
+# `*Verify*: …`; only a known name, because much else is written in italics.
 _ITALIC = regex(
     _START
     + r"(?P<mark>[*_])(?P<name>[^\W\d_][^*_`\n:：()]{0,40})[ \t]*(?P<colon>[:：])?(?P=mark)(?!\w)"
@@ -56,6 +56,8 @@ _ITALIC = regex(
 _REMARK = regex(r"[ \t]*\(([^()]{0,60})\)$")
 _BY_HAND = regex(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
 _MANUAL = "(manual)"
+_GREEN = regex(r"\bgreen\b", re.IGNORECASE)
+_RED = regex(r"\bred\b", re.IGNORECASE)
 _PLAIN = regex(
     _START
     + r"(?:[^\w\s\x00-\x7f]+[ \t]*)?(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)"
@@ -82,22 +84,21 @@ _BARE_NAMES = frozenset(
     ("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile")
 )
 _NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
-
-
-# What a name is adorned with: `**✅ Verify**`.
+# Emoji and signs before a name: `**✅ Verify**`.
 _SIGNS = " \t\ufe0f✅✔☑✓🔍🔎🧪🔬🎯📋👀▶➤➡•"
 
 
 class Field(NamedTuple):
-    """One field: its name, and its text exactly as written after the name."""
+    """One field. `label` is its name as written, `text` what is written behind it."""
 
     name: str
-    # As written, for telling `Verify RED` from `Verify GREEN`.
     label: str
     text: str
 
 
-class _Opening(NamedTuple):
+class _Label(NamedTuple):
+    """The start of a field, as one line has it."""
+
     name: str
     label: str
     indent: int
@@ -109,160 +110,166 @@ class _Opening(NamedTuple):
 def read_fields(
     lines: Sequence[str], first: int, last: int, masked: Collection[int]
 ) -> tuple[Field, ...]:
-    """The fields in lines[first:last]; lines in `masked` (code, comments) are content, never names."""
-    return tuple(_read(lines, first, last, masked))
+    """Return the fields in lines[first:last].
 
-
-def field_name(line: str) -> str:
-    """The name of the well-known field a line starts, or an empty string."""
-    opening = _opening(line)
-    return opening.name if opening and opening.known else ""
-
-
-def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
-    """Fields by name, dedented; a name that occurs twice keeps both texts."""
-    found: dict[str, str] = {}
-    for field in fields:
-        text = dedent(field.text).strip()
-        found[field.name] = f"{found[field.name]}\n{text}" if field.name in found else text
-    return found
-
-
-def verify_text(fields: Sequence[Field]) -> str:
-    """The text of the Verify field that counts: of RED and GREEN the GREEN one, and none by hand beside another."""
-    verifies = [field for field in fields if field.name == "Verify"]
-    if len(verifies) > 1:
-        green = [field for field in verifies if re.search(r"\bgreen\b", field.label, re.IGNORECASE)]
-        not_red = [
-            field for field in verifies if not re.search(r"\bred\b", field.label, re.IGNORECASE)
-        ]
-        verifies = green or not_red or verifies
-        verifies = [field for field in verifies if not field.text.startswith(_MANUAL)] or verifies
-    if not verifies:
-        return next(filter(None, (_behind(field.text.partition("\n")[0]) for field in fields)), "")
-    return "\n".join(field.text for field in verifies)
-
-
-def _behind(line: str) -> str:
-    """`**Effort**: M · **Verify**: …`: the text of a Verify field that begins on the line of another one."""
-    match = _BEHIND.search(line)
-    return (
-        line[match.end() :].strip() if match and line.count("`", 0, match.start()) % 2 == 0 else ""
-    )
-
-
-def read_files(text: str) -> tuple[str, ...]:
-    """The paths a Files field names, without annotations such as `(new)`."""
-    spans = _SPAN.findall(text)
-    words = spans or re.split(r"[,;\s]+", re.sub(r"\([^()]*\)", " ", text))
-    paths = (re.sub(r":\d+(?:-\d+)?$", "", word.strip().strip("*")) for word in words)
-    return tuple(dict.fromkeys(path for path in paths if _is_path(path)))
-
-
-def _is_path(word: str) -> bool:
-    if (
-        word.lower() in _NO_PATHS
-        or len(word) > 300
-        or " " in word
-        or "://" in word
-        or word.startswith("-")
-    ):
-        return False
-    return word in _BARE_NAMES or (bool(_PATH.match(word)) and word.strip("./") != "")
-
-
-def _read(lines: Sequence[str], first: int, last: int, masked: Collection[int]) -> Iterator[Field]:
-    opening: _Opening | None = None
+    Lines in `masked` (code, comments) are part of a field's text but never start one.
+    """
+    fields: list[Field] = []
+    label: _Label | None = None
     start = first
     for number in range(first, last):
         line = lines[number]
         if number in masked or not line.strip():
             continue
-        found = _opening(line)
-        if found is not None and (opening is None or _is_next(opening, found)):
-            if opening is not None:
-                yield _field(opening, lines, start, number)
-            opening, start = found, number
-        elif opening is not None and number > start and _ends(opening, lines, number):
-            yield _field(opening, lines, start, number)
-            opening = None
-    if opening is not None:
-        yield _field(opening, lines, start, last)
+        found = _read_label(line)
+        starts_next = found is not None and (label is None or _is_beside(label, found))
+        if starts_next or (label is not None and _ends_field(label, lines, number)):
+            if label is not None:
+                fields.append(_field(label, lines, start, number))
+            label = found if starts_next else None
+            start = number
+    if label is not None:
+        fields.append(_field(label, lines, start, last))
+    return tuple(fields)
 
 
-def _opening(line: str) -> _Opening | None:
-    """The field name a line starts with, if it does."""
+def field_name(line: str) -> str:
+    """Return the name of the well-known field that a line starts, or an empty string."""
+    label = _read_label(line)
+    return label.name if label is not None and label.known else ""
+
+
+def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
+    """Return the dedented texts by name; a name that occurs twice has both texts."""
+    texts: dict[str, str] = {}
+    for field in fields:
+        text = dedent(field.text).strip()
+        texts[field.name] = f"{texts[field.name]}\n{text}" if field.name in texts else text
+    return texts
+
+
+def verify_text(fields: Sequence[Field]) -> str:
+    """Return the text of the Verify fields that count.
+
+    Of `Verify RED` and `Verify GREEN` only the second does, and a check by hand only on its own.
+    """
+    verifies = [field for field in fields if field.name == "Verify"]
+    if not verifies:
+        return _verify_behind_another(fields)
+    if len(verifies) > 1:
+        green = [field for field in verifies if _GREEN.search(field.label)]
+        not_red = [field for field in verifies if not _RED.search(field.label)]
+        verifies = green or not_red or verifies
+        automatic = [field for field in verifies if not field.text.startswith(_MANUAL)]
+        verifies = automatic or verifies
+    return "\n".join(field.text for field in verifies)
+
+
+def inline_verify(title_line: str) -> str:
+    """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`."""
+    match = _INLINE_VERIFY.search(title_line)
+    return title_line[match.end() :] if match else ""
+
+
+def _verify_behind_another(fields: Sequence[Field]) -> str:
+    """Return the Verify text on the line of another field: `**Effort**: M · **Verify**: …`."""
+    for field in fields:
+        line = field.text.partition("\n")[0]
+        match = _BEHIND.search(line)
+        in_code = match is not None and line.count("`", 0, match.start()) % 2 == 1
+        if match and not in_code:
+            return line[match.end() :].strip()
+    return ""
+
+
+def read_files(text: str) -> tuple[str, ...]:
+    """Return the paths a Files field names, without annotations such as `(new)`."""
+    words = _SPAN.findall(text) or re.split(r"[,;\s]+", re.sub(r"\([^()]*\)", " ", text))
+    paths: dict[str, None] = {}
+    for word in words:
+        path = re.sub(r":\d+(?:-\d+)?$", "", word.strip().strip("*"))
+        if _is_path(path):
+            paths[path] = None
+    return tuple(paths)
+
+
+def _is_path(word: str) -> bool:
+    if word in _BARE_NAMES:
+        return True
+    if word.lower() in _NO_PATHS or len(word) > 300 or word.startswith("-"):
+        return False
+    return "://" not in word and word.strip("./") != "" and _PATH.match(word) is not None
+
+
+def _read_label(line: str) -> _Label | None:
+    """Return the field label that a line starts with, if it does."""
     if "**" in line or "__" in line:
         match = _BOLD.match(line)
-        if match and (match["colon"] or match["late"] or _canonical(match["name"])):
-            return _make(match, line)
-    elif ":" in line or "：" in line:
+        if match and (match["colon"] or match["late"] or _known_name(match["name"])):
+            return _label(match, line)
+    if ":" in line or "：" in line:
         match = _ITALIC.match(line) or _PLAIN.match(line)
-        if match and _canonical(match["name"]):
-            return _make(match, line)
-    if "#" in line and (match := _HEADED.match(line)) and _canonical(match["name"]):
-        return _Opening(
-            _canonical(match["name"]), match["name"], len(match["indent"]), False, True, ""
-        )
+        if match and _known_name(match["name"]):
+            return _label(match, line)
+    if "#" in line:
+        match = _HEADED.match(line)
+        if match and _known_name(match["name"]):
+            name = _known_name(match["name"])
+            return _Label(name, match["name"], len(match["indent"]), False, True, "")
     return None
 
 
-def _make(match: re.Match[str], line: str) -> _Opening:
+def _label(match: re.Match[str], line: str) -> _Label:
     label = match["name"].strip()
-    canonical = _canonical(label)
+    note = match["note"] or ""
+    name = _known_name(label)
     rest = line[match.end() :]
-    if canonical == "Verify" and match["note"] and _WHERE.match(match["note"]):
-        rest = f"{match['note'].strip()}: {rest}"
-    if canonical == "Verify" and _BY_HAND.search(f"{label}{match['note'] or ''}"):
+    if name == "Verify" and _WHERE.match(note):
+        rest = f"{note.strip()}: {rest}"
+    if name == "Verify" and _BY_HAND.search(label + note):
         rest = f"{_MANUAL}: {rest}"
-    if match["mark"] in ("_", "*") and match.re.pattern == _PLAIN.pattern:
+    if match["mark"] in ("_", "*"):
+        # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
-    indent = (
-        len(match["indent"]) if "\t" not in match["indent"] else len(match["indent"].expandtabs(4))
-    )
-    return _Opening(canonical or label, label, indent, bool(match["bullet"]), bool(canonical), rest)
+    indent = len(match["indent"].expandtabs(4))
+    return _Label(name or label, label, indent, bool(match["bullet"]), bool(name), rest)
 
 
 @lru_cache(maxsize=256)
-def _canonical(name: str) -> str:
-    name = _REMARK.sub("", name.strip().lower()).lstrip(_SIGNS)
-    if name in _KNOWN:
-        return _KNOWN[name]
-    return "Verify" if _VERIFY.fullmatch(name) else ""
+def _known_name(label: str) -> str:
+    """Return the name of the well-known field with this label, or an empty string."""
+    label = _REMARK.sub("", label.strip().lower()).lstrip(_SIGNS)
+    if label in _KNOWN:
+        return _KNOWN[label]
+    return "Verify" if _VERIFY.fullmatch(label) else ""
 
 
-def _is_next(current: _Opening, found: _Opening) -> bool:
-    """Whether `found` is a field beside `current`, not a line of its content."""
-    if found.indent > current.indent + (1 if current.bulleted else 0):
+def _is_beside(current: _Label, found: _Label) -> bool:
+    """Return whether `found` starts a field beside `current`, not a line of its text."""
+    deepest = current.indent + 1 if current.bulleted else current.indent
+    if found.indent > deepest:
         return False
     if found.bulleted and not current.bulleted:
         return found.known
     return True
 
 
-def _ends(current: _Opening, lines: Sequence[str], number: int) -> bool:
-    """Whether an ordinary line is past the field: a rule, a heading, the next bullet, a paragraph outside."""
+def _ends_field(current: _Label, lines: Sequence[str], number: int) -> bool:
+    """Return whether a line without a label is past the field."""
     line = lines[number]
     indent = len(line) - len(line.lstrip())
-    if indent <= current.indent and (
-        _RULE.match(line) or line.lstrip().startswith(("# ", "## ", "### "))
-    ):
-        return True
-    if not current.bulleted or indent > current.indent:
+    if indent > current.indent:
         return False
-    return bool(_BULLET.match(line)) or not lines[number - 1].strip()
+    if _RULE.match(line) or line.lstrip().startswith(("# ", "## ", "### ")):
+        return True
+    if not current.bulleted:
+        return False
+    is_paragraph = not lines[number - 1].strip()
+    return is_paragraph or _BULLET.match(line) is not None
 
 
-def _field(opening: _Opening, lines: Sequence[str], start: int, end: int) -> Field:
+def _field(label: _Label, lines: Sequence[str], start: int, end: int) -> Field:
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
-    text = opening.rest.rstrip()
-    if end > start + 1:
-        text = "\n".join([text, *lines[start + 1 : end]])
-    return Field(opening.name, opening.label, text)
-
-
-def inline_verify(title_line: str) -> str:
-    """`- [ ] T001 Do this. **Verify**: …` on one line: the text after the name."""
-    match = _INLINE_VERIFY.search(title_line)
-    return title_line[match.end() :] if match else ""
+    text = "\n".join([label.rest.rstrip(), *lines[start + 1 : end]])
+    return Field(label.name, label.label, text)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import PurePath
 
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.order import PlanProblem
+    from pytest_ralph.spec.plan_problems import PlanProblem
     from pytest_ralph.spec.task import Task
 
 Severity = Literal["error", "warning"]

@@ -1,8 +1,8 @@
-"""The Outline of a markdown text, that is, which lines are checkboxes, headings, code or comments.
+"""The outline of a Markdown text: which lines are checkboxes, headings, code or comments.
 
-The structure comes from a CommonMark parser. What people write and CommonMark cuts short (a heredoc that
-leaves the indentation of its fence, a code span that runs over blank lines, `-[x]`) is covered up in the
-text given to the parser, line for line, so that every line keeps its number.
+A CommonMark parser finds the structure. Before it does, lines that it would read differently from
+their author (a heredoc that leaves the indentation of its fence, a code span that goes on over
+blank lines, `-[x]`) are replaced in the text it gets, line for line, so that line numbers stay.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _STRUCTURE: dict[str, Kind] = {
     "HtmlBlock": "hidden",
     "BlockQuote": "hidden",
 }
-# Fields indented too far are code to CommonMark and fields to their author: not masked.
+# Fields indented too far are code to CommonMark and fields to their author: they stay visible.
 _INDENTED = {"CodeBlock": "Indented"}
-# How far behind the start of an item its box opens, even with a two-digit number and a tab before it.
+# A box opens at most this far behind the start of its item: after a long number and a tab.
 _BOX_REACH = 16
 FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
 _TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
@@ -43,64 +43,68 @@ _NUMBERED_TASK = regex(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of the text: `line` to `end` are indexes into the lines, `end` exclusive."""
+    """One block of the text, from line index `line` to `end`, which is exclusive.
+
+    `level` is that of a heading, and 0 for any other block.
+    """
 
     kind: Kind
     line: int
     end: int
-    # Of a heading.
     level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The lines of a text and the blocks that matter for finding tasks, in order of their first line."""
+    """The lines of a text and the blocks that matter for finding tasks, in file order.
+
+    `masked` are lines of code and comments, which hold no field and no task. `unclosed` are lines
+    that open a fence which nothing closes.
+    """
 
     lines: Sequence[str]
     blocks: tuple[Block, ...]
-    # Lines that are code or comment: nothing in them is a field or a task.
     masked: frozenset[int]
-    # Lines that open a fence which nothing closes.
     unclosed: tuple[int, ...]
 
 
 def read_outline(source: str, skip: int = 0) -> Outline:
-    """The outline of `source`, whose first `skip` lines (front matter) are not markdown."""
-    lines = (
-        [line.rstrip("\r") for line in source.split("\n")] if "\r" in source else source.split("\n")
-    )
-    lines[0] = lines[0].removeprefix("\ufeff")
+    """Return the outline of `source`, whose first `skip` lines are front matter."""
+    lines = source.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
+    if "\r" in source:
+        lines = [line.rstrip("\r") for line in lines]
     spans = list(_long_spans(lines))
-    shown = _cover(source, spans, skip)
-    blocks, cut = _parse(shown, lines)
-    if cut and (mended := _cover_cut_fences(shown.split("\n"), cut[0])) is not None:
-        blocks, cut = _parse(mended, lines)
-    covered = [(block.line, block.end) for block in blocks if block.kind in ("code", "hidden")]
-    covered += [(first + 1, last + 1) for first, last in spans]
-    masked = frozenset(number for first, end in covered for number in range(first, end))
-    return Outline(
-        lines, tuple(block for block in blocks if block.kind != "hidden"), masked, tuple(cut)
-    )
 
-
-def _cover(source: str, spans: Sequence[tuple[int, int]], skip: int) -> str:
-    """The text for the parser: same lines, with what CommonMark would misread made harmless."""
-    shown = source.replace("\r\n", "\n") if "\r" in source else source
-    if "[" in shown:
-        shown = _TIGHT_BOX.sub(r"\1 ", shown)
-    if skip or shown.startswith("\ufeff"):
-        shown = "\n" * skip + shown.removeprefix("\ufeff").split("\n", skip)[-1]
-    if not spans:
-        return shown
-    covered = shown.split("\n")
+    shown = _readable_lines(source, skip)
     for first, last in spans:
-        indent = covered[first][: len(covered[first]) - len(covered[first].lstrip())] + "    "
-        covered[first + 1 : last + 1] = [indent + "x"] * (last - first)
-    return "\n".join(covered)
+        indent = shown[first][: len(shown[first]) - len(shown[first].lstrip())]
+        shown[first + 1 : last + 1] = [f"{indent}    x"] * (last - first)
+    blocks, unclosed = _parse(shown, lines)
+    if unclosed and _blank_cut_fences(shown, unclosed[0]):
+        blocks, unclosed = _parse(shown, lines)
+
+    masked: set[int] = set()
+    for block in blocks:
+        if block.kind in ("code", "hidden"):
+            masked.update(range(block.line, block.end))
+    for first, last in spans:
+        masked.update(range(first + 1, last + 1))
+    visible = tuple(block for block in blocks if block.kind != "hidden")
+    return Outline(lines, visible, frozenset(masked), tuple(unclosed))
+
+
+def _readable_lines(source: str, skip: int) -> list[str]:
+    """Return the lines for the parser: without front matter, and with `-[x]` as `- [x]`."""
+    text = source.replace("\r\n", "\n").removeprefix("\ufeff")
+    if "[" in text:
+        text = _TIGHT_BOX.sub(r"\1 ", text)
+    lines = text.split("\n")
+    lines[:skip] = [""] * min(skip, len(lines))
+    return lines
 
 
 def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Items and Verify fields whose last code span, still inside a quotation, runs over blank lines or headings."""
+    """Yield the first and last line of code spans that go on, inside a quotation, over lines."""
     number = 0
     while number < len(lines):
         line = lines[number]
@@ -113,16 +117,16 @@ def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing_line(lines: Sequence[str], opened: int) -> int:
-    """The line whose backtick closes the span, with every quotation in it closed too; `opened` if there is none."""
+    """Return the line that closes a span and all quotations in it, or `opened` if none does."""
     quotes = len(QUOTE.findall(lines[opened]))
-    document_end = heredoc_delimiter(lines[opened])
+    delimiter = heredoc_delimiter(lines[opened])
     for number in range(opened + 1, min(opened + 200, len(lines))):
         line = lines[number]
         if "```" in line or _TASK_FIELD.match(line):
             return opened
-        if document_end and line.strip().rstrip(")\"'`") != document_end:
+        if delimiter and line.strip().rstrip(")\"'`") != delimiter:
             continue
-        document_end = ""
+        delimiter = ""
         closed = BACKTICK.search(line)
         quotes += len(QUOTE.findall(line, 0, closed.start() if closed else len(line)))
         if closed:
@@ -130,58 +134,63 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
     return opened
 
 
-def _cover_cut_fences(lines: list[str], start: int) -> str | None:
-    """Blank the inside of fences that are left by their indentation before they are closed."""
+def _blank_cut_fences(lines: list[str], start: int) -> bool:
+    """Blank the content of fences that ends their list item before the fence is closed.
+
+    Return whether there was one.
+    """
     changed = False
-    hopeless: dict[str, int] = {}
+    never_closed: dict[str, int] = {}
     number = start
     while number < len(lines):
         opened = FENCE.match(lines[number])
-        if opened is None:
-            number += 1
-            continue
-        last = _closing_fence(lines, number, opened[1], hopeless)
-        if last > number + 1:
+        last = -1
+        if opened is not None:
+            last = _closing_fence(lines, number, opened[1], never_closed)
+        if opened is not None and last > number + 1:
             lines[number + 1 : last] = [""] * (last - number - 1)
-            lines[last] = " " * _content_indent(lines[number]) + opened[1]
+            lines[last] = " " * opened.start(1) + opened[1]
             changed = True
         number = max(last, number) + 1
-    return "\n".join(lines) if changed else None
+    return changed
 
 
-def _closing_fence(lines: Sequence[str], opened: int, fence: str, hopeless: dict[str, int]) -> int:
-    """The line that closes the fence opened on line `opened`, or -1."""
-    if len(fence) >= hopeless.get(fence[0], len(fence) + 1):
+def _closing_fence(
+    lines: Sequence[str], opened: int, fence: str, never_closed: dict[str, int]
+) -> int:
+    """Return the line that closes the fence opened on line `opened`, or -1.
+
+    `never_closed` remembers the shortest fence of each kind that has no end, so that a document
+    full of them is not searched to its end for every one.
+    """
+    if len(fence) >= never_closed.get(fence[0], len(fence) + 1):
         return -1
-    document_end = ""
+    delimiter = ""
     for number in range(opened + 1, len(lines)):
         line = lines[number]
-        if document_end:
-            document_end = "" if line.strip() == document_end else document_end
+        if delimiter:
+            if line.strip() == delimiter:
+                delimiter = ""
             continue
         found = FENCE.match(line)
-        if found and found[1][0] == fence[0] and len(found[1]) >= len(fence):
+        if found and found[1].startswith(fence):
             return -1 if found[2].strip() else number
         if _NUMBERED_TASK.match(line):
             return -1
-        document_end = heredoc_delimiter(line)
-    hopeless[fence[0]] = len(fence)
+        delimiter = heredoc_delimiter(line)
+    never_closed[fence[0]] = len(fence)
     return -1
 
 
-def _content_indent(line: str) -> int:
-    opened = FENCE.match(line)
-    return opened.start(1) if opened else 0
-
-
-def _parse(text: str, lines: Sequence[str]) -> tuple[list[Block], list[int]]:
-    """The blocks of `text` and the lines of fences that were not closed."""
+def _parse(shown: Sequence[str], lines: Sequence[str]) -> tuple[list[Block], list[int]]:
+    """Return the blocks of the text and the lines of fences that were not closed."""
+    text = "\n".join(shown)
     data = text.encode()
-    starts = _line_starts(data)
+    starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n"))][:-1]
     blocks: list[Block] = []
-    cut: list[int] = []
+    unclosed: list[int] = []
     quoted_until = 0
-    for name, tag, begin, end in _structure(text, data):
+    for name, level, begin, end in _structure(text, data):
         # pulldown-cmark places an item indented with a tab on the line break before it.
         first = bisect_right(starts, begin + (data[begin] in b"\r\n")) - 1
         if name == "Item" and "[" not in lines[first]:
@@ -189,38 +198,35 @@ def _parse(text: str, lines: Sequence[str]) -> tuple[list[Block], list[int]]:
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
         kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"
-        level = int(tag["Heading"]["level"][1]) if name == "Heading" else 0
         block = Block(kind, first, max(bisect_left(starts, end), first + 1), level)
         blocks.append(block)
         if name == "CodeBlock" and not _is_closed(lines, block):
-            cut.append(first)
-    return blocks, cut
+            unclosed.append(first)
+    return blocks, unclosed
 
 
-def _structure(text: str, data: bytes) -> Iterator[tuple[str, Any, int, int]]:
-    """Where the blocks start that an outline is made of: (name, tag, begin, end)."""
+def _structure(text: str, data: bytes) -> Iterator[tuple[str, int, int, int]]:
+    """Yield name, heading level, begin and end of each block that an outline is made of."""
     event: Any
     for event, span in pyromark.events_with_range(text):
         if "Start" not in event:
             continue
         tag = event["Start"]
+        begin = span["start"]
         if tag == "Item":
-            begin = span["start"]
-            # Most items are no checkboxes: nothing more is done about them.
+            # Most items have no box. This check keeps them cheap.
             if b"[" in data[begin : begin + _BOX_REACH]:
-                yield tag, tag, begin, span["end"]
+                yield tag, 0, begin, span["end"]
             continue
         name = tag if type(tag) is str else next(iter(tag))
         if name in _STRUCTURE and tag != _INDENTED:
-            yield name, tag, span["start"], span["end"]
+            level = int(tag[name]["level"][1]) if name == "Heading" else 0
+            yield name, level, begin, span["end"]
 
 
 def _is_closed(lines: Sequence[str], block: Block) -> bool:
-    opened, closed = FENCE.match(lines[block.line]), FENCE.match(lines[block.end - 1])
+    opened = FENCE.match(lines[block.line])
+    closed = FENCE.match(lines[block.end - 1])
     if opened is None or closed is None or block.end - block.line < 2:
         return False
     return closed[1].startswith(opened[1]) and not closed[2].strip()
-
-
-def _line_starts(data: bytes) -> list[int]:
-    return [0, *accumulate(len(line) + 1 for line in data.split(b"\n"))][:-1]

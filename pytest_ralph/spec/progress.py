@@ -1,4 +1,7 @@
-"""`.progress.md`: what is done, what was fixed, what was learnt. Text to text; every line not ours stays as it is."""
+"""The text of a `.progress.md`: completed tasks, the history of fixes, and learnings.
+
+These functions map text to text and keep every line that is not theirs.
+"""
 
 from __future__ import annotations
 
@@ -14,48 +17,43 @@ TITLE = "# Progress"
 COMPLETED = "Completed Tasks"
 HISTORY = "Fix Task History"
 LEARNINGS = "Learnings"
+# In the order in which a file has them.
+SECTIONS = (COMPLETED, HISTORY, LEARNINGS)
 
-PASS = "PASS"  # noqa: S105 - a verdict, not a password
-MAX_LIMIT = "FAIL (max limit)"
-MAX_DEPTH = "FAIL (max depth)"
-CIRCULAR = "FAIL (circular)"
-NOT_RETRYABLE = "FAIL (not retryable)"
 
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})")
-_HEADING = regex(r"\ufeff?(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_DONE = regex(r"[-*+] \[[xX]\] (\S+)")
+_HEADING = regex(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_COMPLETED_ENTRY = regex(r"[-*+] \[[xX]\] (\S+)")
 _BULLET = regex(r"[-*+][ \t]+(?:\[.\][ \t]+)?(.*)")
 
 
 class _Section(NamedTuple):
-    """Line numbers of a heading and of the first line after its section."""
+    """The indexes of the line of a heading and of the first line behind its section."""
 
     start: int
     end: int
 
 
 def completed(text: str, task_id: str, title: str, commit: str | None = None) -> str:
-    """Note a task as done, with the commit where there is one. A note that is there already keeps its commit."""
-    entry = f"- [x] {task_id} {title}".rstrip() + (f" - {commit}" if commit else "")
+    """Add a completed task, with its commit if there is one; an entry keeps its commit."""
+    entry = f"- [x] {task_id} {title}".rstrip()
+    if commit:
+        entry += f" - {commit}"
     known = re.compile(rf"[-*+] \[.\] {re.escape(task_id)}(?=\s|$)")
-    return _with_entry(text, COMPLETED, (HISTORY, LEARNINGS), known, entry, replace=bool(commit))
+    return _with_entry(text, COMPLETED, known, entry, replace=bool(commit))
 
 
 def completed_tasks(text: str) -> set[str]:
-    """The ids of the tasks that are noted as done."""
-    lines = _lines(text)
-    section = _find(lines, COMPLETED)
-    noted = (
-        _DONE.match(line) for line in (lines[section.start + 1 : section.end] if section else ())
-    )
-    return {match[1] for match in noted if match}
+    """Return the ids of the completed tasks."""
+    entries = [_COMPLETED_ENTRY.match(line) for line in _section_lines(text, COMPLETED)]
+    return {entry[1] for entry in entries if entry}
 
 
 def fixes(text: str, task_id: str, fix_ids: Sequence[str], final: str) -> str:
-    """Note how the fixes of a task ended. One entry a task: a later end takes the place of the earlier one."""
-    entry = fix_history_entry(task_id, fix_ids, final)
+    """Add how the fixes of a task ended, or replace what is there about them."""
     known = re.compile(rf"[-*+] Task {re.escape(task_id)}:")
-    return _with_entry(text, HISTORY, (LEARNINGS,), known, entry, replace=True)
+    entry = fix_history_entry(task_id, fix_ids, final)
+    return _with_entry(text, HISTORY, known, entry, replace=True)
 
 
 def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
@@ -65,118 +63,115 @@ def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
 
 
 def learnings(text: str) -> list[str]:
-    """What earlier runs learnt: each bullet or paragraph of the section as one line."""
-    lines = _lines(text)
-    section = _find(lines, LEARNINGS)
+    """Return each bullet or paragraph of the learnings as one line."""
     found: list[str] = []
-    parted = True
-    for line in lines[section.start + 1 : section.end] if section else ():
+    starts_paragraph = True
+    for line in _section_lines(text, LEARNINGS):
         if not line.strip() or _HEADING.match(line.rstrip()):
-            parted = True
+            starts_paragraph = True
             continue
         bullet = _BULLET.match(line)
-        if bullet or not found or (parted and not line[0].isspace()):
-            found.append((bullet[1] if bullet else line).strip())
+        if bullet:
+            found.append(bullet[1].strip())
+        elif not found or (starts_paragraph and not line[0].isspace()):
+            found.append(line.strip())
         else:
             found[-1] += f" {line.strip()}"
-        parted = False
+        starts_paragraph = False
     return [learning for learning in found if learning and not learning.startswith("<!--")]
 
 
+def _section_lines(text: str, heading: str) -> list[str]:
+    lines = _lines(text.lstrip("\ufeff"))
+    section = _find_section(lines, heading)
+    return [] if section is None else lines[section.start + 1 : section.end]
+
+
 def _with_entry(
-    text: str,
-    heading: str,
-    before: Sequence[str],
-    known: re.Pattern[str],
-    entry: str,
-    *,
-    replace: bool,
+    text: str, heading: str, known: re.Pattern[str], entry: str, *, replace: bool
 ) -> str:
-    if text.startswith("\ufeff"):
-        rest = text.lstrip("\ufeff")
-        return text[: len(text) - len(rest)] + _with_entry(
-            rest, heading, before, known, entry, replace=replace
-        )
-    eol = "\r\n" if "\r\n" in text else "\n"
-    lines = _lines(text) or [f"{TITLE}\n"]
-    section = _find(lines, heading)
+    """Return the text with the entry in its section, in place of a known one if `replace`."""
+    content = text.lstrip("\ufeff")
+    mark = text[: len(text) - len(content)]
+    eol = "\r\n" if "\r\n" in content else "\n"
+    lines = _lines(content) or [f"{TITLE}\n"]
+    section = _find_section(lines, heading)
     if section is None:
-        return _with_section(lines, [f"## {heading}", entry], before, eol)
-    for at in range(section.start + 1, section.end):
-        if known.match(lines[at]):
+        return mark + _with_section(lines, heading, entry, eol)
+
+    for number in range(section.start + 1, section.end):
+        line = lines[number]
+        if known.match(line):
             if replace:
-                lines[at] = entry + lines[at][len(lines[at].rstrip("\r\n")) :]
-            return "".join(lines)
-    return _insert(lines, _after_content(lines, section), [entry], eol)
+                lines[number] = entry + line[len(line.rstrip("\r\n")) :]
+            return mark + "".join(lines)
+    return mark + _insert(lines, _end_of_content(lines, section), [entry], eol)
 
 
-def _with_section(
-    lines: Sequence[str], block: Sequence[str], before: Sequence[str], eol: str
-) -> str:
-    """The block in front of the first of these sections, or at the end, a blank line on either side."""
-    places = [section.start for heading in before if (section := _find(lines, heading))]
-    if not places:
-        return _insert(lines, _after_content(lines, _Section(0, len(lines))), ["", *block], eol)
-    at = min(places)
-    parted = at == 0 or not lines[at - 1].strip()
-    return _insert(lines, at, [*([] if parted else [""]), *block, ""], eol)
+def _with_section(lines: Sequence[str], heading: str, entry: str, eol: str) -> str:
+    """Return the text with a new section before those that come after it, or at the end."""
+    block = [f"## {heading}", entry]
+    for later in SECTIONS[SECTIONS.index(heading) + 1 :]:
+        section = _find_section(lines, later)
+        if section is not None:
+            is_separate = section.start == 0 or not lines[section.start - 1].strip()
+            if not is_separate:
+                block.insert(0, "")
+            return _insert(lines, section.start, [*block, ""], eol)
+    end = _end_of_content(lines, _Section(0, len(lines)))
+    return _insert(lines, end, ["", *block], eol)
 
 
 def _insert(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> str:
-    """The lines with new ones before line `at`. A file that ends without a line end still does."""
+    """Return the lines with new ones before index `at`; the end of the file stays as it is."""
     if at == len(lines) and not lines[-1].endswith("\n"):
         return "".join(lines) + eol + eol.join(new)
     return "".join([*lines[:at], *(line + eol for line in new), *lines[at:]])
 
 
-def _after_content(lines: Sequence[str], section: _Section) -> int:
-    return max(
-        (at + 1 for at in range(section.start, section.end) if lines[at].strip()),
-        default=section.end,
-    )
+def _end_of_content(lines: Sequence[str], section: _Section) -> int:
+    end = section.end
+    while end > section.start and not lines[end - 1].strip():
+        end -= 1
+    return end if end > section.start else section.end
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends, parted at newlines and nowhere else."""
+    """Split the text at newlines only, and keep these."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _find(lines: Sequence[str], heading: str) -> _Section | None:
-    headings = list(_headings(lines))
-    for place, (at, level, title) in enumerate(headings):
-        if level == 2 and title.casefold() == heading.casefold():
-            later = (start for start, depth, _ in headings[place + 1 :] if depth <= level)
-            return _Section(at, next(later, len(lines)))
-    return None
-
-
-# Of headings and fences: most lines are neither, and need no closer look.
-_MARKS = ("#", "`", "~", "\ufeff")
+def _find_section(lines: Sequence[str], heading: str) -> _Section | None:
+    start = -1
+    for number, level, title in _headings(lines):
+        if start >= 0 and level <= 2:
+            return _Section(start, number)
+        if start < 0 and level == 2 and title.casefold() == heading.casefold():
+            start = number
+    return None if start < 0 else _Section(start, len(lines))
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Line, level and title of every heading that is not inside a fence."""
-    at = 0
-    while at < len(lines):
-        if not lines[at].lstrip().startswith(_MARKS):
-            at += 1
-            continue
-        if heading := _HEADING.match(lines[at].rstrip()):
-            yield at, len(heading[1]), heading[2]
-        at = _fence_end(lines, at) + 1
+    """Yield index, level and title of every heading that is not inside a fence."""
+    number = 0
+    while number < len(lines):
+        # Most lines are neither headings nor fences.
+        if lines[number].lstrip().startswith(("#", "`", "~")):
+            heading = _HEADING.match(lines[number].rstrip())
+            if heading:
+                yield number, len(heading[1]), heading[2]
+            number = _fence_end(lines, number)
+        number += 1
 
 
-def _fence_end(lines: Sequence[str], at: int) -> int:
-    """The line that closes the fence opened on line `at`; `at` itself where nothing is opened, or never closed."""
-    opened = _FENCE.match(lines[at])
+def _fence_end(lines: Sequence[str], start: int) -> int:
+    """Return the line that closes the fence opened on line `start`, or `start` if none does."""
+    opened = _FENCE.match(lines[start])
     if opened is None:
-        return at
-    for end in range(at + 1, len(lines)):
+        return start
+    for end in range(start + 1, len(lines)):
         closed = _FENCE.match(lines[end])
-        if (
-            closed
-            and closed[1].startswith(opened[1])
-            and not lines[end].strip().strip(opened[1][0])
-        ):
+        is_bare = not lines[end].strip().strip(opened[1][0])
+        if closed and is_bare and closed[1].startswith(opened[1]):
             return end
-    return at
+    return start

@@ -1,80 +1,56 @@
-"""`.ralph-state.json`: where a spec stands. Fields we do not know belong to others and stay as they are."""
+"""The state of a spec between runs, kept in `.ralph-state.json`.
+
+Fields that this package does not know belong to other programs and stay as they are.
+"""
 
 from __future__ import annotations
 
-import json
-import math
 from copy import deepcopy
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
 from pytest_ralph.spec.completion import current_index
 from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.spec.state_file import DEFAULTS, read_state
 from pytest_ralph.spec.state_text import StateText
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.spec.task import Task
 
 FAILED_AFTER_RETRIES = "Failed after maximum retries"
-
-DEFAULTS: Mapping[str, int] = {
-    "taskIndex": 0,
-    "totalTasks": 0,
-    "taskIteration": 1,
-    # One try, and one more with the error in hand.
-    "maxTaskIterations": 2,
-    "globalIteration": 1,
-    "maxGlobalIterations": 100,
-    "maxFixTasksPerOriginal": 3,
-    "maxFixTaskDepth": 3,
-}
-# Counters beyond this are no counters; readers in other languages would round them.
-_LARGEST_INTEGER = 2**53
-_ADDRESSED = regex(r"Address the error:\s*(.+)")
-
-
-class StateError(Exception):
-    """The state file cannot be used, and is left as it is. `reason` says what is wrong with it."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        self.path = path
-        self.reason = reason
-        super().__init__(f"ERROR: State file missing or corrupt at {path}")
+_ADDRESSED_ERROR = regex(r"Address the error:\s*(.+)")
 
 
 class State:
-    """The fields of one state file, changed in memory and written whole by `save`."""
+    """The fields of one state file, changed in memory and written by `save`.
+
+    Tasks are known by their names, which are unique. `fixTaskMap` holds the fixes of each task,
+    `splitTaskMap` the parts it was split into, `taskResults` its attempts.
+    """
 
     def __init__(self, path: Path, data: dict[str, Any] | None = None, seen: Seen = None) -> None:
         self.path = path
-        self._seen = seen
         self.data: dict[str, Any] = {} if data is None else data
-        self._saved = None if data is None else deepcopy(data)
+        self._seen = seen
+        self._saved = deepcopy(data)
         self._text = StateText()
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """What the file says; where there is none, a state with every default that `exists` not."""
-        try:
-            seen = file_signature(path)
-            text = path.read_bytes().decode("utf-8-sig")
-        except FileNotFoundError:
-            return cls(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise StateError(path, _one_line(error)) from error
-        return cls(path, _read(path, text), seen)
+        """Read the file. Without one, the state has every default and `exists` is false."""
+        seen = file_signature(path)
+        return cls(path, read_state(path), seen)
 
     @property
     def exists(self) -> bool:
         return self._saved is not None
 
     def create(self, *, name: str, base_path: str, tasks: Sequence[Task]) -> None:
-        """Fill a state that does not exist yet with the fields every reader of it expects."""
+        """Fill in the fields that every reader of a new state file expects."""
         self.data = {
             "source": "spec",
             "name": name,
@@ -94,25 +70,25 @@ class State:
         }
 
     def save(self, *, durable: bool = True) -> None:
-        """Write the file if anything changed; an untouched one keeps its bytes."""
+        """Write the file if anything changed, and keep what other programs wrote meanwhile."""
         while self.data != self._saved:
-            if seen := replace_if_unchanged(
-                self.path, self._text.written(self.data), self._seen, durable=durable
-            ):
-                self._saved, self._seen = self._text.copy(), seen
+            text = self._text.written(self.data)
+            seen = replace_if_unchanged(self.path, text, self._seen, durable=durable)
+            if seen is None:
+                self._merge_file()
             else:
-                self._take_over()
+                self._saved = self._text.copy()
+                self._seen = seen
 
-    def _take_over(self) -> None:
-        """Somebody else wrote the file: what they changed stays, except where we changed the same."""
-        seen = file_signature(self.path)
-        theirs = State.load(self.path)
-        if theirs.exists:
-            self.data = _merged(self._saved or {}, self.data, theirs.data)
-        # A copy: what we change from here on is a change.
-        self._saved, self._seen = deepcopy(theirs.data) if theirs.exists else None, seen
+    def _merge_file(self) -> None:
+        """Read the file that another program wrote and apply our unsaved changes to it."""
+        self._seen = file_signature(self.path)
+        theirs = read_state(self.path)
+        if theirs is not None:
+            self.data = _merged(self._saved or {}, self.data, theirs)
+        self._saved = deepcopy(theirs)
 
-    # The fields every spec has
+    # Fields of the whole spec
 
     @property
     def recovery_mode(self) -> bool:
@@ -131,143 +107,169 @@ class State:
         assert field in DEFAULTS, field
         self.data[field] = value
 
-    # Fix tasks per original
+    # Fixes and parts of a task
 
     def fixes_attempted(self, task_id: str) -> int:
-        """Fixes in this run; `fix_ids` are those of all runs."""
-        return int(self._fixes(task_id).get("attempts") or 0)
+        """Return how many fixes this run attempted; `fix_ids` has those of all runs."""
+        return int(self._entry("fixTaskMap", task_id).get("attempts") or 0)
 
     def fix_ids(self, task_id: str) -> tuple[str, ...]:
-        return tuple(self._fixes(task_id).get("fixTaskIds") or ())
+        return tuple(self._entry("fixTaskMap", task_id).get("fixTaskIds") or ())
+
+    def part_ids(self, task_id: str) -> tuple[str, ...]:
+        """Return the ids of the parts a task was split into, in this or any other run."""
+        return tuple(self._entry("splitTaskMap", task_id).get("partIds") or ())
 
     def current_fixes(self, task_id: str) -> tuple[str, ...]:
-        """The fixes of this run, or of one that was cut off and that this one goes on with."""
-        made = self.fixes_attempted(task_id)
-        return self.fix_ids(task_id)[-made:] if made else ()
+        """Return the fixes of this run, and of an interrupted one that this run continues."""
+        count = self.fixes_attempted(task_id)
+        return self.fix_ids(task_id)[-count:] if count else ()
 
     def used_ids(self) -> tuple[str, ...]:
-        """Every id a fix task or part ever had here: none of them is given again."""
-        fixes = (fix_id for task_id in self._map("fixTaskMap") for fix_id in self.fix_ids(task_id))
-        return (
-            *fixes,
-            *(
-                part_id
-                for task_id in self._map("splitTaskMap")
-                for part_id in self.part_ids(task_id)
-            ),
-        )
+        """Return every id that a fix or part ever had; none of them is given again."""
+        used: list[str] = []
+        for task_id in self._map("fixTaskMap"):
+            used += self.fix_ids(task_id)
+        for task_id in self._map("splitTaskMap"):
+            used += self.part_ids(task_id)
+        return tuple(used)
 
     def record_fix(self, task_id: str, fix_id: str, error: str) -> None:
-        """A fix task was generated and inserted."""
-        self._count_fix(task_id, fix_id, error, counts=True)
+        """Record that a fix task was inserted, as the next attempt."""
+        self._add_fix(task_id, fix_id, error)
+        self._own_entry("fixTaskMap", task_id)["attempts"] += 1
+        self.data["totalTasks"] = self.number("totalTasks") + 1
+
+    def record_part(self, task_id: str, part_id: str) -> None:
+        """Record that a part of a task was inserted."""
+        self._add_part(task_id, part_id)
         self.data["totalTasks"] = self.number("totalTasks") + 1
 
     def use_again(self, task_id: str, fix_id: str) -> None:
-        """An open fix task of an earlier run is one of this run now, and its latest."""
-        entry = self._own("fixTaskMap", task_id)
-        entry["fixTaskIds"] = [
-            *(known for known in self.fix_ids(task_id) if known != fix_id),
-            fix_id,
-        ]
+        """Count an open fix task of an earlier run as the latest one of this run."""
+        others = [known for known in self.fix_ids(task_id) if known != fix_id]
+        entry = self._own_entry("fixTaskMap", task_id)
+        entry["fixTaskIds"] = [*others, fix_id]
         entry["attempts"] = self.fixes_attempted(task_id) + 1
 
-    def part_ids(self, task_id: str) -> tuple[str, ...]:
-        """The parts a task was ever split into. They have ids of the same row as fixes, but are none."""
-        return tuple(self._map("splitTaskMap").get(task_id, {}).get("partIds") or ())
-
-    def record_part(self, task_id: str, part_id: str) -> None:
-        self._own("splitTaskMap", task_id)["partIds"] = [*self.part_ids(task_id), part_id]
-        self.data["totalTasks"] = self.number("totalTasks") + 1
-
-    def _count_fix(self, task_id: str, fix_id: str, error: str, *, counts: bool) -> None:
-        entry = self._own("fixTaskMap", task_id)
-        entry["attempts"] = self.fixes_attempted(task_id) + counts
+    def _add_fix(self, task_id: str, fix_id: str, error: str) -> None:
+        entry = self._own_entry("fixTaskMap", task_id)
+        entry["attempts"] = self.fixes_attempted(task_id)
         entry["fixTaskIds"] = [*self.fix_ids(task_id), fix_id]
         entry["lastError"] = error
 
-    # Attempts per task
+    def _add_part(self, task_id: str, part_id: str) -> None:
+        entry = self._own_entry("splitTaskMap", task_id)
+        entry["partIds"] = [*self.part_ids(task_id), part_id]
+
+    def _original(self, task_id: str) -> str:
+        """Return the task that a fix, or a fix of a fix, was made for."""
+        owners: dict[str, str] = {}
+        for owner in self._map("fixTaskMap"):
+            for fix_id in self.fix_ids(owner):
+                owners[fix_id] = owner
+        seen: set[str] = set()
+        while task_id in owners and task_id not in seen:
+            seen.add(task_id)
+            task_id = owners[task_id]
+        return task_id
+
+    # Attempts of a task
 
     def status(self, task_id: str) -> str:
-        return str(self._map("taskResults").get(task_id, {}).get("status") or "pending")
+        return str(self._entry("taskResults", task_id).get("status") or "pending")
 
     def set_status(self, task_id: str, status: str) -> None:
-        self._own("taskResults", task_id)["status"] = status
+        self._own_entry("taskResults", task_id)["status"] = status
 
     def begin_attempt(self, task_id: str, max_attempts: int, number: int | None = None) -> int:
-        """One more attempt starts, or attempt `number` again; its number."""
-        entry = self._own("taskResults", task_id)
+        """Record that attempt `number`, or else the next one, starts; return its number."""
+        entry = self._own_entry("taskResults", task_id)
+        attempt = number or int(entry.get("attempt") or 0) + 1
         entry["status"] = "running"
-        entry["attempt"] = number or int(entry.get("attempt") or 0) + 1
-        entry["max_attempts"] = max(max_attempts, entry["attempt"])
-        return int(entry["attempt"])
+        entry["attempt"] = attempt
+        entry["max_attempts"] = max(max_attempts, attempt)
+        return attempt
 
     def attempt_failed(self, task_id: str, kind: str, message: str) -> None:
-        entry = self._own("taskResults", task_id)
+        entry = self._own_entry("taskResults", task_id)
         number = max(int(entry.get("attempt") or 0), 1)
-        _errors(entry)[f"attempt_{number}"] = {"type": kind, "message": message}
+        _own_errors(entry)[f"attempt_{number}"] = {"type": kind, "message": message}
 
     def task_passed(self, task_id: str) -> None:
-        """Only a task that failed before leaves a record: one that passed at once needs none."""
-        results = self._map("taskResults")
-        entry = results.get(task_id)
-        if entry is None:
-            return
+        """Record that a task passed; one that never failed needs no record."""
+        entry = self._entry("taskResults", task_id)
         if entry.get("error"):
             entry["status"] = "complete"
-            entry["error"].pop("final", None)
-            entry["error"]["resolved_on_retry"] = True
-        else:
-            del results[task_id]
-            self._drop_empty("taskResults")
+            errors = _own_errors(entry)
+            errors.pop("final", None)
+            errors["resolved_on_retry"] = True
+        elif entry:
+            self._forget_result(task_id)
 
     def task_failed(self, task_id: str, final: str = FAILED_AFTER_RETRIES) -> None:
-        entry = self._own("taskResults", task_id)
+        """Record that no further attempt is made."""
+        entry = self._own_entry("taskResults", task_id)
         entry["status"] = "failed"
-        error = _errors(entry)
-        error.pop("resolved_on_retry", None)
-        error["final"] = final
+        errors = _own_errors(entry)
+        errors.pop("resolved_on_retry", None)
+        errors["final"] = final
+
+    def _forget_result(self, task_id: str) -> None:
+        results = self._map("taskResults")
+        del results[task_id]
+        if not results:
+            del self.data["taskResults"]
 
     # Commits
 
     def uncommitted(self) -> tuple[str, ...]:
-        """Tasks that passed and whose commit was still to be made."""
+        """Return the tasks that passed and whose commit has still to be made."""
         return tuple(self.data.get("uncommittedTasks") or ())
 
     def set_uncommitted(self, task_id: str, waits: bool) -> None:
-        others = [one for one in self.uncommitted() if one != task_id]
-        self.data["uncommittedTasks"] = [*others, task_id] if waits else others
-        if not self.data["uncommittedTasks"]:
+        waiting = [other for other in self.uncommitted() if other != task_id]
+        if waits:
+            waiting.append(task_id)
+        self.data["uncommittedTasks"] = waiting
+        if not waiting:
             del self.data["uncommittedTasks"]
 
-    # A run begins
+    # Starting a run
 
     def start_run(self) -> list[str]:
-        """Counters start again for every task, except one that a cut-off run was still working on."""
-        results = self._map("taskResults")
-        cut_off = [task_id for task_id in results if self.status(task_id) == "running"]
-        failed = [task_id for task_id in results if self.status(task_id) == "failed"]
-        for task_id in cut_off:
-            _forget_unfinished(results[task_id])
-        for task_id in failed:
-            results[task_id] |= {"status": "pending", "attempt": 0}
-            results[task_id].pop("error", None)
+        """Reset the counters of all tasks but those of an interrupted run; return messages."""
+        interrupted = []
+        messages = []
+        for task_id, entry in self._map("taskResults").items():
+            status = self.status(task_id)
+            if status == "running":
+                interrupted.append(task_id)
+                _repeat_unfinished_attempt(entry)
+            elif status == "failed":
+                entry["status"] = "pending"
+                entry["attempt"] = 0
+                entry.pop("error", None)
+                messages.append(f"task {task_id} failed before: its attempts start again")
+
         for task_id, entry in self._map("fixTaskMap").items():
-            if entry.get("attempts") and self._original(task_id) not in cut_off:
+            if entry.get("attempts") and self._original(task_id) not in interrupted:
                 entry["attempts"] = 0
-        if not cut_off and "globalIteration" in self.data:
+        if not interrupted and "globalIteration" in self.data:
             self.data["globalIteration"] = 1
-        return [f"task {task_id} failed before: its attempts start again" for task_id in failed] + [
-            f"task {task_id} was cut off: it goes on where it was" for task_id in cut_off
+        messages += [
+            f"task {task_id} was cut off: it goes on where it was" for task_id in interrupted
         ]
+        return messages
 
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:
-        """Bring the state in line with the document, which is the truth; what was changed, in words."""
-        said = [*self._reconcile_fixes(tasks), *self._reconcile_results(tasks)]
+        """Bring the state in line with tasks.md, which is always right; return messages."""
+        messages = [*self._reconcile_fixes(tasks), *self._reconcile_results(tasks)]
         for field, value in (("totalTasks", len(tasks)), ("taskIndex", current_index(tasks))):
             if field in self.data and self.data[field] != value:
-                said.append(f"{field} was {self.data[field]}, tasks.md says {value}")
+                messages.append(f"{field} was {self.data[field]}, tasks.md says {value}")
             self.data[field] = value
-        return said
+        return messages
 
     def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:
         tree = FixTree(tasks)
@@ -278,75 +280,49 @@ class State:
             owner = task.fix_for if original is None else original.name
             if task.has_marker("SPLIT"):
                 if task.id not in self.part_ids(owner):
-                    self._own("splitTaskMap", owner)["partIds"] = [*self.part_ids(owner), task.id]
+                    self._add_part(owner, task.id)
                     yield f"splitTaskMap did not have {task.id}, a part of {owner} in tasks.md"
             elif task.id not in self.fix_ids(owner):
-                # Counted only for a run that was cut off before it could: for any other, counters start again.
-                counts = self.status(self._original(owner)) == "running"
-                self._count_fix(owner, task.id, _error_of(task), counts=counts)
+                self._add_fix(owner, task.id, _addressed_error(task))
+                # An interrupted run inserted it but could not count it.
+                if self.status(self._original(owner)) == "running":
+                    self._own_entry("fixTaskMap", owner)["attempts"] += 1
                 yield f"fixTaskMap did not have {task.id}, a fix of {owner} in tasks.md"
 
-    def _reconcile_results(self, tasks: Iterable[Task]) -> Iterator[str]:
+    def _reconcile_results(self, tasks: Sequence[Task]) -> Iterator[str]:
         for task in tasks:
             status = self.status(task.name)
             if task.checked and status in ("failed", "running"):
                 self.task_passed(task.name)
                 yield f"task {task.name} was {status}, tasks.md says it is done"
-            elif not task.checked and status == "complete":
-                self._map("taskResults").pop(task.name)
-                yield f"task {task.name} was complete, tasks.md says it is not done"
-        self._drop_empty("taskResults")
+            elif not task.checked and status in ("complete", "success"):
+                self._forget_result(task.name)
+                yield f"task {task.name} was {status}, tasks.md says it is not done"
 
-    # Fields as they may be written: absent, null, or without the entry
+    # Maps of entries, which may be absent or null
 
     def _map(self, field: str) -> dict[str, dict[str, Any]]:
         value = self.data.get(field)
         return {} if value is None else value
 
-    def _fixes(self, task_id: str) -> dict[str, Any]:
-        return self._map("fixTaskMap").get(task_id, {})
+    def _entry(self, field: str, task_id: str) -> dict[str, Any]:
+        return self._map(field).get(task_id, {})
 
-    def _original(self, task_id: str) -> str:
-        """The task that a fix of a fix of … was made for."""
-        made_for = {
-            fix_id: owner for owner in self._map("fixTaskMap") for fix_id in self.fix_ids(owner)
-        }
-        seen: set[str] = set()
-        while task_id in made_for and task_id not in seen:
-            seen.add(task_id)
-            task_id = made_for[task_id]
-        return task_id
-
-    def _own(self, field: str, task_id: str) -> dict[str, Any]:
+    def _own_entry(self, field: str, task_id: str) -> dict[str, Any]:
+        """Return the entry to write into, created where it is missing."""
         if self.data.get(field) is None:
             self.data[field] = {}
         entry: dict[str, Any] = self.data[field].setdefault(task_id, {})
         return entry
 
-    def _drop_empty(self, field: str) -> None:
-        if self.data.get(field) == {}:
-            del self.data[field]
-
-
-def set_aside(path: Path, now: datetime | None = None) -> Path | None:
-    """Move a state file, whole or corrupt, out of the way; where it went."""
-    stamp = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
-    target = path.with_name(f"{path.name}.{stamp}")
-    copy = 1
-    while target.exists():
-        copy += 1
-        target = path.with_name(f"{path.name}.{stamp}-{copy}")
-    try:
-        return path.rename(target)
-    except FileNotFoundError:
-        return None
-
 
 def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    """Theirs, with what we changed since both began from `base`; objects are merged field by field."""
+    """Return `theirs` with the changes that lead from `base` to `ours`, object by object."""
     merged = dict(theirs)
     for key in {**base, **ours}:
-        before, mine, other = base.get(key), ours.get(key), theirs.get(key)
+        before = base.get(key)
+        mine = ours.get(key)
+        other = theirs.get(key)
         if isinstance(mine, dict) and isinstance(other, dict):
             merged[key] = _merged(before if isinstance(before, dict) else {}, mine, other)
         elif key not in ours:
@@ -356,118 +332,22 @@ def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) 
     return merged
 
 
-def _errors(entry: dict[str, Any]) -> dict[str, Any]:
-    if entry.get("error") is None:
-        entry["error"] = {}
-    errors: dict[str, Any] = entry["error"]
+def _own_errors(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the errors of a task to write into; a plain message becomes one of them."""
+    errors = entry.get("error")
+    if not isinstance(errors, dict):
+        errors = {"message": errors} if errors else {}
+        entry["error"] = errors
     return errors
 
 
-def _forget_unfinished(entry: dict[str, Any]) -> None:
-    """An attempt whose end nobody saw is made again under its own number."""
+def _repeat_unfinished_attempt(entry: dict[str, Any]) -> None:
+    """Make the next attempt have the number of the one that was interrupted."""
     number = int(entry.get("attempt") or 0)
     if number and f"attempt_{number}" not in (entry.get("error") or {}):
         entry["attempt"] = number - 1
 
 
-def _error_of(fix: Task) -> str:
-    match = _ADDRESSED.match(fix.fields.get("Do", "").strip())
+def _addressed_error(fix: Task) -> str:
+    match = _ADDRESSED_ERROR.match(fix.fields.get("Do", "").strip())
     return match[1].strip() if match else fix.title.removeprefix("Fix: ")
-
-
-def _read(path: Path, text: str) -> dict[str, Any]:
-    try:
-        data = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_refuse,
-            parse_int=_integer,
-            parse_float=_finite,
-        )
-        _check(data)
-    except (ValueError, RecursionError) as error:
-        raise StateError(path, _one_line(error)) from error
-    assert isinstance(data, dict)
-    return data
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is there twice")
-    return data
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > 17 or abs(int(digits)) > _LARGEST_INTEGER:
-        raise ValueError(f"{digits[:20]}… is too large a number")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    if not math.isfinite(number := float(digits)):
-        raise ValueError(f"{digits[:20]} is too large a number")
-    return number
-
-
-def _check(data: object) -> None:
-    _expect(isinstance(data, dict), "not a JSON object")
-    assert isinstance(data, dict)
-    for field in DEFAULTS:
-        value = data.get(field)
-        _expect(value is None or (type(value) is int and value >= 0), f"{field} is not a count")
-    _expect(_is_list_of_ids(data.get("uncommittedTasks")), "uncommittedTasks is not a list of ids")
-    for field in ("fixTaskMap", "splitTaskMap", "taskResults"):
-        value = data.get(field)
-        entries = value.values() if isinstance(value, dict) else ()
-        _expect(value is None or isinstance(value, dict), f"{field} is not an object")
-        _expect(
-            all(isinstance(entry, dict) for entry in entries),
-            f"{field} holds something that is not an object",
-        )
-    for task_id, entry in (data.get("fixTaskMap") or {}).items():
-        _check_fixes(task_id, entry)
-    for task_id, entry in (data.get("splitTaskMap") or {}).items():
-        _check_parts(task_id, entry)
-    for task_id, entry in (data.get("taskResults") or {}).items():
-        _check_result(task_id, entry)
-
-
-def _check_fixes(task_id: str, entry: dict[str, Any]) -> None:
-    attempts, ids = entry.get("attempts"), entry.get("fixTaskIds")
-    _expect(
-        attempts is None or (type(attempts) is int and attempts >= 0),
-        f"attempts of {task_id} is not a count",
-    )
-    _expect(_is_list_of_ids(ids), f"fixTaskIds of {task_id} is not a list of ids")
-
-
-def _check_parts(task_id: str, entry: dict[str, Any]) -> None:
-    _expect(_is_list_of_ids(entry.get("partIds")), f"partIds of {task_id} is not a list of ids")
-
-
-def _check_result(task_id: str, entry: dict[str, Any]) -> None:
-    attempt, error = entry.get("attempt"), entry.get("error")
-    _expect(
-        attempt is None or (type(attempt) is int and attempt >= 0),
-        f"attempt of {task_id} is not a count",
-    )
-    _expect(error is None or isinstance(error, dict), f"error of {task_id} is not an object")
-
-
-def _is_list_of_ids(value: object) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(one, str) for one in value))
-
-
-def _expect(holds: bool, reason: str) -> None:
-    if not holds:
-        raise ValueError(reason)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

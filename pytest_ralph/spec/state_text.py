@@ -1,4 +1,8 @@
-"""A state as the text of its file. Of a large one, only entries that changed are made into text again."""
+"""The text of a state file.
+
+`json.dumps(…, indent=2)` is slow because the indenting encoder is not written in C. A state with
+thousands of entries is saved after every task, so only the entries that changed are encoded again.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _INDENT = 2
-# Of its format: later ones write the same value in more than one way.
-_WITHOUT_REFERENCES = 2
+# Later versions of the format write the same value in more than one way.
+_MARSHAL_VERSION = 2
 
 
-class _Piece(NamedTuple):
+class _Member(NamedTuple):
+    """One member of a JSON object, with its text `"key": value`."""
+
     value: Any
-    # The value to the letter: `==` tells neither 0 from false nor one order of keys from another.
+    # Distinguishes what `==` does not: 0 from false, and one order of keys from another.
     exact: bytes
-    # `"key": value`, as it stands in its object.
     text: str
 
 
 class StateText:
-    """JSON as `json.dumps(…, indent=2)` writes it, which takes its time: it is not the part that is written in C."""
+    """Encodes a state as `json.dumps(…, indent=2)` does, reusing the text of the last time."""
 
     def __init__(self) -> None:
-        self._fields: dict[str, _Piece] = {}
-        # The entries of a field that is an object: those are what a state has many of.
-        self._entries: dict[str, dict[str, _Piece]] = {}
+        self._fields: dict[str, _Member] = {}
+        # The members of those fields that are objects: a state has many of these.
+        self._entries: dict[str, dict[str, _Member]] = {}
 
     def written(self, data: Mapping[str, Any]) -> bytes:
+        """Return the content of the state file for `data`."""
         self._fields = {key: self._field(key, value) for key, value in data.items()}
         text = _object(self._fields.values(), 0) + "\n"
         try:
@@ -41,35 +47,38 @@ class StateText:
             return (json.dumps(data, indent=_INDENT) + "\n").encode()
 
     def copy(self) -> dict[str, Any]:
-        """What was written last, which nobody else changes."""
-        return {key: piece.value for key, piece in self._fields.items()}
+        """Return a copy of what was written last."""
+        return {key: member.value for key, member in self._fields.items()}
 
-    def _field(self, key: str, value: Any) -> _Piece:
+    def _field(self, key: str, value: Any) -> _Member:
         if not isinstance(value, dict):
-            return _again(self._fields.get(key), key, value, _INDENT)
+            return _member(self._fields.get(key), key, value, _INDENT)
         known = self._entries.get(key, {})
-        pieces = {
-            name: _again(known.get(name), name, entry, 2 * _INDENT) for name, entry in value.items()
-        }
-        self._entries[key] = pieces
-        text = f"{_key(key)}: {_object(pieces.values(), _INDENT)}"
-        return _Piece({name: piece.value for name, piece in pieces.items()}, b"", text)
+        members = {}
+        for name, entry in value.items():
+            members[name] = _member(known.get(name), name, entry, 2 * _INDENT)
+        self._entries[key] = members
+        copy = {name: member.value for name, member in members.items()}
+        return _Member(copy, b"", f"{_key(key)}: {_object(members.values(), _INDENT)}")
 
 
-def _again(known: _Piece | None, key: str, value: Any, depth: int) -> _Piece:
-    exact = marshal.dumps(value, _WITHOUT_REFERENCES)
+def _member(known: _Member | None, key: str, value: Any, depth: int) -> _Member:
+    """Return the member, `known` itself if its value did not change."""
+    exact = marshal.dumps(value, _MARSHAL_VERSION)
     if known is not None and known.exact == exact:
         return known
     text = json.dumps(value, indent=_INDENT, ensure_ascii=False)
-    return _Piece(deepcopy(value), exact, f"{_key(key)}: " + text.replace("\n", "\n" + " " * depth))
+    indented = text.replace("\n", "\n" + " " * depth)
+    return _Member(deepcopy(value), exact, f"{_key(key)}: {indented}")
 
 
 def _key(key: str) -> str:
     return json.dumps(key, ensure_ascii=False)
 
 
-def _object(pieces: Collection[_Piece], depth: int) -> str:
-    if not pieces:
+def _object(members: Collection[_Member], depth: int) -> str:
+    if not members:
         return "{}"
     inner = "\n" + " " * (depth + _INDENT)
-    return "{" + inner + f",{inner}".join(piece.text for piece in pieces) + "\n" + " " * depth + "}"
+    content = f",{inner}".join(member.text for member in members)
+    return "{" + inner + content + "\n" + " " * depth + "}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_ralph.verify.model import UNSAID, Verify
+from pytest_ralph.verify.model import NO_VERIFY, Verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Task:
     end_line: int = 1
     fields: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
-    verify: Verify = UNSAID
+    verify: Verify = NO_VERIFY
     # `1.3~2` where the id occurs twice; the node name of the item.
     name: str = ""
 

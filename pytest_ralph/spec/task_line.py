@@ -1,4 +1,4 @@
-"""The TaskLine, that is, the one line that names a task: box, id, markers, title."""
+"""The line that names a task: its box, id, markers and title."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pytest_ralph.text.regex import regex
 _BOX = regex(
     r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*(?:#{1,6}[ \t]+)?(.*)$"
 )
-# `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that heads a section.
+# `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that is a heading too.
 _BOXED_HEADING = regex(
     r"[ \t]*[-*+][ \t]*(?:\[[ xX~-]?\][ \t]*(#{1,6})|(#{1,6})[ \t]+\[[ xX~-]?\])[ \t]"
 )
-_HEADING_BOXES = ("[ ]", "[x]", "[X]")
 # `### T2: [x] Wire it up`, `### T2 `[ ]` Wire it up`: the box behind the id.
-_MIDDLE_BOX = regex(r"(?P<id>[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(?P<box>\[[ xX]\])`?[ \t]+")
+_MIDDLE_BOX = regex(r"([A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(\[[ xX]\])`?[ \t]+")
 # `**Task 1.1: Wire it up** ✅`: a line of its own, or a list item without a box.
 _BOLD_TASK = regex(
     r" {0,3}(?:[-*+][ \t]+)?\*\*(?P<text>(?i:task)[ \t]+#?[A-Za-z]{0,4}-?\d[^*\n]*)\*\*"
@@ -59,33 +58,16 @@ _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
 _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
 # Requirements, criteria, priorities: never tasks by their name alone.
 _CRITERIA = frozenset(
-    (
-        *(
-            "AC",
-            "FR",
-            "NFR",
-            "NF",
-            "SC",
-            "US",
-            "UC",
-            "REQ",
-            "R",
-            "BR",
-            "CR",
-            "UR",
-            "SR",
-            "P",
-            "H",
-            "S",
-        ),
-        *("EC", "TC", "INV", "RISK", "OQ", "ADR", "KPI", "SLO", "DOD"),
-    )
+    "AC FR NFR NF SC US UC REQ R BR CR UR SR P H S EC TC INV RISK OQ ADR KPI SLO DOD".split()
 )
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
 
 
 class TaskLine(NamedTuple):
-    """What one line says of a task. `certain`: the id alone makes it a task, with or without fields."""
+    """What one line says about a task.
+
+    If `certain`, its id alone makes it a task; otherwise its fields decide.
+    """
 
     id: str
     title: str
@@ -95,146 +77,176 @@ class TaskLine(NamedTuple):
 
 
 class _Name(NamedTuple):
+    """The parts of a line behind its box. `word` is `task` in `Task 1.3`."""
+
     id: str
     word: str
     bold: bool
-    rest: str
+    title: str
     markers: tuple[str, ...]
+
+    @property
+    def prefix(self) -> str:
+        """The letters before the number: `T` of T001, `V-P` of V-P1."""
+        return re.sub(r"-?\d.*", "", self.id)
 
 
 def read_checkbox(line: str) -> TaskLine | None:
-    """A list item with a box, or None."""
+    """Read a list item with a box."""
     box = _BOX.match(line)
     if box is None:
         return None
     number, mark, _optional, text = box.groups()
     name = _read_name(text)
-    certain = bool(name.id) and name.word != "step" and _is_certain(name)
-    own_id = name.id or (number or "").rstrip(")")
-    return TaskLine(own_id, _title(name.rest), mark in ("x", "X"), name.markers, certain)
-
-
-def heading_level(line: str) -> int:
-    """The level of a heading, also of one that is written in a list item with a box; 0 if it is none."""
-    text = line.lstrip()
-    if text.startswith("#"):
-        return len(text) - len(text.lstrip("#"))
-    boxed = _BOXED_HEADING.match(line) if "#" in text else None
-    return len(boxed[1] or boxed[2]) if boxed else 0
+    task_id = name.id or (number or "").rstrip(")")
+    return TaskLine(task_id, name.title, mark in ("x", "X"), name.markers, _is_certain(name))
 
 
 def read_heading(line: str) -> TaskLine | None:
-    """A heading that could name a task, or None."""
+    """Read a heading that has an id or a box."""
     text = line.strip()
     if not text.startswith("#"):
         return None
     text = text.lstrip("#").strip().rstrip("#").rstrip()
-    if middle := _MIDDLE_BOX.match(text):
-        text = f"{middle['box']} {middle['id']} {text[middle.end() :]}"
-    box = next((box for box in _HEADING_BOXES if text.startswith(box) or text.endswith(box)), "")
+    text = _MIDDLE_BOX.sub(r"\2 \1 ", text, count=1) if _MIDDLE_BOX.match(text) else text
+    box = _heading_box(text)
     text = text.removeprefix(box).removesuffix(box).strip()
-    done = not box and (text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE))
     name = _read_name(text)
     if not name.id and not box:
         return None
-    marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
-    certain = bool(name.id) and (bool(box) or name.word.endswith("task") or marked)
-    return TaskLine(
-        name.id, _title(name.rest), done or box in ("[x]", "[X]"), name.markers, certain
-    )
+
+    checked = box in ("[x]", "[X]")
+    if not box:
+        checked = text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE)
+    is_marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
+    certain = bool(name.id) and (bool(box) or name.word.endswith("task") or is_marked)
+    return TaskLine(name.id, name.title, checked, name.markers, certain)
 
 
-def kin(heading: str) -> str:
-    """What a heading calls itself (`step`, `T`): where one of them is a task, so are those beside it."""
-    name = _read_name(heading.strip().lstrip("#").strip())
-    return name.word or (_prefix(name.id) if _prefix(name.id) in _SURE_PREFIXES else "")
+def _heading_box(text: str) -> str:
+    """Return the box at the start or the end of a heading, or an empty string."""
+    for box in ("[ ]", "[x]", "[X]"):
+        if text.startswith(box) or text.endswith(box):
+            return box
+    return ""
 
 
 def read_bold(line: str) -> TaskLine | None:
-    """A line that is nothing but the bold name of a task, or None."""
+    """Read a line that consists of the bold name of a task."""
     match = _BOLD_TASK.match(line)
     if match is None:
         return None
     name = _read_name(match["text"])
-    done = any(sign in line[match.end("text") :] for sign in _DONE)
-    return TaskLine(name.id, _title(name.rest), done, name.markers) if name.id else None
+    checked = any(sign in line[match.end("text") :] for sign in _DONE)
+    return TaskLine(name.id, name.title, checked, name.markers) if name.id else None
+
+
+def boxed_heading_level(line: str) -> int:
+    """Return the level of a heading written in a list item with a box, or 0."""
+    match = _BOXED_HEADING.match(line)
+    return len(match[1] or match[2]) if match else 0
+
+
+def heading_kind(heading: str) -> str:
+    """Return what a heading calls itself (`step`, `T`), or an empty string.
+
+    If one heading of a kind is a task, so are those beside it.
+    """
+    name = _read_name(heading.strip().lstrip("#").strip())
+    if name.word:
+        return name.word
+    return name.prefix if name.prefix in _SURE_PREFIXES else ""
 
 
 def slug(title: str) -> str:
-    """An id for a task that has none: `Wire it up` is `wire-it-up`."""
+    """Return an id for a task that has none: `Wire it up` becomes `wire-it-up`."""
     words = re.findall(r"\w+", title.lower())
     return "-".join(words)[:60].strip("-_") or "task"
 
 
 def _read_name(text: str) -> _Name:
-    """Decorations, markers and the id at the start of `text`, in whatever order they come."""
+    """Read decorations, markers and the id at the start of `text`, in any order."""
     markers: list[str] = []
-    found = word = ""
+    task_id = ""
+    word = ""
     bold = False
     position = 0
     while True:
-        if decoration := _DECORATION.match(text, position):
+        decoration = _DECORATION.match(text, position)
+        if decoration:
             bold = bold or "**" in decoration[0]
             position = decoration.end()
-        if not found and (bracketed := _bracketed_id(text, position)):
-            found, position = bracketed
-        elif not found and (match := _ID.match(text, position)) and not _RANGE.match(match["id"]):
-            found, word = _id(match), (match["word"] or "").strip("# \t").lower()
-            position = match.end()
-        elif marker := _MARKER.match(text, position):
+
+        marker = _MARKER.match(text, position)
+        found = None if task_id else _read_id(text, position)
+        if found:
+            task_id, word, position = found
+        elif marker:
             markers.append(marker[1])
             position = marker.end()
         else:
-            rest, known = _without_markers(text[position:])
-            return _Name(found, word, bold, rest, (*markers, *known))
-        if found and (glue := _GLUE.match(text, position)):
-            position = glue.end()
+            break
+        if task_id:
+            glue = _GLUE.match(text, position)
+            position = glue.end() if glue else position
+
+    rest, more_markers = _split_markers(text[position:])
+    title = rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑✓\ufe0f")
+    return _Name(task_id, word, bold, title, (*markers, *more_markers))
 
 
-def _bracketed_id(text: str, position: int) -> tuple[str, int] | None:
-    if not text.startswith("[", position):
+def _read_id(text: str, position: int) -> tuple[str, str, int] | None:
+    """Return the id at `position`, the word before it, and where it ends."""
+    if text.startswith("[", position):
+        return _read_bracketed_id(text, position)
+    match = _ID.match(text, position)
+    if match is None or _RANGE.match(match["id"]):
         return None
-    if numbered := _NUMBERED.match(text, position):
-        return numbered[1], numbered.end()
+    task_id = match["id"]
+    word = (match["word"] or "").strip("# \t").lower()
+    if task_id.isdigit() and not word:
+        # `1.` keeps its dot: a fix `1.1` of task `1` would have the id of a subtask.
+        task_id += match["dot"] or ""
+    return task_id, word, match.end()
+
+
+def _read_bracketed_id(text: str, position: int) -> tuple[str, str, int] | None:
+    numbered = _NUMBERED.match(text, position)
+    if numbered:
+        return numbered[1], "", numbered.end()
     match = _ID.match(text, position + 1)
-    if match is None or not text.startswith("]", match.end()) or text.startswith("](", match.end()):
+    if match is None or not text.startswith("]", match.end()):
         return None
-    # `[US1]` and `[P1]` say which story or priority, not which task.
-    if _prefix(match["id"]) in _CRITERIA:
+    end = match.end() + 1
+    is_link = text.startswith("(", end)
+    # `[US1]` and `[P1]` name a story or a priority.
+    prefix = re.sub(r"-?\d.*", "", match["id"])
+    if is_link or prefix in _CRITERIA:
         return None
-    return match["id"], match.end() + 1
+    return match["id"], "", end
 
 
-def _id(match: re.Match[str]) -> str:
-    """As written: `1.` keeps its dot, so that `1.` and a subtask's `1.1` never meet in a fix of `1`."""
-    return match["id"] + (match["dot"] or "" if match["id"].isdigit() and not match["word"] else "")
-
-
-def _without_markers(title: str) -> tuple[str, list[str]]:
-    """The title without markers behind a second name or at its end; inside it `[P]` is only talked about."""
+def _split_markers(title: str) -> tuple[str, list[str]]:
+    """Separate markers behind a second name or at the end; elsewhere `[P]` is part of the title."""
     if "[" not in title:
         return title, []
-    if second := _SECOND_NAME.match(title):
+    second = _SECOND_NAME.match(title)
+    if second:
         return f"{second[1]} {title[second.end() :]}", _MARKER.findall(second[2])
-    if last := _LAST_MARKERS.search(title, max(0, len(title) - 200)):
+    last = _LAST_MARKERS.search(title, max(0, len(title) - 200))
+    if last:
         return title[: last.start()], _MARKER.findall(last[0])
     return title, []
 
 
-def _title(rest: str) -> str:
-    return rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑✓\ufe0f")
-
-
-def _prefix(name: str) -> str:
-    return re.sub(r"-?\d.*", "", name)
-
-
 def _is_certain(name: _Name) -> bool:
-    prefix = _prefix(name.id)
-    if not prefix:
-        return "." in name.id or bool(name.word) or name.bold
-    if prefix in _CRITERIA:
-        return bool(name.word) or "-T" in name.id
-    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
+    """Return whether a checkbox with this name is a task whatever its fields are."""
+    if not name.id or name.word == "step":
+        return False
+    if name.word or "-T" in name.id:
         return True
-    return "-T" in name.id or "." in name.id or name.bold or bool(name.word)
+    if name.prefix in _CRITERIA:
+        return False
+    if name.prefix in _SURE_PREFIXES or name.prefix.startswith(("TX", "VE-", "V_", "V-")):
+        return True
+    return "." in name.id or name.bold

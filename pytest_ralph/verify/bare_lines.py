@@ -1,4 +1,4 @@
-"""The BareLine, a command in a Verify field that nobody put between backticks."""
+"""Commands in a Verify field that is written without any backticks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, is_only_words, likeness, without_prompt
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
-from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import words
 
 if TYPE_CHECKING:
@@ -18,30 +17,42 @@ if TYPE_CHECKING:
 
 _BULLET = regex(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _LABEL = regex(
-    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*|^run\s+(?=\S)",
+    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*"
+    r"|^run\s+(?=\S)",
     re.IGNORECASE,
 )
+# Where the command ends and words about it begin.
 _VERDICT = regex(
-    r"\s(?:\(|(?:[→—–-]|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b))\s|->|=>|>=\s|(?:should|must|will)\s|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
+    r"\s(?:\(|[→—–-]\s"
+    r"|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b)\s"
+    r"|->|=>|>=\s|(?:should|must|will)\s"
+    r"|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
 # The end of a clause; the dots of `./...` belong to the command.
 _LAST_MARK = regex(r"(?<![./])[.,;]+$")
-# `curl test`, `curl GET /x`: nothing that could be called.
+# `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
 _PROSE = words("programs", "prose")
 
 
-def read_bare_lines(text: str) -> Sequence[Check]:
-    """The commands of a field without any backticks, if every line of it is one; otherwise none: it is prose."""
+def read_bare_lines(text: str) -> Sequence[tuple[Check, Sequence[str]]]:
+    """Return the commands of a field without backticks, each with the words that were not read.
+
+    The field is prose, and has none, unless every line of it is a command.
+    """
     lines = [line for line in dedent(text).split("\n") if line.strip()]
-    joined = _continued(lines)
-    checks = [check for line in joined if (check := _read(line)) is not None]
-    return checks if len(checks) == len(joined) else []
+    found: list[tuple[Check, Sequence[str]]] = []
+    for line in _join_continued(lines):
+        read = _read_line(line)
+        if read is None:
+            return []
+        found.append(read)
+    return found
 
 
-def _continued(lines: Sequence[str]) -> list[str]:
+def _join_continued(lines: Sequence[str]) -> list[str]:
     joined: list[str] = []
     for line in lines:
         if joined and joined[-1].endswith("\\"):
@@ -51,25 +62,33 @@ def _continued(lines: Sequence[str]) -> list[str]:
     return joined
 
 
-def _read(line: str) -> Check | None:
-    line = without_prompt(_LABEL.sub("", _BULLET.sub("", line).strip().strip("*_")).strip())
-    verdict = _VERDICT.search(_unquoted(line))
-    command, words = (line[: verdict.start()], line[verdict.start() :]) if verdict else (line, "")
-    command = _LAST_MARK.sub("", command.strip()) if verdict else command.strip()
-    like = likeness(command)
-    if (
-        is_only_words(command)
-        or _NO_ADDRESS.match(command)
-        or _PROSE & set(_unquoted(command).lower().split())
-    ):
+def _read_line(line: str) -> tuple[Check, Sequence[str]] | None:
+    bare = _BULLET.sub("", line).strip().strip("*_")
+    bare = without_prompt(_LABEL.sub("", bare).strip())
+    command, said = _split(bare)
+    if is_only_words(command) or _NO_ADDRESS.match(command):
         return None
+    if not _PROSE.isdisjoint(_without_quoted(command).lower().split()):
+        return None
+    like = likeness(command)
     if like is Likeness.SURE:
-        return Check(command, read_expectations(command, in_english(words)))
-    if like is Likeness.MAYBE and not words and " " not in command:
-        return Check(command)
+        demands = read_expectations(command, said)
+        check = Check(command, tuple(demands.expect), files=tuple(demands.files))
+        return check, demands.unread
+    if like is Likeness.MAYBE and not said and " " not in command:
+        return Check(command), ()
     return None
 
 
-def _unquoted(line: str) -> str:
-    """The line with quoted parts blanked out, every position kept."""
+def _split(line: str) -> tuple[str, str]:
+    """Return the command of a line and the words behind it."""
+    verdict = _VERDICT.search(_without_quoted(line))
+    if verdict is None:
+        return line.strip(), ""
+    command = line[: verdict.start()].strip()
+    return _LAST_MARK.sub("", command), line[verdict.start() :]
+
+
+def _without_quoted(line: str) -> str:
+    """Return the line with quoted parts blanked out, every position kept."""
     return re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", lambda match: "Q" * len(match[0]), line)

@@ -17,23 +17,29 @@ class OneOf(tuple[int | float | str, ...]):
 
 
 class Expect(NamedTuple):
-    """One expectation on how a command ended or on what it printed."""
+    """One expectation on a command's exit status or on what it printed."""
 
     stream: Stream
     op: str
     value: int | float | str | tuple[int | float | str, ...] | None = None
 
     def __str__(self) -> str:
-        name = {"exit": "exit status", "stdout": "stdout", "stderr": "stderr"}[self.stream]
-        return f"{name} {self.op}" if self.value is None else f"{name} {self.op} {self.value!r}"
+        name = "exit status" if self.stream == "exit" else self.stream
+        if self.value is None:
+            return f"{name} {self.op}"
+        return f"{name} {self.op} {self.value!r}"
 
 
 class Check(NamedTuple):
-    """One command of a Verify field. No expectation means: exit status 0."""
+    """One command of a Verify field. No expectation means: exit status 0.
+
+    `files` are paths, relative to the working directory, that must exist after the command.
+    """
 
     command: str
     expect: tuple[Expect, ...] = ()
     directory: str | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def reads_output(self) -> bool:
@@ -41,12 +47,17 @@ class Check(NamedTuple):
 
 
 class Verify(NamedTuple):
-    """A Verify field as a careful person reads it. `text` is the field exactly as written."""
+    """A Verify field as a careful person reads it.
+
+    `text` is the field exactly as written, `manual` the reason why no command can be run, and
+    `unread` the words beside the commands that were not understood and are not checked.
+    """
 
     checks: tuple[Check, ...] = ()
     mode: Literal["all", "any"] = "all"
     manual: str | None = None
     text: str = ""
+    unread: tuple[str, ...] = ()
 
 
-UNSAID = Verify()
+NO_VERIFY = Verify()

@@ -1,46 +1,60 @@
-"""A Verify field as a careful person reads it: which words are commands, and what is asked of each."""
+"""A Verify field as a careful person reads it: its commands, and what is asked of each."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pytest_ralph.verify.commands import runs_alone, without_prompt
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.vocabulary import any_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 _NO_COMMAND = any_of("no command", "", "$")
-# Sentence by sentence, a longer field would take seconds to read.
-LONGEST = 50_000
+# A longer field would take seconds to read sentence by sentence.
+MAX_LENGTH = 50_000
+# How much of a field is shown as the reason why a person has to look.
+_MAX_REASON = 500
 
 
 @lru_cache(maxsize=1024)
 def read_verify(text: str) -> Verify:
-    """The checks of a Verify field, or the reason why a person has to look; nothing at all for an empty field."""
+    """Return the checks of a Verify field, or the reason why a person has to look.
+
+    An empty field has neither.
+    """
     stripped = text.strip()
     if not stripped:
         return Verify(text=text)
-    if stripped[0] == stripped[-1] == "`" and stripped.count("`") == 2 and "\n" not in stripped:
+    if _is_one_span(stripped):
+        # By far the most frequent field, read without loading the rest of the package.
         command = without_prompt(stripped[1:-1].strip())
-        return _verify(
-            text, [Check(command)] if runs_alone(command) and not _NO_COMMAND.match(command) else []
-        )
-    if len(text) > LONGEST and not stripped.startswith(("```", "~~~")):
-        return Verify(
-            manual=f"longer than {LONGEST:,} characters, which only a person can make sense of",
-            text=text,
-        )
+        if _NO_COMMAND.match(command) or not runs_alone(command):
+            return _manual(text)
+        if not may_have_placeholder(command):
+            return Verify((Check(command),), text=text)
+    if len(text) > MAX_LENGTH and not stripped.startswith(("```", "~~~")):
+        reason = f"longer than {MAX_LENGTH:,} characters: only a person can make sense of it"
+        return Verify(manual=reason, text=text)
     from pytest_ralph.verify.reading import read
 
     reading = read(text)
-    checks = reading.checks if reading.any_is_enough else reading.required
-    return _verify(text, checks, any_is_enough=reading.any_is_enough)
+    checks = tuple(reading.required)
+    if not checks:
+        return _manual(text)
+    unread = tuple(dict.fromkeys(reading.unread))
+    if reading.any_is_enough:
+        return Verify(checks, "any", text=text, unread=unread)
+    return Verify(checks, text=text, unread=unread)
 
 
-def _verify(text: str, checks: Sequence[Check], any_is_enough: bool = False) -> Verify:
-    if checks:
-        return Verify(tuple(checks), "any" if any_is_enough else "all", text=text)
-    return Verify(manual=" ".join(text.split())[:500], text=text)
+def _is_one_span(text: str) -> bool:
+    is_enclosed = text[0] == text[-1] == "`"
+    return is_enclosed and text.count("`") == 2 and "\n" not in text
+
+
+def may_have_placeholder(command: str) -> bool:
+    """Whether a command may hold `<name>`, `…` or `...`: a quick look before the thorough one."""
+    return "<" in command or "…" in command or "..." in command
+
+
+def _manual(text: str) -> Verify:
+    return Verify(manual=" ".join(text.split())[:_MAX_REASON], text=text)

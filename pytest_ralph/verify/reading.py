@@ -1,4 +1,4 @@
-"""The Reading of a Verify field that is more than one code span: passages, lists and scripts, in order."""
+"""The reading of a Verify field that is more than one code span: its passages and scripts, in order."""
 
 from __future__ import annotations
 
@@ -8,38 +8,54 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
-from pytest_ralph.verify.commands_in_prose import mentions
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
-from pytest_ralph.verify.pieces import Passage, Script, read_pieces
-from pytest_ralph.verify.scripts import runnable
+from pytest_ralph.verify.passages import Passage, Script, read_passages
+from pytest_ralph.verify.scripts import read_script
+from pytest_ralph.verify.spans import find_commands
+from pytest_ralph.verify.stdout_kind import Prints, prints
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.verify.commands_in_prose import Mention
+    from pytest_ralph.verify.expect import Demands
+    from pytest_ralph.verify.model import Expect
+    from pytest_ralph.verify.spans import Mention
 
 _MANUAL = any_of("manual", r"\W*")
 _RESULT = any_of("result", r"\W*")
+_RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 _EVERY = regex(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
 # `No output from …`: an expectation in front of its command.
 _LEAD = regex(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )", re.IGNORECASE)
 _LEAD_END = regex(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
-_RED = regex(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
-_GREEN = regex(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
-_DIRECTORY = regex(
-    r"\b(?:from|in|inside|within|under)\s+(?:the\s+)?(?P<called>[`\"']?[\w.@-][\w./@-]*[`\"']?)"
-    r"\s+(?:directory|folder|dir\b|package|spec_files)"
-    r"|\b(?:from|inside|within)\s+(?:the\s+)?(?P<path>`?[\w.@-]+/[\w./@-]*`?|`[\w.@-]+`)",
+# `Coverage is at least 80%:` asks for something that the command behind it may not check.
+_AMOUNT = regex(r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d")
+_ABSENCE = regex(
+    r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
+    r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
     re.IGNORECASE,
 )
-_INSIDE = regex(r"\s*\(in\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)\)", re.IGNORECASE)
+_RED = regex(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
+_GREEN = regex(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
+_NAME = r"`[\w./@-]+`|[\w.@-]+/[\w./@-]*"
+_KIND = r"(?:directory|folder|dir\b|package|workspace)"
+_DIRECTORY = regex(
+    rf"\b(?:from|in|inside|within|under)\s+(?:the\s+)?(?P<called>[`\"']?[\w.@-][\w./@-]*[`\"']?)"
+    rf"\s+{_KIND}|\b(?:from|inside|within)\s+(?:the\s+)?(?P<path>{_NAME})",
+    re.IGNORECASE,
+)
+_IN_BRACKETS = regex(rf"\s*\(in\s+(?:the\s+)?({_NAME})\)", re.IGNORECASE)
 # In front of a list or a script: `In `web`:`, `(in web/app):`
 _AHEAD = regex(
-    r"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?(`[\w./@-]+`|[\w.@-]+/[\w./@-]*)"
-    r"(?:\s+(?:directory|folder|dir|package|spec_files))?\)?\s*[:,]",
+    rf"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?({_NAME})"
+    rf"(?:\s+{_KIND})?\)?\s*[:,]",
+    re.IGNORECASE,
+)
+_AT_ROOT = regex(
+    r"(?:at|in|from|on)\s+(?:the\s+)?(?:repo(?:sitory)?|project|workspace)(?:\s+root)?\b",
     re.IGNORECASE,
 )
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
@@ -47,134 +63,198 @@ _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 @dataclass
 class Reading:
-    """What has been understood so far while going through the pieces of a field."""
+    """What has been understood so far while going through the passages of a field."""
 
     checks: list[Check] = field(default_factory=list)
-    # Whether each is an alternative to the one before it, and in which piece of the field it stands.
+    # For each check, whether it is an alternative to the one before, and its passage.
     alternatives: list[bool] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     place: int = 0
-    # Said before a list, about all of its items.
+    unread: list[str] = field(default_factory=list)
+    # What a passage before a list says about all of its items.
     common: str = ""
-    # The directory it names for what follows.
+    # The directory that a passage names for what follows it.
     directory: str | None = None
-    # The prose just before, which tells a fence of output from a script.
-    said: str = ""
+    # The prose just before: it tells a fence of output from a script.
+    previous: str = ""
 
-    def add(self, check: Check, alternative: bool = False) -> None:
+    def add(self, check: Check, is_alternative: bool = False) -> None:
         self.checks.append(check)
-        self.alternatives.append(alternative)
+        self.alternatives.append(is_alternative)
         self.places.append(self.place)
 
     @property
     def any_is_enough(self) -> bool:
-        """`A or B`; `A, B or C` in one sentence."""
+        """Whether the field says `A or B`, or `A, B or C` in one sentence."""
         joints = self.alternatives[1:]
         if not joints or not joints[-1]:
             return False
-        return all(joints) or (len(joints) == 2 and len(set(self.places)) == 1)
+        if all(joints):
+            return True
+        return len(joints) == 2 and len(set(self.places)) == 1
 
     @property
     def required(self) -> list[Check]:
-        """The checks without those that may stand in for the one before, where not just any one is enough."""
-        chosen = zip(self.checks, self.alternatives, strict=True)
-        return [
-            check for at, (check, alternative) in enumerate(chosen) if at == 0 or not alternative
-        ]
+        """The checks to run: where not just any one is enough, without the alternatives."""
+        if self.any_is_enough:
+            return self.checks
+        kept = self.checks[:1]
+        for check, is_alternative in zip(self.checks[1:], self.alternatives[1:], strict=True):
+            if not is_alternative:
+                kept.append(check)
+        return kept
 
 
 def read(text: str) -> Reading:
-    """What a field asks for; no checks where a person has to look."""
+    """Return what a field asks for; it has no checks where a person has to look."""
     reading = Reading()
-    pieces = _without_red(read_pieces(text))
-    first = pieces[0] if pieces else None
-    if isinstance(first, Passage) and _MANUAL.match(in_english(_lead(first))):
+    passages = _without_red(read_passages(text))
+    first = passages[0] if passages else None
+    if isinstance(first, Passage) and _MANUAL.match(in_english(first.lead)):
         return reading
-    for reading.place, piece in enumerate(pieces):
-        _take(piece, reading)
-    if not reading.checks and all(
-        isinstance(piece, Passage) and not piece.has_code for piece in pieces
-    ):
-        for check in read_bare_lines(text):
+    for reading.place, passage in enumerate(passages):
+        if isinstance(passage, Script):
+            _take_script(passage, reading)
+        else:
+            _take_passage(passage, reading)
+    has_code = any(isinstance(one, Script) or one.has_code for one in passages)
+    if not reading.checks and not has_code:
+        reading.unread.clear()
+        for check, unread in read_bare_lines(text):
             reading.add(check)
+            reading.unread += unread
     return reading
 
 
-def _take(piece: Passage | Script, reading: Reading) -> None:
-    if isinstance(piece, Script):
-        if command := runnable(piece, reading.said):
-            reading.add(Check(command, directory=reading.directory))
-        return
-    lead = in_english(_lead(piece))
-    if _MANUAL.match(lead) and piece.listed:
-        return
-    found = mentions(piece, lone=not reading.checks)
-    if found and reading.checks:
-        _take_result(found[0].before, reading)
-    if found:
-        _take_commands(piece, found, reading)
-    elif reading.checks:
-        _take_result(piece.prose, reading)
-    if not piece.listed:
-        reading.common = piece.prose if piece.prose.endswith(":") else ""
-        reading.directory = _name_of(_AHEAD.match(piece.prose))
-    reading.said = piece.prose
+def _take_script(script: Script, reading: Reading) -> None:
+    check, unread = read_script(script, reading.previous)
+    if check is not None:
+        reading.add(check._replace(directory=reading.directory))
+        reading.unread += unread
 
 
-def _take_result(words: str, reading: Reading) -> None:
-    """`Expected: 3` in a passage of its own is about the command before it."""
+def _take_passage(passage: Passage, reading: Reading) -> None:
+    lead = in_english(passage.lead)
+    if passage.listed and _MANUAL.match(lead):
+        reading.unread.append(passage.prose)
+        return
+    if reading.checks and _RECORD.match(lead):
+        # A record of an earlier run asks for nothing.
+        return
+    found = find_commands(passage, is_first=not reading.checks)
+    required = [mention for mention in found if not mention.is_optional]
+    reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
+    if required:
+        _take_commands(passage, required, reading)
+    elif reading.checks and not found:
+        _take_words(passage.prose, reading)
+    if not passage.listed:
+        reading.common = passage.prose if passage.prose.endswith(":") else ""
+        reading.directory = _directory_name(_AHEAD.match(passage.prose))
+    reading.previous = passage.prose
+
+
+def _as_written(mention: Mention) -> str:
+    words = f"{mention.before.rpartition('. ')[2]} `{mention.command}` {mention.after}"
+    return " ".join(words.split()).strip(" .,;:")
+
+
+def _take_words(words: str, reading: Reading) -> None:
+    """Read a passage without a command: `Expected: 3` is about the command before it."""
     last = reading.checks[-1]
-    if not last.expect and _RESULT.match(in_english(words)):
-        reading.checks[-1] = last._replace(expect=read_expectations(last.command, words))
+    demands = read_expectations(last.command, words)
+    if not words.endswith(":"):
+        reading.unread += demands.unread
+    if _RESULT.match(in_english(words)) and not last.expect:
+        expect = tuple(demands.expect)
+        reading.checks[-1] = last._replace(expect=expect, files=tuple(demands.files))
 
 
-def _take_commands(piece: Passage, found: Sequence[Mention], reading: Reading) -> None:
+def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading) -> None:
+    if reading.checks and _RESULT.match(in_english(found[0].before)):
+        _take_words(found[0].before, reading)
     shared = found[-1].after if _EVERY.search(found[-1].after) else ""
-    directory = _directory(found) or (reading.directory if piece.listed else None)
-    for one in found:
-        expect = read_expectations(one.command, one.after)
-        if not expect and shared:
-            expect = read_expectations(one.command, shared)
-        if (
-            not expect
-            and len(found) == 1
-            and _LEAD.match(one.before)
-            and _LEAD_END.search(one.before)
-        ):
-            expect = read_expectations(one.command, one.before)
-        if not expect and piece.listed and _EVERY.search(reading.common):
-            expect = read_expectations(one.command, reading.common.rstrip(":"))
-        reading.add(Check(one.command, expect, directory), one.alternative)
+    directory = _directory_of(found)
+    if directory is None and passage.listed:
+        directory = reading.directory
+    if _AMOUNT.search(found[0].before) and not _LEAD.match(found[0].before):
+        reading.unread.append(" ".join(found[0].before.split()).strip(" .,;:"))
+    for mention in found:
+        demands = read_expectations(mention.command, _without_directory(mention.after))
+        if not demands.expect:
+            expect = _expected_elsewhere(mention, passage, shared, len(found) == 1, reading)
+            demands.expect += expect
+        reading.unread += demands.unread
+        if not demands.expect and _asks_for_absence(mention.command, demands.unread):
+            # Its exit status would say the opposite of what the words mean.
+            continue
+        reading.add(_check(mention.command, demands, directory), mention.is_alternative)
 
 
-def _directory(found: Sequence[Mention]) -> str | None:
-    """The directory the words right before or right behind the commands say to run them in."""
-    before, after = found[0].before, found[-1].after
-    if ahead := _AHEAD.match(before):
-        return _name_of(ahead)
-    return _name_of(
+def _asks_for_absence(command: str, unread: Sequence[str]) -> bool:
+    """Whether a listing must not show something that was not understood."""
+    if prints(command) is Prints.STATUS:
+        return False
+    return any(_ABSENCE.match(words) for words in unread)
+
+
+def _check(command: str, demands: Demands, directory: str | None) -> Check:
+    return Check(command, tuple(demands.expect), directory, tuple(demands.files))
+
+
+def _expected_elsewhere(
+    mention: Mention, passage: Passage, shared: str, is_only: bool, reading: Reading
+) -> Sequence[Expect]:
+    """Return what is said of a command in another place than right behind it."""
+    if shared:
+        expect = read_expectations(mention.command, shared).expect
+        if expect:
+            return expect
+    if is_only and _LEAD.match(mention.before) and _LEAD_END.search(mention.before):
+        return read_expectations(mention.command, _LEAD_END.sub("", mention.before)).expect
+    if passage.listed and _EVERY.search(reading.common):
+        return read_expectations(mention.command, reading.common.rstrip(":")).expect
+    return ()
+
+
+def _directory_of(found: Sequence[Mention]) -> str | None:
+    """Return the directory that the words right before or behind the commands name."""
+    before = found[0].before
+    after = found[-1].after
+    ahead = _AHEAD.match(before)
+    if ahead:
+        return _directory_name(ahead)
+    return _directory_name(
         _DIRECTORY.search(before)
         or _DIRECTORY.match(after.lstrip(" (,;—–-"))
-        or _INSIDE.match(after)
+        or _IN_BRACKETS.match(after)
     )
 
 
-def _name_of(match: re.Match[str] | None) -> str | None:
-    """The directory that was matched, unless its name says no directory at all."""
+def _without_directory(words: str) -> str:
+    lead = len(words) - len(words.lstrip(" (,;—–-"))
+    at_root = _AT_ROOT.match(words, lead)
+    if at_root:
+        return words[at_root.end() :]
+    match = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
+    if match is None or _directory_name(match) is None:
+        return words
+    return words[match.end() :]
+
+
+def _directory_name(match: re.Match[str] | None) -> str | None:
     if match is None:
         return None
-    name = next(filter(None, match.groups())).strip("`\"'").rstrip("/")
-    return name if name and name.lower() not in _NO_DIRECTORY else None
+    written = next(group for group in match.groups() if group)
+    name = written.strip("`\"'").rstrip("/")
+    if not name or name.lower() in _NO_DIRECTORY:
+        return None
+    return name
 
 
-def _without_red(pieces: Sequence[Passage | Script]) -> Sequence[Passage | Script]:
-    """Of a RED and GREEN pair only the GREEN counts: the task is done, so the test passes."""
-    if not any(isinstance(piece, Passage) and _GREEN.match(piece.prose) for piece in pieces):
-        return pieces
-    return [
-        piece for piece in pieces if not (isinstance(piece, Passage) and _RED.match(piece.prose))
-    ]
-
-
-def _lead(passage: Passage) -> str:
-    return passage.pieces[0].text if passage.pieces and passage.pieces[0].kind == "prose" else ""
+def _without_red(passages: Sequence[Passage | Script]) -> Sequence[Passage | Script]:
+    """Return the passages without RED where there is a GREEN: the task is done by then."""
+    prose = [one.prose if isinstance(one, Passage) else "" for one in passages]
+    if not any(_GREEN.match(words) for words in prose):
+        return passages
+    return [one for one, words in zip(passages, prose, strict=True) if not _RED.match(words)]

@@ -1,4 +1,4 @@
-"""The Script in a fenced block: what of it a shell can run, if anything."""
+"""The script in a fenced block: what of it a shell can run, and what its comments expect."""
 
 from __future__ import annotations
 
@@ -6,39 +6,75 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness
+from pytest_ralph.verify.expect import read_expectations
+from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
-    from pytest_ralph.verify.pieces import Script
+    from collections.abc import Sequence
+
+    from pytest_ralph.verify.model import Expect
+    from pytest_ralph.verify.passages import Script
 
 _SHELLS = frozenset(
     ("sh", "bash", "shell", "zsh", "ksh", "dash", "console", "terminal", "shellsession", "cmd")
 )
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
+_COMMENT = any_of("comment", r"(?:^|\s)#\s*(?P<words>(?:", r").*)$")
+# What is left of an expectation on one line's output in the output of all lines.
+_SOMEWHERE = {
+    "==": "contains",
+    "contains": "contains",
+    "not_contains": "not_contains",
+    "matches": "matches",
+}
+# Lines that print nothing, so that a number can only be that of another line.
+_SILENT = regex(r"(?:cd|export|set|mkdir|rm|cp|mv|touch|source|\.|#)\b|[A-Za-z_]\w*=\S*$")
 
 
-def runnable(script: Script, said: str) -> str:
-    """The commands of a fenced block, or an empty string: comments only, output, or another language.
+def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[str]]:
+    """Return the check of a fenced block and the words in it that were not understood.
 
-    `said` is the prose just before the block.
+    None stands for a block of comments, of output or of another language. `previous` is the prose
+    just before the block.
     """
-    lines = [
-        line
-        for line in script.text.split("\n")
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if not lines or (script.language and script.language.replace("-", "") not in _SHELLS):
+    command = _runnable(script, previous)
+    if not command:
+        return None, ()
+    expect: list[Expect] = []
+    unread: list[str] = []
+    for line, words in _expecting_lines(command):
+        asked = read_expectations(line, words).expect
+        if _prints_more_than(line, command):
+            asked = [_somewhere(one) for one in asked if _can_be_somewhere(one)]
+        if not asked:
+            unread.append(words)
+        expect += asked
+    return Check(command, tuple(expect)), unread
+
+
+def _runnable(script: Script, previous: str) -> str:
+    lines = [line for line in script.text.split("\n") if _is_code(line)]
+    if not lines:
+        return ""
+    if script.language and script.language.replace("-", "") not in _SHELLS:
         return ""
     if any(_PROMPT.match(line) for line in lines):
         return _typed(script.text)
-    if not script.language and (_PRINTED.search(said) or likeness(lines[0]) < Likeness.MAYBE):
+    if script.language:
+        return script.text
+    if _PRINTED.search(previous) or likeness(lines[0]) < Likeness.MAYBE:
         return ""
     return script.text
 
 
+def _is_code(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
 def _typed(text: str) -> str:
-    """What was typed behind the prompts of a session, without what was printed."""
+    """Return what was typed at the prompts of a terminal session, without what was printed."""
     typed: list[str] = []
     goes_on = False
     for line in text.split("\n"):
@@ -50,3 +86,34 @@ def _typed(text: str) -> str:
             continue
         goes_on = typed[-1].rstrip().endswith("\\")
     return "\n".join(typed)
+
+
+def _expecting_lines(script: str) -> list[tuple[str, str]]:
+    """Return the lines with a comment such as `# expect 3`, each with the words of the comment."""
+    found: list[tuple[str, str]] = []
+    previous = ""
+    for line in script.split("\n"):
+        comment = _COMMENT.search(line)
+        code = line[: comment.start()] if comment else line
+        if _is_code(code):
+            previous = code.strip()
+        if comment and previous:
+            found.append((previous, comment["words"]))
+    return found
+
+
+def _can_be_somewhere(one: Expect) -> bool:
+    return one.stream != "exit" and one.op in _SOMEWHERE
+
+
+def _somewhere(one: Expect) -> Expect:
+    return one._replace(op=_SOMEWHERE[one.op])
+
+
+def _prints_more_than(line: str, script: str) -> bool:
+    """Whether other lines of the script may print something too."""
+    for other in script.split("\n"):
+        is_other = _is_code(other) and not other.strip().startswith(line)
+        if is_other and not _SILENT.match(other.strip()):
+            return True
+    return False

@@ -1,7 +1,6 @@
-"""The Lexicon, the words in which specs of several languages say what a command should do, in English.
+"""Translation of the words that matter in a Verify field from other languages into English.
 
-Expectations are read in one language only (expectation.py); the table that brings the others there
-is words/languages.txt.
+Expectations are read in English only. The table is vocabulary/languages.txt.
 """
 
 from __future__ import annotations
@@ -10,15 +9,16 @@ import re
 from functools import cache
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.vocabulary import phrases, words
+from pytest_ralph.verify.vocabulary import phrases, rewriter, words
 
-# Where the verb comes last, the number or text it is said of is brought behind it.
-_ORDER = (
+# Where a language puts the verb last, the number or text it is about is moved behind it.
+_WORD_ORDER = (
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以上"), r" at least \1 "),
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以下"), r" at most \1 "),
     (
         regex(
-            r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*(?:返|出力|表示)\S*"
+            r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*"
+            r"(?:返|出力|表示)\S*"
         ),
         r" returns \1 ",
     ),
@@ -29,56 +29,40 @@ _FULL_WIDTH = str.maketrans(
 )
 _OTHER_SCRIPT = regex("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
+# What is left of a Japanese clause once its words are translated.
+_PARTICLE = regex(r"(?<!\S)[がはをにでともの]+(?!\S)")
+_QUOTED = regex(r"(`[^`]*`|\"[^\"]*\")")
+_ENGLISH_ROW = "english"
 
 
 def in_english(text: str) -> str:
-    """`text` with the words that matter for an expectation in English; the rest, and code spans, as they are."""
+    """Return `text` with the words of the table in English; other words and code spans stay."""
     if not _is_foreign(text):
         return text
     text = text.translate(_FULL_WIDTH)
-    for pattern, order in _ORDER:
+    for pattern, order in _WORD_ORDER:
         text = pattern.sub(order, text)
-    parts = re.split(r"(`[^`]*`|\"[^\"]*\")", text)
-    pattern, english = _pattern()
-    return "".join(
-        part
-        if index % 2
-        else re.sub(r"[ \t]+", " ", pattern.sub(lambda match: english[match.lastgroup or ""], part))
-        for index, part in enumerate(parts)
-    )
+    translate = rewriter("languages", without=_ENGLISH_ROW)
+    parts = _QUOTED.split(text)
+    for index in range(0, len(parts), 2):
+        parts[index] = re.sub(r"[ \t]+", " ", _PARTICLE.sub("", translate(parts[index])))
+    return "".join(parts)
 
 
 def _is_foreign(text: str) -> bool:
     if not text.isascii() and _OTHER_SCRIPT.search(text):
         return True
-    return not _signs().isdisjoint(_LATIN_WORD.findall(text.lower()))
+    return not _foreign_words().isdisjoint(_LATIN_WORD.findall(text.lower()))
 
 
 @cache
-def _sayings() -> dict[str, list[str]]:
-    table = phrases("languages")
-    del table["english"]
-    return table
+def _foreign_words() -> frozenset[str]:
+    """Return the words of the table that English does not use.
 
-
-@cache
-def _signs() -> frozenset[str]:
-    """Words that only another language uses: seeing none of them saves the whole table."""
-    entries = " ".join(saying for row in _sayings().values() for saying in row)
-    return frozenset(_LATIN_WORD.findall(entries)) - words("languages", "english")
-
-
-@cache
-def _pattern() -> tuple[re.Pattern[str], dict[str, str]]:
-    """One pattern for all sayings, longest first, and the English for each of its groups."""
-    english: dict[str, str] = {}
-    sayings: list[str] = []
-    for meaning, row in _sayings().items():
-        for saying in row:
-            group = f"g{len(english)}"
-            english[group] = f" {meaning} "
-            # Chinese and Japanese do not set their words apart.
-            edge = r"(?<!\w){}(?!\w)" if ord(saying.lstrip("(?:")[0]) < 0x2E80 else "{}"
-            sayings.append(edge.format(f"(?P<{group}>{saying})"))
-    sayings.sort(key=len, reverse=True)
-    return re.compile("|".join(sayings), re.IGNORECASE), english
+    Most fields hold none of them, and are spared the whole table.
+    """
+    entries: list[str] = []
+    for key, row in phrases("languages").items():
+        if key != _ENGLISH_ROW:
+            entries += row
+    return frozenset(_LATIN_WORD.findall(" ".join(entries))) - words("languages", _ENGLISH_ROW)

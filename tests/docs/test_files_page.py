@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.state import DEFAULTS
+from pytest_ralph.spec.state_file import DEFAULTS
 from tests.docs.literal import DOCS, blocks
 from tests.docs.tables import code, rows
 

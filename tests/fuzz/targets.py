@@ -6,7 +6,6 @@ asked to change.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tempfile
 import time
@@ -20,11 +19,12 @@ from pytest_ralph.failure.report import parse_report
 from pytest_ralph.shell.lexer import simple_commands
 from pytest_ralph.spec import edit, progress
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.frontmatter import FrontMatterError, read_front_matter
+from pytest_ralph.spec.frontmatter import read_front_matter
 from pytest_ralph.spec.lint import lint
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.splice import spliced
-from pytest_ralph.spec.state import State, StateError
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.inert import markdown, one_line, prompt_line, terminal
 from pytest_ralph.text.secrets import Masker
 from pytest_ralph.verify.read import read_verify
@@ -123,8 +123,7 @@ def verify(data: bytes) -> None:
 
 
 def front_matter(data: bytes) -> None:
-    with contextlib.suppress(FrontMatterError):
-        read_front_matter(data.decode("utf-8", "replace"))
+    read_front_matter(data.decode("utf-8", "replace"))
     spec(b"---\n" + data + b"\n---\n- [ ] 1.1 x\n  - **Verify**: `true`\n")
 
 

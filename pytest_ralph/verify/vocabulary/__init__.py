@@ -1,6 +1,6 @@
-"""The Words a reader knows, as tables of text beside this file.
+"""The words that the readers know, as tables of text beside this file.
 
-A line is `key: entries`; a key may have many lines; `#` starts a comment line.
+A line is `key: entries`; a key may have several lines; `#` starts a comment line.
 """
 
 from __future__ import annotations
@@ -8,32 +8,78 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Chinese, Japanese and Korean do not put spaces between words.
+_FIRST_CJK = 0x2E80
+
 
 def words(table: str, key: str) -> frozenset[str]:
-    """The entries of one key, where every entry is a single word."""
-    return frozenset(
-        word for row_key, row in _rows(table) if row_key == key for word in row.split()
-    )
+    """Return the entries of one key, where every entry is a single word."""
+    found: set[str] = set()
+    for row_key, row in _rows(table):
+        if row_key == key:
+            found.update(row.split())
+    return frozenset(found)
 
 
 def any_of(key: str, before: str = "", after: str = "") -> re.Pattern[str]:
-    """A pattern for any entry of one key of prose.txt, with what has to stand around it."""
+    """Return a pattern for any entry of one key of prose.txt, with what must stand around it."""
     return regex(rf"{before}(?:{'|'.join(phrases('prose')[key])}){after}", re.IGNORECASE)
 
 
 @cache
 def phrases(table: str) -> dict[str, list[str]]:
-    """The entries of every key, where an entry may be several words: `at least | no fewer than`."""
+    """Return the entries of every key, where an entry may be several words."""
     found: dict[str, list[str]] = {}
     for key, row in _rows(table):
         found.setdefault(key, []).extend(row.split(" | "))
     return found
 
 
+@cache
+def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
+    """Return a function that replaces every entry of `table` in a text by its key.
+
+    The entries are regular expressions; where several match, the longest entry wins. The row
+    `without` is not used.
+    """
+    entries: list[tuple[str, str]] = []
+    for key, row in phrases(table).items():
+        if key != without:
+            entries += [(entry, key) for entry in row]
+    entries.sort(key=lambda entry_and_key: len(entry_and_key[0]), reverse=True)
+    groups = [f"(?P<g{at}>{_bounded(entry)})" for at, (entry, _) in enumerate(entries)]
+    pattern = re.compile("|".join(groups), re.IGNORECASE)
+
+    def replace(match: re.Match[str]) -> str:
+        group = match.lastgroup or "g0"
+        _, key = entries[int(group[1:])]
+        return f" {key} "
+
+    return lambda text: pattern.sub(replace, text)
+
+
+def _bounded(entry: str) -> str:
+    """Return the pattern of an entry that does not match inside a longer word."""
+    first = entry.lstrip("(?:")[0]
+    if ord(first) >= _FIRST_CJK:
+        return entry
+    before = r"(?<![\w-])" if first.isalpha() else ""
+    after = r"(?![\w-])" if entry[-1].isalpha() or entry[-1] in "?)" else ""
+    return f"{before}{entry}{after}"
+
+
 def _rows(table: str) -> list[tuple[str, str]]:
     text = Path(__file__).with_name(f"{table}.txt").read_text(encoding="utf-8")
-    rows = [line.partition(": ") for line in text.split("\n") if line and not line.startswith("#")]
-    return [(key, row) for key, _, row in rows]
+    rows: list[tuple[str, str]] = []
+    for line in text.split("\n"):
+        if line and not line.startswith("#"):
+            key, _, row = line.partition(": ")
+            rows.append((key, row))
+    return rows

@@ -66,3 +66,19 @@ def test_a_command_past_its_time_fails_and_the_rest_is_not_run(runner: Runner) -
     assert len(verified.checked) == 1
     assert verified.failing
     assert verified.failing.ended.timed_out
+
+
+def test_a_missing_file_fails_the_check(runner: Runner) -> None:
+    context = RunContext(root=runner.root, timeout=10)
+
+    created = run_checks(Verify((Check("touch a.txt", files=("a.txt",)),)), runner, context)
+    missing = run_checks(Verify((Check("true", files=("b.txt",)),)), runner, context)
+
+    assert created.passed
+    assert [str(one) for one in missing.checked[0].unmet] == ["file b.txt, got no such file"]
+
+
+def test_a_file_is_looked_for_in_the_named_directory(runner: Runner) -> None:
+    (runner.root / "web").mkdir()
+    check = Check("touch a.txt", directory="web", files=("a.txt",))
+    assert run_checks(Verify((check,)), runner, RunContext(root=runner.root, timeout=10)).passed

@@ -41,6 +41,8 @@ HOLDS: list[tuple[str, Value, str]] = [
     ("contains", 7, "all 7."),
     ("not_contains", "error", "all well"),
     ("not_contains", 7, "17 of 70, 7.5"),
+    ("matches", r"v\d+\.\d+", "ledger v2.1\n"),
+    ("matches", "(", "a ( b\n"),
     ("empty", None, "  \n\n"),
     ("nonempty", None, "x"),
     ("in", (200, 301), "301\n"),
@@ -58,6 +60,7 @@ HOLDS: list[tuple[str, Value, str]] = [
     ("nonzero", None, "2"),
 ]
 DOES_NOT_HOLD: list[tuple[str, Value, str]] = [
+    ("matches", r"^v\d", "ledger v2.1\n"),
     ("==", 3, "4"),
     ("==", 3, ""),
     ("==", 3, "three"),
@@ -112,6 +115,7 @@ def test_every_operator_of_the_contract_is_in_both_tables() -> None:
             "== != >= > <= < contains not_contains empty nonempty in lines== lines>= each_line== sum== sum>=".split()
         ),
         "nonzero",
+        "matches",
     }
     assert {op for op, *_ in HOLDS} == contract == {op for op, *_ in DOES_NOT_HOLD}
 

@@ -60,6 +60,13 @@ def test_other_words_with_verify_in_them_are_no_verify_field(line: str) -> None:
     assert "Verify" not in fields_of(line)
 
 
+@pytest.mark.parametrize(
+    "text", ["`python -m __main__`", "`ls src/**/*.py`", "`x` prints **done**", "`a__b`"]
+)
+def test_a_plain_label_may_precede_markup(text: str) -> None:
+    assert fields_of(f"  - Verify: {text}") == {"Verify": text}
+
+
 def test_a_field_ends_where_the_next_begins_and_keeps_its_list() -> None:
     text = (
         "  - **Do**:\n    1. **Create**: a\n    2. b\n"

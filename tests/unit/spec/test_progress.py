@@ -41,39 +41,30 @@ HISTORY = dedent("""\
 
 
 def test_the_history_section_is_created_before_the_learnings() -> None:
-    assert progress.fixes(BEFORE, "1.2", ["1.2.1", "1.2.2"], progress.PASS) == AFTER
+    assert progress.fixes(BEFORE, "1.2", ["1.2.1", "1.2.2"], "PASS") == AFTER
 
 
 def test_every_line_of_the_guides_history_comes_out_as_shown() -> None:
     text = "## Fix Task History\n"
-    text = progress.fixes(text, "1.3", ["1.3.1", "1.3.2"], progress.PASS)
-    text = progress.fixes(text, "2.1", ["2.1.1"], progress.PASS)
-    text = progress.fixes(text, "3.4", ["3.4.1", "3.4.2", "3.4.3"], progress.MAX_LIMIT)
+    text = progress.fixes(text, "1.3", ["1.3.1", "1.3.2"], "PASS")
+    text = progress.fixes(text, "2.1", ["2.1.1"], "PASS")
+    text = progress.fixes(text, "3.4", ["3.4.1", "3.4.2", "3.4.3"], "FAIL (max limit)")
     assert text == HISTORY
 
 
-@pytest.mark.parametrize(
-    ("final", "shown"),
-    [
-        (progress.PASS, "PASS"),
-        (progress.MAX_LIMIT, "FAIL (max limit)"),
-        (progress.MAX_DEPTH, "FAIL (max depth)"),
-        (progress.CIRCULAR, "FAIL (circular)"),
-        (progress.NOT_RETRYABLE, "FAIL (not retryable)"),
-    ],
-)
-def test_a_final_is_named_in_words(final: str, shown: str) -> None:
-    assert f"(1.2.1) - Final: {shown}\n" in progress.fixes(BEFORE, "1.2", ["1.2.1"], final)
+def test_an_entry_ends_with_its_final_result() -> None:
+    text = progress.fixes(BEFORE, "1.2", ["1.2.1"], "FAIL (not retryable)")
+    assert "(1.2.1) - Final: FAIL (not retryable)\n" in text
 
 
 def test_a_task_has_one_entry_that_is_updated() -> None:
-    text = progress.fixes(BEFORE, "1.2", ["1.2.1"], progress.MAX_DEPTH)
-    text = progress.fixes(text, "1.2", ["1.2.1", "1.2.2"], progress.PASS)
+    text = progress.fixes(BEFORE, "1.2", ["1.2.1"], "FAIL (max depth)")
+    text = progress.fixes(text, "1.2", ["1.2.1", "1.2.2"], "PASS")
     assert text == AFTER
 
 
 def test_an_entry_of_a_task_with_a_longer_id_is_another_one() -> None:
-    text = progress.fixes(HISTORY, "1.3.1", ["1.3.1.1"], progress.PASS)
+    text = progress.fixes(HISTORY, "1.3.1", ["1.3.1.1"], "PASS")
     assert text.count("- Task 1.3") == 2
 
 
@@ -133,8 +124,8 @@ def test_a_task_without_commit_is_noted_without_one() -> None:
 
 def test_line_ends_of_the_file_are_kept_when_an_entry_is_replaced() -> None:
     text = "## Fix Task History\r\n- Task 1.2: old\r\n- Task 1.3: old"
-    text = progress.fixes(text, "1.2", ["1.2.1"], progress.PASS)
-    text = progress.fixes(text, "1.3", ["1.3.1"], progress.PASS)
+    text = progress.fixes(text, "1.2", ["1.2.1"], "PASS")
+    text = progress.fixes(text, "1.3", ["1.3.1"], "PASS")
     assert text == (
         "## Fix Task History\r\n- Task 1.2: 1 fix attempted (1.2.1) - Final: PASS\r\n"
         "- Task 1.3: 1 fix attempted (1.3.1) - Final: PASS"

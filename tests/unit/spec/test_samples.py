@@ -19,9 +19,12 @@ LINE_ENDS = {"lf": "\n", "crlf": "\r\n"}
 
 
 def check_as_json(check: Check) -> dict[str, Any]:
-    expect = [
-        [one.stream, one.op] + ([] if one.value is None else [one.value]) for one in check.expect
-    ]
+    expect: list[list[Any]] = []
+    for one in check.expect:
+        values = [] if one.value is None else [one.value]
+        expect.append(
+            [one.stream, one.op, *(list(v) if isinstance(v, tuple) else v for v in values)]
+        )
     shown: dict[str, Any] = {"command": check.command, "expect": expect}
     return shown | ({"directory": check.directory} if check.directory else {})
 

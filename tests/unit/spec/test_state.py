@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.files import STATE_NAME
-from pytest_ralph.spec import state as state_module
 from pytest_ralph.spec.completion import current_index
-from pytest_ralph.spec.state import State, StateError, set_aside
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import DEFAULTS, StateError, set_aside
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ CORRUPT = [
     ('{"fixTaskMap": {"1.3": {"attempts": "2"}}}', "attempts of 1.3 is not a count"),
     ('{"fixTaskMap": {"1.3": {"fixTaskIds": "1.3.1"}}}', "fixTaskIds of 1.3 is not a list"),
     ('{"fixTaskMap": {"1.3": {"fixTaskIds": [1.3]}}}', "fixTaskIds of 1.3 is not a list"),
-    ('{"taskResults": {"1.3": {"attempt": null, "error": "x"}}}', "error of 1.3 is not an object"),
+    ('{"taskResults": {"1.3": {"error": [1]}}}', "error of 1.3 is neither an object nor"),
+    ('{"taskIndex": 1.5}', "taskIndex is not a count"),
     ('{"taskResults": {"1.3": {"attempt": "1"}}}', "attempt of 1.3 is not a count"),
     ('{"splitTaskMap": []}', "splitTaskMap is not an object"),
     ('{"splitTaskMap": {"1.3": 2}}', "splitTaskMap holds something that is not an object"),
@@ -181,6 +182,52 @@ def test_a_corrupt_state_is_named_and_never_overwritten(path: Path, text: str, r
     assert reason.lower() in error.value.reason.lower()
     assert "\n" not in error.value.reason
     assert path.read_text() == text
+
+
+SMART_RALPH = {
+    "source": "plan",
+    "name": "user-auth",
+    "basePath": "./specs/user-auth",
+    "phase": "execution",
+    "taskIndex": 1.0,
+    "maxTaskIterations": 5,
+    "parallelGroup": {"startIndex": 0, "endIndex": 1, "taskIndices": [0, 1]},
+    "taskResults": {
+        "1.1": {"status": "success"},
+        "1.2": {"status": "failed", "error": "3 tests failing"},
+        "1.3": {"status": "pending", "error": ""},
+    },
+    "fixTaskMap": {"1.2": {"attempts": 0, "fixTaskIds": []}},
+    "modificationMap": {
+        "1.1": {"count": 1, "modifications": [{"id": "1.1.1", "type": "SPLIT_TASK"}]}
+    },
+    "nativeTaskMap": {"0": "17"},
+    "circuitBreaker": {"state": None, "consecutiveFailures": 0},
+}
+
+
+def test_a_state_of_smart_ralph_is_accepted(path: Path) -> None:
+    state = loaded(path, SMART_RALPH)
+    assert state.number("taskIndex") == 1
+    state.attempt_failed("1.2", "test_failure", "2 tests failing")
+    assert state.data["taskResults"]["1.2"]["error"] == {
+        "message": "3 tests failing",
+        "attempt_1": {"type": "test_failure", "message": "2 tests failing"},
+    }
+    state.task_passed("1.2")
+    assert state.status("1.2") == "complete"
+
+
+def test_fields_of_smart_ralph_survive_a_run(path: Path) -> None:
+    state = loaded(path, SMART_RALPH)
+    tasks = [Task("1.1", "a", checked=True), Task("1.2", "b"), Task("1.3", "c")]
+    assert state.start_run() == ["task 1.2 failed before: its attempts start again"]
+    state.reconcile(tasks)
+    state.save()
+    written = json.loads(path.read_text())
+    for field in ("parallelGroup", "modificationMap", "nativeTaskMap", "circuitBreaker"):
+        assert written[field] == SMART_RALPH[field]
+    assert written["taskResults"]["1.1"] == {"status": "success"}
 
 
 def test_a_state_that_is_no_text_or_no_file_is_corrupt(path: Path, tmp_path: Path) -> None:
@@ -433,7 +480,7 @@ json_values = st.recursive(
 @settings(max_examples=25)
 @given(
     st.dictionaries(
-        st.text().filter(lambda key: key not in (*state_module.DEFAULTS, "recoveryMode")),
+        st.text().filter(lambda key: key not in (*DEFAULTS, "recoveryMode")),
         json_values,
     )
 )

@@ -1,0 +1,147 @@
+"""Reading a `.ralph-state.json`: which files are accepted, and what is wrong with the others.
+
+A state that smart-ralph wrote is accepted as it is. Only fields that this package works with are
+checked; all others belong to other programs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+DEFAULTS: Mapping[str, int] = {
+    "taskIndex": 0,
+    "totalTasks": 0,
+    "taskIteration": 1,
+    # One attempt, and one more that knows the error of the first.
+    "maxTaskIterations": 2,
+    "globalIteration": 1,
+    "maxGlobalIterations": 100,
+    "maxFixTasksPerOriginal": 3,
+    "maxFixTaskDepth": 3,
+}
+# Readers in other languages would round a larger integer.
+_LARGEST_INTEGER = 2**53
+
+
+class StateError(Exception):
+    """The state file cannot be used and stays as it is. `reason` says what is wrong with it."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"ERROR: State file missing or corrupt at {path}")
+
+
+def read_state(path: Path) -> dict[str, Any] | None:
+    """Return the fields of the state file, or None if there is no file."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        data = json.loads(
+            text,
+            object_pairs_hook=_unique_keys,
+            parse_constant=_reject_constant,
+            parse_int=_parse_integer,
+            parse_float=_parse_float,
+        )
+        _check(data)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise StateError(path, reason or type(error).__name__) from error
+    state: dict[str, Any] = data
+    return state
+
+
+def set_aside(path: Path, now: datetime | None = None) -> Path | None:
+    """Rename a state file, valid or not, and return its new path; None if there is no file."""
+    stamp = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
+    target = path.with_name(f"{path.name}.{stamp}")
+    number = 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}.{stamp}-{number}")
+    try:
+        return path.rename(target)
+    except FileNotFoundError:
+        return None
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in data:
+            raise ValueError(f"{key!r} is there twice")
+        data[key] = value
+    return data
+
+
+def _reject_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _parse_integer(digits: str) -> int:
+    if len(digits) > 17 or abs(int(digits)) > _LARGEST_INTEGER:
+        raise ValueError(f"{digits[:20]}… is too large a number")
+    return int(digits)
+
+
+def _parse_float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
+
+
+def _check(data: object) -> None:
+    """Raise ValueError for the first field that is not what this package expects."""
+    if not isinstance(data, dict):
+        raise ValueError("not a JSON object")
+    for field in DEFAULTS:
+        _check_count(data.get(field), field)
+    _check_ids(data.get("uncommittedTasks"), "uncommittedTasks")
+
+    for task_id, entry in _checked_map(data, "fixTaskMap").items():
+        _check_count(entry.get("attempts"), f"attempts of {task_id}")
+        _check_ids(entry.get("fixTaskIds"), f"fixTaskIds of {task_id}")
+    for task_id, entry in _checked_map(data, "splitTaskMap").items():
+        _check_ids(entry.get("partIds"), f"partIds of {task_id}")
+    for task_id, entry in _checked_map(data, "taskResults").items():
+        _check_count(entry.get("attempt"), f"attempt of {task_id}")
+        # smart-ralph stores a message, this package an object with one entry per attempt.
+        if not isinstance(entry.get("error"), dict | str | None):
+            raise ValueError(f"error of {task_id} is neither an object nor a message")
+
+
+def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
+    value = data.get(field)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(f"{field} is not an object")
+    if not all(isinstance(entry, dict) for entry in value.values()):
+        raise ValueError(f"{field} holds something that is not an object")
+    return value
+
+
+def _check_count(value: object, name: str) -> None:
+    if value is None:
+        return
+    # A JSON integer may be written 3.0.
+    is_integer = type(value) is int or (isinstance(value, float) and value.is_integer())
+    if not is_integer or float(str(value)) < 0:
+        raise ValueError(f"{name} is not a count")
+
+
+def _check_ids(value: object, name: str) -> None:
+    if value is None:
+        return
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{name} is not a list of ids")

@@ -1,0 +1,192 @@
+"""The words around a command, split into clauses and brought into a few fixed words.
+
+People say one thing in many ways: "should return at least two", "gives ≥ 2", "returns 2 or more".
+Here each becomes `returns >= 2`, so that the patterns of expect.py have one form to know. Texts
+between quotes or backticks become `⟦0⟧`, `⟦1⟧`; several of them joined become `⟦0&1⟧` or `⟦0/1⟧`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.translate import in_english
+from pytest_ralph.verify.vocabulary import any_of, rewriter, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# An expectation is never stated further behind its command than this.
+_REACH = 1000
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_COMPARISON = regex(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")
+_VALUES = regex(
+    r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”"
+    r"|(?<![\w])'(?P<single>[^'\n]*)'(?!\w)"
+    r"|(?<=matches )/(?P<regex>[^/\n]+)/"
+    r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
+    r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
+    r"|(?P<name>(?<![\w./-])[\w.-]*\w\.(?!g\.|e\.)[a-z]{1,5}(?![\w/(]))"
+    r"|(?P<directory>(?<![\w./])[\w.-]+/(?=[\s,]|$))"
+)
+_CAPITALS = words("prose", "capitals")
+_LITERAL = any_of("literal", r"(?<![\w-])", r"(?![\w-])")
+_NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
+_SOME_OF_MANY = regex(rf"\b(?:the|these|those|its) (?=\d|{'|'.join(_NUMBERS[1:])})")
+_THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
+_OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
+_OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
+_VERB = r"(?:is|are|returns|shows|prints|contains|exists?|appears?|exits|fails|passes|not)\b"
+_JOINED = regex(
+    r"⟦([\d&/]+)⟧(?:,? (and|or|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
+)
+_BRACKETS = regex(r"\(([^()]*)\)")
+_SENTENCE_END = regex(r"[;\n]|[.!?](?=\s|$)")
+# "with" and "including" start a clause of their own: "exits 0 with all tests passing".
+_CLAUSE_END = regex(
+    r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|[—–-]) "
+    r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)): "
+    r"|(?<!exit)(?<!exits)(?= (?:with|including|→|->|=>) )"
+)
+_BETWEEN = regex(r"\bbetween (\d+) and (\d+)\b")
+_RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
+# "prints 6 and 7", "prints 41 and `True`": two texts, not two amounts.
+_LISTED_NUMBER = regex(
+    rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?=,? and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))"
+)
+_LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
+_CONDITION = any_of("condition", r"\W*", r"\b")
+_RESULT = any_of("result", r"\W*")
+_TOLD = any_of("told", r"\W*")
+_EMPTY = regex(r"[\W_]*")
+
+
+class Value(NamedTuple):
+    """A text that a clause refers to, and how it was written (`span`, `quote`, `name`, …)."""
+
+    text: str
+    kind: str
+
+
+class Clause(NamedTuple):
+    """One statement about a command.
+
+    `text` is in the fixed words, `values` are the texts it refers to, and `source` is how it was
+    written.
+    """
+
+    text: str
+    values: tuple[Value, ...]
+    source: str
+    # Whether it stands in brackets: such a remark is read, but never missed.
+    is_remark: bool = False
+    # Whether it goes on behind another clause of the same sentence.
+    goes_on: bool = False
+
+
+def split_clauses(words_after: str) -> list[Clause]:
+    """Return the clauses of the sentence behind a command and of those that go on about it."""
+    text = in_english(words_after[:_REACH])
+    if _EMPTY.fullmatch(text):
+        return []
+    values: list[Value] = []
+    text = _take_values(text, values)
+    remarks = [match[1] for match in _BRACKETS.finditer(text)]
+    text = _BRACKETS.sub(" ", text)
+    found: list[Clause] = []
+    for index, sentence in enumerate(_SENTENCE_END.split(text)):
+        if index == 0 or _RESULT.match(sentence):
+            found += _clauses_of(sentence, values)
+        elif not _EMPTY.fullmatch(sentence):
+            found.append(Clause("", (), _source(sentence, values)))
+    for remark in remarks:
+        if _TOLD.match(remark):
+            for clause in _clauses_of(remark, values):
+                found.append(clause._replace(is_remark=True))
+    return found
+
+
+def _clauses_of(sentence: str, values: list[Value]) -> Iterator[Clause]:
+    sentence = _BETWEEN.sub(r"\1..\2", sentence)
+    sentence = _RANGE.sub(r"\1..\2", sentence)
+    joined = _join_values(_take_listed_numbers(sentence, values))
+    start = 0
+    ends = [match.span() for match in _CLAUSE_END.finditer(joined)]
+    for end, following in [*ends, (len(joined), len(joined))]:
+        piece = joined[start:end]
+        start = following
+        if _EMPTY.fullmatch(piece):
+            continue
+        source = _source(piece, values)
+        if _CONDITION.match(piece):
+            # What follows a condition holds only under it.
+            yield Clause("", (), _source(joined[end - len(piece) :], values))
+            return
+        goes_on = bool(joined[: end - len(piece)].strip())
+        yield Clause(normalise(piece), tuple(values), source, goes_on=goes_on)
+
+
+def normalise(text: str) -> str:
+    """Return the text in the fixed words of vocabulary/english.txt."""
+    text = _THOUSANDS.sub("", text.lower())
+    # "the 3 files" are some of many; they are not counted.
+    text = _SOME_OF_MANY.sub("all ", text)
+    text = _NUMBER_WORD.sub(lambda match: str(_NUMBERS.index(match[0])), text)
+    text = _OR_MORE.sub(r">= \1", text)
+    text = _OR_FEWER.sub(r"<= \1", text)
+    text = rewriter("english")(text)
+    text = re.sub(r"[*_:]+", " ", text)
+    return " ".join(text.split()).lstrip(" .,").rstrip(" .,!")
+
+
+def _take_values(text: str, values: list[Value]) -> str:
+    """Return `text` with each quoted or literal text replaced by its place in `values`."""
+
+    def replace(match: re.Match[str]) -> str:
+        kind = match.lastgroup or ""
+        value = match[kind]
+        if _COMPARISON.fullmatch(value):
+            # `>= 7` means the same with and without backticks.
+            return value
+        if kind == "capitals" and _CAPITALS.isdisjoint(value.split()) and "_" not in value:
+            return value
+        if kind == "directory":
+            value = value.rstrip("/")
+        values.append(Value(value.strip(), kind))
+        return f"⟦{len(values) - 1}⟧"
+
+    def replace_literal(match: re.Match[str]) -> str:
+        values.append(Value(match[0], "literal"))
+        return f"⟦{len(values) - 1}⟧"
+
+    text = _VALUES.sub(replace, text)
+    return _LITERAL.sub(replace_literal, text)
+
+
+def _take_listed_numbers(text: str, values: list[Value]) -> str:
+    def replace(match: re.Match[str]) -> str:
+        values.append(Value(match[1], "number"))
+        return f"⟦{len(values) - 1}⟧"
+
+    return _LAST_NUMBER.sub(replace, _LISTED_NUMBER.sub(replace, text))
+
+
+def _join_values(text: str) -> str:
+    """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
+    while match := _JOINED.search(text):
+        is_choice = match[2] == "or" or "/" in match[1]
+        joint = "/" if is_choice else "&"
+        indexes = re.split("[&/]", match[1]) + re.split("[&/]", match[4])
+        text = f"{text[: match.start()]}⟦{joint.join(indexes)}⟧{text[match.end() :]}"
+    return text
+
+
+def _source(text: str, values: list[Value]) -> str:
+    def quote(match: re.Match[str]) -> str:
+        indexes = re.split("[&/]", match[1])
+        return ", ".join(f"`{values[int(index)].text}`" for index in indexes)
+
+    written = re.sub(r"⟦([\d&/]+)⟧", quote, text)
+    written = re.sub(r"(\d)\.\.(\d)", r"\1-\2", written)
+    return " ".join(written.split()).strip(" .,;:—–-()")

@@ -1,0 +1,308 @@
+"""Which code spans of a passage are commands to run: a table of rules, tried in order.
+
+A careful reader tells a command from a file name or a piece of code by what it looks like, and by
+the words right before and right behind it. The first rule of RULES that applies to a span decides.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
+from pytest_ralph.verify.passages import prose
+from pytest_ralph.verify.translate import in_english
+from pytest_ralph.verify.vocabulary import any_of, phrases, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ralph.verify.passages import Passage, Piece
+
+# A command is told from a name by the words close to it.
+_NEAR = 8
+_BETWEEN = "|".join(phrases("prose")["between"])
+_BEFORE_VERDICT = "|".join(phrases("prose")["before verdict"])
+_NO_HEADING = "|".join(phrases("prose")["no heading"])
+_CLAUSE_START = regex(r"[.;(]\s|\s\(")
+_PARENTHESES = regex(r"\([^()]*\)")
+_OR = any_of(
+    "or", r"(?:^|[\s(,;])", r"(?!\w)\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$"
+)
+_EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
+_PLACEHOLDER = regex(
+    r"(?<![\w\"'])<[A-Za-z][\w .|/-]*>|…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']"
+)
+_QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
+_CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but)\s+)?", r"\b")
+_CONDITION_AFTER = any_of(
+    "condition after", r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*", r"\b"
+)
+_INSTEAD = any_of("instead", r"\b", r"\s*$")
+_BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
+_DESCRIBED = any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b")
+_NOTED = any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b")
+_SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
+# `Use `x``, but not `the page uses `x``.
+_USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
+# `Build output: `make``: a heading over the command, which only looks like `prints: `x``.
+_HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
+# These look something up; they are never what a page shows.
+_LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
+_TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE)
+_RUN = any_of("run", r"\b", r"\W*$")
+_RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
+_DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
+_VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
+_STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
+_OUTCOME = any_of("outcome")
+_JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
+_SENTENCE_END = regex(r"[.;]\s|\n")
+_RESULT = any_of("result", r"\W*")
+_LAST_CLAUSE = regex(
+    r"(?:^|[.;,—–+]|\b(?:and|then|plus)\b)(?P<clause>(?:(?!\b(?:and|then|plus)\b)[^.;,—–+])*)$"
+)
+# What only joins a command to the next one.
+_CONNECTIVE = regex(
+    r"[\s,;]*\b(?:and|or|then|plus|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)\W*$",
+    re.IGNORECASE,
+)
+_SERVER = any_of("server", "", "$")
+_LOOKING = any_of("looking", r"\b", r"\b")
+_COLOUR = regex(
+    r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE
+)
+_RUNS_ALONE = words("programs", "runs alone")
+
+
+class Use(Enum):
+    """What a span is in the sentence."""
+
+    RUN = auto()
+    # Run only under a condition, or with a value that only a person can fill in.
+    OPTIONAL = auto()
+    # A name, an example, some output.
+    NAME = auto()
+
+
+class Span:
+    """A code span and the words around it."""
+
+    def __init__(self, pieces: Sequence[Piece], index: int, has_command: bool, alone: bool) -> None:
+        self.text = pieces[index].text
+        self.before = prose(pieces[max(0, index - _NEAR) : index])
+        self.after = prose(pieces[index + 1 : index + 2])
+        self.following = pieces[index + 1 :]
+        # Whether an earlier span of the field is a command, and whether this is all of the field.
+        self.has_command = has_command
+        self.alone = alone
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        return likeness(self.text)
+
+    @cached_property
+    def clause(self) -> str:
+        """The part of the sentence that leads to the span."""
+        return _CLAUSE_START.split(self.before)[-1]
+
+    @cached_property
+    def is_offered(self) -> bool:
+        """Whether `or` stands between the command before and this span."""
+        return self.has_command and bool(_OR.search(in_english(self.before)))
+
+    @cached_property
+    def is_judged(self) -> bool:
+        """Whether the words behind it say how it went."""
+        after = _PARENTHESES.sub("", self.after)
+        return bool(_VERDICT.match(in_english(after)))
+
+
+class Rule(NamedTuple):
+    """One reason to run a span or not; tests/samples/readings has a sample of the same name."""
+
+    name: str
+    applies: Callable[[Span], object]
+    use: Use
+
+
+def _has_placeholder(span: Span) -> object:
+    return _PLACEHOLDER.search(_QUOTED.sub("Q", span.text))
+
+
+def _is_conditional(span: Span) -> bool:
+    return not span.is_offered and bool(_CONDITION_AFTER.match(in_english(span.after)))
+
+
+def _is_tool_of_another(span: Span) -> bool:
+    """`via curl`: one that does nothing by itself."""
+    is_bare = " " not in span.text.strip() and "/" not in span.text
+    return is_bare and span.text not in _RUNS_ALONE and bool(_TOOL_OF.search(span.before))
+
+
+def _is_shown(span: Span) -> bool:
+    if not _SHOWN.search(span.before) or _USE.match(span.clause):
+        return False
+    return not (span.likeness is Likeness.SURE and _is_headed(span))
+
+
+def _is_headed(span: Span) -> bool:
+    """Whether the clause is a heading over the command: `Build output:`, `The page has:`."""
+    ends_with_colon = "`" not in span.clause and span.clause.rstrip().endswith(":")
+    if ends_with_colon and _LOOKS_UP.match(span.text):
+        return True
+    return bool(_HEADING.fullmatch(span.clause))
+
+
+def _is_told_to_run(span: Span) -> bool:
+    if not _RUN.search(span.before):
+        return False
+    # "`test_model` imports and runs `fit_model`": a function.
+    return not (span.likeness is Likeness.WORD and _RUNS.search(span.before))
+
+
+def _is_in_a_row(span: Span) -> bool:
+    """`make` and `make test`: what is joined to a command is one."""
+    if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
+        return False
+    if not _JOINING.fullmatch(in_english(_PARENTHESES.sub("", span.after))):
+        return False
+    following = span.following[1:2]
+    return bool(following) and likeness(following[0].text) is not Likeness.NONE
+
+
+def _is_judged(span: Span) -> bool:
+    return span.likeness is Likeness.MAYBE and _may_be_done(span) and span.is_judged
+
+
+def _stands_by_itself(span: Span) -> bool:
+    """Nothing is said behind it, and nothing before makes it a result of another command."""
+    if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
+        return False
+    if _PARENTHESES.sub("", span.after).strip(" .,;"):
+        return False
+    last_words = span.before.rpartition("`")[2]
+    return not (span.has_command and _OUTCOME.search(last_words))
+
+
+def _may_be_done(span: Span) -> bool:
+    return span.is_offered or bool(_DO.search(span.before))
+
+
+RULES = (
+    Rule("not a command line", lambda span: span.likeness is Likeness.NONE, Use.NAME),
+    Rule("example", lambda span: _EXAMPLE.search(span.before), Use.NAME),
+    Rule("placeholder", _has_placeholder, Use.OPTIONAL),
+    Rule("alone in the field", lambda span: span.alone, Use.RUN),
+    Rule("condition behind", _is_conditional, Use.OPTIONAL),
+    Rule("condition before", lambda span: _CONDITION_BEFORE.match(span.clause), Use.OPTIONAL),
+    Rule("instead", lambda span: _INSTEAD.search(span.before), Use.NAME),
+    Rule("by hand", lambda span: span.has_command and _BY_HAND.search(span.before), Use.OPTIONAL),
+    Rule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
+    Rule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
+    Rule("shown", _is_shown, Use.NAME),
+    Rule("tool of another", _is_tool_of_another, Use.NAME),
+    Rule("command line", lambda span: span.likeness is Likeness.SURE, Use.RUN),
+    Rule("told to run", _is_told_to_run, Use.RUN),
+    Rule("exit status behind", lambda span: _STATUS_BEHIND.match(in_english(span.after)), Use.RUN),
+    Rule("in a row with a command", _is_in_a_row, Use.RUN),
+    Rule("judged", _is_judged, Use.RUN),
+    Rule("by itself", _stands_by_itself, Use.RUN),
+)
+
+
+class Mention(NamedTuple):
+    """A command of a passage and the words around it that may be about it."""
+
+    command: str
+    before: str
+    after: str
+    # Whether `or` stands between the command before and this one.
+    is_alternative: bool = False
+    # Whether it is named but not required, so that it is only reported.
+    is_optional: bool = False
+
+
+def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
+    """Return the commands of a passage, in order. `is_first`: the field has none before it."""
+    pieces = passage.pieces
+    codes = [index for index, piece in enumerate(pieces) if piece.kind == "code"]
+    words_around = prose([piece for piece in pieces if piece.kind == "prose"])
+    alone = is_first and len(codes) == 1 and not words_around.strip(" .:-")
+    chosen: list[tuple[int, Use]] = []
+    for index in codes:
+        has_command = not is_first or any(use is Use.RUN for _, use in chosen)
+        use = use_of(Span(pieces, index, has_command, alone))
+        if use is not Use.NAME:
+            chosen.append((index, use))
+    if _only_starts_a_server(pieces, chosen):
+        return []
+    return _without_red(_mentions(pieces, chosen))
+
+
+def use_of(span: Span) -> Use:
+    """Return what the first rule that applies says."""
+    for rule in RULES:
+        if rule.applies(span):
+            return rule.use
+    return Use.NAME
+
+
+def _mentions(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> list[Mention]:
+    found: list[Mention] = []
+    start = 0
+    for at, (index, use) in enumerate(chosen):
+        end = chosen[at + 1][0] if at + 1 < len(chosen) else len(pieces)
+        before = prose(pieces[max(start, index - _NEAR) : index])
+        after = prose(pieces[index + 1 : min(end, index + 1 + 2 * _NEAR)])
+        if at + 1 < len(chosen):
+            is_optional = chosen[at + 1][1] is Use.OPTIONAL
+            after, _ = _split_lead(_CONNECTIVE.sub("", after), is_optional)
+        if use is Use.OPTIONAL:
+            _, before = _split_lead(before, is_optional=True)
+        command = without_prompt(pieces[index].text.strip())
+        is_alternative = bool(_OR.search(in_english(before)))
+        found.append(Mention(command, before, after, is_alternative, use is Use.OPTIONAL))
+        start = index + 1
+    return found
+
+
+def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
+    """Split the words between two commands into those about the first and those about the second.
+
+    "`a` returns 3. Check the rest: `b`" says nothing more about `a`. An optional command takes the
+    last clause with it, so that it can be reported.
+    """
+    ends = list(_SENTENCE_END.finditer(words))
+    if ends and not _RESULT.match(words, ends[-1].end()):
+        return words[: ends[-1].start()], words[ends[-1].end() :]
+    last_clause = _LAST_CLAUSE.search(words)
+    if is_optional and last_clause:
+        return words[: last_clause.start()], last_clause["clause"]
+    return words, ""
+
+
+def _only_starts_a_server(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> bool:
+    """Whether the one command starts something that a person is then to look at."""
+    if len(chosen) != 1:
+        return False
+    index, _ = chosen[0]
+    if not _SERVER.match(pieces[index].text.strip()):
+        return False
+    return any(_LOOKING.search(piece.text) for piece in pieces if piece.kind == "prose")
+
+
+def _without_red(found: list[Mention]) -> list[Mention]:
+    """`RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then."""
+    colours = [_colour_of(mention) for mention in found]
+    if "green" not in colours:
+        return found
+    return [mention for mention, colour in zip(found, colours, strict=True) if colour != "red"]
+
+
+def _colour_of(mention: Mention) -> str:
+    match = _COLOUR.search(mention.before)
+    return match[1].lower() if match else ""
