@@ -18,13 +18,13 @@ from pytest_ralph.fixing.repairs.base import (
     save,
 )
 from pytest_ralph.fixing.repairs.indirection import Step, steps
-from pytest_ralph.fixing.repairs.tools import Tool, tool_of
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from pytest_ralph.running.runner import Runner
+    from pytest_ralph.shell.programs import FixMode
 
 PURPOSE_OF_KIND = {"format_error": "format", "lint_error": "lint"}
 TIME_LIMIT = 300.0
@@ -93,33 +93,33 @@ def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
 
     candidates = []
     for step in steps(context.command, context.root, context.directory):
-        tool = tool_of(step)
-        if tool is not None and tool.purpose in allowed:
-            candidates.append((tool, step))
+        mode = step.fix_mode
+        if mode is not None and mode.purpose in allowed:
+            candidates.append((mode, step))
     # In `ruff check . && ruff format --check .` the kind of the failure tells which one failed.
     candidates.sort(key=lambda candidate: candidate[0].purpose != purpose)
-    for tool, step in candidates:
-        repair = _repair(context, tool, step)
+    for mode, step in candidates:
+        repair = _repair(context, mode, step)
         if repair is not None:
             return repair
     return None
 
 
-def _repair(context: RepairContext, tool: Tool, step: Step) -> AutofixRepair | None:
-    argv = tool.fixing(step)
-    files = _named_files(context, tool, step)
+def _repair(context: RepairContext, mode: FixMode, step: Step) -> AutofixRepair | None:
+    argv = step.fixing_argv(mode)
+    files = _named_files(context, mode, step)
     if argv is None or not files:
         return None
-    if tool.instead == "rustfmt":
+    if mode.instead == "rustfmt":
         argv = (*argv, *_rust_edition(files[0], context.root))
 
     names = tuple(context.relative(file) for file in files)
     arguments = [_as_argument(file, step.directory) for file in files]
     where = names[0] if len(names) == 1 else f"{len(names)} files"
     return AutofixRepair(
-        name=tool.purpose,
+        name=mode.purpose,
         command=shlex.join([*argv, *arguments]),
-        reason=f"{tool.title} can fix what it found in {where}",
+        reason=f"{mode.title} can fix what it found in {where}",
         files=names,
         argv=argv,
         directory=step.directory,
@@ -133,7 +133,7 @@ def _as_argument(file: Path, directory: Path) -> str:
     return f"./{name}" if name.startswith("-") else name
 
 
-def _named_files(context: RepairContext, tool: Tool, step: Step) -> list[Path]:
+def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path]:
     """Return the project's files that the tool named.
 
     These are the files it introduced and those of the failure; without any, all it mentioned.
@@ -146,17 +146,19 @@ def _named_files(context: RepairContext, tool: Tool, step: Step) -> list[Path]:
         match = INTRODUCED_FILE.match(line)
         if match is not None and match.lastgroup:
             introduced.append(match[match.lastgroup])
-    files = _own_files(context, tool, step, [*introduced, *context.failure.files])
+    files = _own_files(context, mode, step, [*introduced, *context.failure.files])
     if not files:
         mentioned = [name for line in lines for name in PATH.findall(line)]
-        files = _own_files(context, tool, step, mentioned)
+        files = _own_files(context, mode, step, mentioned)
     return files[:MAX_FILES]
 
 
-def _own_files(context: RepairContext, tool: Tool, step: Step, names: Iterable[str]) -> list[Path]:
+def _own_files(
+    context: RepairContext, mode: FixMode, step: Step, names: Iterable[str]
+) -> list[Path]:
     files: dict[Path, None] = {}
     for name in dict.fromkeys(names):
-        file = context.own_file(name, step.directory) if tool.handles(name) else None
+        file = context.own_file(name, step.directory) if mode.handles(name) else None
         if file is not None:
             files[file] = None
     return list(files)

@@ -1,7 +1,7 @@
-"""Room fixing: the program calls behind a Verify command, seen through launchers, package scripts and make.
+"""The calls of programs behind a Verify command, seen through package scripts and make.
 
-`cd web && npm run lint` is a step `eslint .` in `web/`, to be run again as `npx --no-install eslint …`.
-Only what is written in the project's own files and in the command is followed; nothing is run to find out.
+`cd web && npm run lint` is the call `eslint .` in `web/`, to be run again as
+`npx --no-install eslint …`. Only the command and the project's own files are read; nothing is run.
 """
 
 from __future__ import annotations
@@ -9,45 +9,81 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from pytest_ralph.shell.lexer import Simple, Word, simple_commands
+from pytest_ralph.shell.command import Command, Stage, program_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pytest_ralph.shell.lexer import Word
+    from pytest_ralph.shell.programs import FixMode
+
 _DEEPEST = 4
 _MOST = 200
 _LARGEST = 1_000_000
 _LONGEST_LINE = 10_000
+_OTHER_USER = frozenset(["sudo", "doas"])
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call of a program. `launcher` is what makes it run the same way again, as `("npx",)` or `("uv", "run")`."""
+    """One call of a program.
+
+    `launcher` are the words that start it the same way again, as `("npx",)` or `("uv", "run")`;
+    `activated` is the `bin` directory of an environment that was activated before it.
+    """
 
     program: str
     arguments: tuple[Word, ...]
     launcher: tuple[str, ...]
     directory: Path
     env: tuple[tuple[str, str], ...] = ()
-    # The `bin` directory of an environment that was activated before it.
     activated: Path | None = None
+    fix_mode: FixMode | None = None
 
     @property
     def name(self) -> str:
-        """The bare name of the program: no path, no version, no suffix."""
-        name = re.sub(r"(?<=.)@[\w.^~-]+$", "", self.program)
-        return re.sub(r"(?i)\.(?:exe|cmd|phar|py)$", "", name.rpartition("/")[2])
+        """The name of the program without path, version and suffix."""
+        return program_name(self.program)
 
     @property
     def texts(self) -> tuple[str, ...]:
+        """The arguments without what they say about expansions."""
         return tuple(word.text for word in self.arguments)
+
+    def fixing_argv(self, mode: FixMode) -> tuple[str, ...] | None:
+        """Return the words of the fixing call, to which the files are still to be added.
+
+        All paths and most options of the failing call are dropped. None if the value of an option
+        that matters is only known to the shell.
+        """
+        kept: list[Word] = []
+        words = iter(self.arguments)
+        for word in words:
+            name, equals, _ = word.text.partition("=")
+            if name in mode.keep:
+                kept.append(word)
+                if not equals:
+                    kept.append(next(words, word))
+            elif word.text in mode.flags:
+                kept.append(word)
+        if not all(word.literal for word in kept):
+            return None
+
+        program = self.program
+        if mode.instead:
+            path, slash, _ = self.program.rpartition("/")
+            program = f"{path}{slash}{mode.instead}"
+        return (*self.launcher, program, *mode.fix, *(word.text for word in kept))
 
 
 @dataclass(frozen=True)
 class _Place:
+    """Where and how the commands that are being read run."""
+
     root: Path
     directory: Path
     launcher: tuple[str, ...] = ()
@@ -63,183 +99,78 @@ class _Place:
 
 
 def steps(command: str, root: Path, directory: Path | None = None) -> tuple[Step, ...]:
-    found: list[Step] = []
-    for step in _read(command, _Place(root, directory or root)):
-        found.append(step)
-        if len(found) == _MOST:
-            break
-    return tuple(found)
+    """Return the calls of programs behind a command line, with how and where they run."""
+    return tuple(islice(_read(command, _Place(root, directory or root)), _MOST))
 
 
 def _read(source: str, place: _Place) -> Iterator[Step]:
     if place.depth > _DEEPEST:
         return
-    for simple in simple_commands(source[:_LARGEST]):
-        words = simple.words
-        if words[0].text in ("cd", "pushd"):
-            target = place.inside(words[1].text) if len(words) == 2 and words[1].literal else None
-            if target is None:
-                return
-            place = replace(place, directory=target)
-        elif (
-            words[0].text in ("source", ".")
-            and len(words) > 1
-            and words[1].text.endswith("/bin/activate")
-        ):
-            place = replace(place, activated=(place.directory / words[1].text).parent)
-        else:
-            yield from _unwrapped(simple, words, place)
+    activated = place.activated
+    for stage in Command.parse(source).stages:
+        if stage.program in ("cd", "pushd"):
+            continue
+        if stage.program in ("source", ".") and stage.executable == stage.program:
+            activated = _activated(stage, place) or activated
+            continue
+        # Behind a `cd` that leads out of the project or nowhere, nothing is known.
+        target = None if stage.directory is None else place.inside(stage.directory)
+        if target is None:
+            return
+        here = replace(place, directory=target, activated=activated)
+        yield from _calls(stage, here)
 
 
-def _unwrapped(simple: Simple, words: tuple[Word, ...], place: _Place) -> Iterator[Step]:
-    words = _without_wrappers(words)
-    if not words or not words[0].literal:
+def _activated(stage: Stage, place: _Place) -> Path | None:
+    """Return the `bin` directory of the environment that a stage activates."""
+    script = next(iter(stage.arguments), "")
+    if not script.endswith("/bin/activate"):
+        return None
+    return (place.directory / (stage.directory or "") / script).parent
+
+
+def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
+    """Yield the call of a stage, or the calls of the script or recipe that it runs."""
+    if not stage.words[0].literal or "-exec" in stage.arguments:
         return
     deeper = replace(place, depth=place.depth + 1)
-    if (script := _inline_script(words)) is not None:
-        yield from _read(script, deeper)
-    elif (delegated := _delegated(words, deeper)) is not None:
+    delegated = _delegated(stage, deeper)
+    if delegated is not None:
         for source, where in delegated:
             yield from _read(source, where)
-    elif (step := _launched(words, place)) is not None:
-        env = tuple((name, word.text) for name, word in simple.assignments if word.literal)
-        yield replace(step, env=env)
+        return
+    env = tuple((name, word.text) for name, word in stage.assignments if word.literal)
+    # A repair never runs with the rights of another user, and without them it may do harm.
+    as_other_user = not _OTHER_USER.isdisjoint(stage.launchers)
+    yield Step(
+        program=stage.executable,
+        arguments=stage.words[1:],
+        launcher=stage.again or place.launcher,
+        directory=place.directory,
+        env=env,
+        activated=place.activated,
+        fix_mode=None if as_other_user else stage.fix_mode,
+    )
 
 
-# Programs that only run another one. Their options that take a value are named.
-_WRAPPERS = {
-    "env": ("-u", "-C"),
-    "time": (),
-    "command": (),
-    "exec": (),
-    "nohup": (),
-    "nice": ("-n",),
-    "stdbuf": (),
-    "timeout": ("-s", "-k", "--signal", "--kill-after"),
-    "xargs": ("-n", "-P", "-I", "-L", "-d", "-s", "-a"),
-    "winpty": (),
-}
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
-
-
-def _without_wrappers(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    while words and words[0].text in _WRAPPERS:
-        wrapper, words = words[0].text, _past_options(words[1:], _WRAPPERS[words[0].text])
-        while words and wrapper == "env" and re.match(r"\w+=", words[0].text):
-            words = words[1:]
-        if words and wrapper == "timeout" and _DURATION.fullmatch(words[0].text):
-            words = words[1:]
-    texts = [word.text for word in words]
-    if texts[:1] == ["find"] and "-exec" in texts:
-        return words[texts.index("-exec") + 1 :]
-    return words
-
-
-def _past_options(words: tuple[Word, ...], valued: tuple[str, ...]) -> tuple[Word, ...]:
-    while words and words[0].text.startswith("-"):
-        first = words[0].text
-        words = words[2:] if first in valued else words[1:]
-        if first == "--":
-            break
-    return words
-
-
-def _inline_script(words: tuple[Word, ...]) -> str | None:
-    """The script of `sh -c '…'`."""
-    if words[0].text.rpartition("/")[2] not in ("sh", "bash", "dash", "zsh") or len(words) < 3:
-        return None
-    flags, script = words[1], words[2]
-    return script.text if re.fullmatch(r"-[a-z]*c", flags.text) and script.literal else None
-
-
-# Launchers: leading words, options with a value, and what runs the same program again without asking or downloading.
-_LAUNCHERS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
-    (("npx",), ("-p", "--package"), ("npx", "--no-install")),
-    (("npm", "exec"), ("-p", "--package"), ("npx", "--no-install")),
-    (("pnpm", "exec"), (), ("pnpm", "exec")),
-    (("pnpm", "dlx"), (), ("pnpm", "dlx")),
-    (("pnpm",), (), ("pnpm", "exec")),
-    (("pnpx",), (), ("pnpx",)),
-    (("yarn", "exec"), (), ("yarn", "exec")),
-    (("yarn", "dlx"), (), ("yarn", "dlx")),
-    (("yarn", "run"), (), ("yarn", "run")),
-    (("yarn",), (), ("yarn", "run")),
-    (("bunx",), (), ("bunx",)),
-    (("bun", "x"), (), ("bunx",)),
-    (("bun", "run"), (), ("bun", "run")),
-    (
-        ("uv", "run"),
-        ("--with", "-p", "--python", "--group", "--extra", "--package", "--only-group"),
-        ("uv", "run"),
-    ),
-    (("uvx",), ("--from", "--with", "-p", "--python"), ("uvx",)),
-    (("uv", "tool", "run"), ("--from", "--with", "-p", "--python"), ("uvx",)),
-    (("pipx", "run"), ("--spec",), ("pipx", "run")),
-    (("poetry", "run"), (), ("poetry", "run")),
-    (("pdm", "run"), (), ("pdm", "run")),
-    (("pipenv", "run"), (), ("pipenv", "run")),
-    (("hatch", "run"), (), ("hatch", "run")),
-    (("rye", "run"), (), ("rye", "run")),
-    (("pixi", "run"), ("-e",), ("pixi", "run")),
-    (("bundle", "exec"), (), ("bundle", "exec")),
-    (("composer", "exec"), (), ("composer", "exec", "--")),
-    (("mise", "exec"), (), ("mise", "exec", "--")),
-    (("dotnet", "tool", "run"), (), ("dotnet", "tool", "run")),
-)
-_PYTHON = re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*(?:\.exe)?")
-
-
-def _launched(words: tuple[Word, ...], place: _Place) -> Step | None:
-    texts = tuple(word.text for word in words)
-    launcher, rest = place.launcher, words
-    for leading, valued, again in _LAUNCHERS:
-        if texts[: len(leading)] == leading and len(texts) > len(leading):
-            launcher, rest = again, _past_options(words[len(leading) :], valued)
-            break
-    if (
-        rest
-        and _PYTHON.fullmatch(rest[0].text)
-        and [word.text for word in rest[1:2]] == ["-m"]
-        and len(rest) > 2
-    ):
-        launcher, rest = (*launcher, rest[0].text, "-m"), rest[2:]
-    if not rest or not rest[0].literal:
-        return None
-    return Step(rest[0].text, rest[1:], launcher, place.directory, (), place.activated)
-
-
-# Delegates: a word of the command names lines in a file of the project.
+# Calls that name lines in a file of the project.
 
 _BUILT_IN = frozenset(
-    {
-        "install",
-        "i",
-        "ci",
-        "add",
-        "remove",
-        "exec",
-        "dlx",
-        "x",
-        "init",
-        "audit",
-        "why",
-        "list",
-        "ls",
-        "link",
-        "publish",
-    }
+    "install i ci add remove exec dlx x init audit why list ls link publish".split()
 )
 
 
-def _delegated(words: tuple[Word, ...], place: _Place) -> list[tuple[str, _Place]] | None:
-    """The source lines that `npm run x`, `make x` or `composer x` stand for, with where they run. None: not one."""
-    program = words[0].text.rpartition("/")[2]
-    texts = [word.text for word in words[1:] if word.literal]
-    if program in ("npm", "pnpm", "yarn", "bun"):
-        return _package_script(program, texts, place)
-    if program in ("make", "gmake"):
+def _delegated(stage: Stage, place: _Place) -> list[tuple[str, _Place]] | None:
+    """Return the lines that `npm run x`, `make x` or `composer x` stand for, and where they run.
+
+    None if the stage is no such call.
+    """
+    texts = [word.text for word in stage.words[1:] if word.literal]
+    if stage.program in ("npm", "pnpm", "yarn", "bun"):
+        return _package_script(stage.program, texts, place)
+    if stage.program in ("make", "gmake"):
         return _make_recipe(texts, place)
-    if program == "composer":
+    if stage.program == "composer":
         return _composer_script(texts, place)
     return None
 
@@ -247,7 +178,7 @@ def _delegated(words: tuple[Word, ...], place: _Place) -> list[tuple[str, _Place
 def _into(
     options: tuple[str, ...], texts: list[str], place: _Place
 ) -> tuple[list[str], _Place] | None:
-    """`texts` without `-C dir` and the like, and the place that names."""
+    """Return `texts` without `-C dir` and the like, and the place that this option names."""
     rest: list[str] = []
     given = iter(texts)
     for text in given:
@@ -301,7 +232,7 @@ def _composer_script(texts: list[str], place: _Place) -> list[tuple[str, _Place]
 
 
 def _table(path: Path, key: str) -> dict[str, str]:
-    """The names and texts below `key` of a JSON file; a list of texts is joined by new lines."""
+    """Return the names and texts below `key` of a JSON file; lists are joined by line breaks."""
     try:
         found = json.loads(path.read_bytes()[:_LARGEST]).get(key, {})
         items = found.items()
@@ -341,7 +272,7 @@ def _make_recipe(texts: list[str], place: _Place) -> list[tuple[str, _Place]] | 
 
 
 def _rules(text: str) -> tuple[dict[str, tuple[list[str], list[str]]], dict[str, str]]:
-    """Target → (prerequisites, recipe lines), and the plain variables."""
+    """Return the prerequisites and recipe lines by target, and the plain variables."""
     rules: dict[str, tuple[list[str], list[str]]] = {}
     variables: dict[str, str] = {}
     recipe: list[str] = []
@@ -371,7 +302,7 @@ def _recipe(
 
 
 def _with_variables(line: str, variables: dict[str, str]) -> str:
-    """`$(X)` replaced by a plain value; others stay as `$X`, which no step takes literally."""
+    """Replace `$(X)` by its value; an unknown one stays `$X`, which is not a literal word."""
     for _ in range(3):
         line = re.sub(
             r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], f"${match[1]}"), line
