@@ -142,7 +142,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     if is_requested(config) and not is_nested():
         _fix_import_path(getattr(config, "workerinput", {}).get("ralph", {}))
-        from pytest_ralph.session.run import start
+        from pytest_ralph.session.start import start
 
         add_hookspecs(config.pluginmanager)
         start(config)

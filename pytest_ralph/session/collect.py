@@ -1,4 +1,4 @@
-"""From paths to items: which files are specs, and in which order their tasks run."""
+"""Collection: which files are specs, and in which order their tasks run."""
 
 from __future__ import annotations
 
@@ -16,60 +16,68 @@ if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
 
 
-class Collecting:
-    """Registered for a run with `--ralph`."""
+class SpecCollection:
+    """Collects specs, orders their tasks, and checks the specs before the first task runs."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
-        named = file_path.suffix.lower() == ".md" and parent.session.isinitpath(file_path)
-        return (
-            SpecFile.of(parent, file_path, self.run)
-            if named or file_path.name == TASKS_NAME
-            else None
-        )
+        is_markdown = file_path.suffix.lower() == ".md"
+        is_named = is_markdown and parent.session.isinitpath(file_path)
+        if is_named or file_path.name == TASKS_NAME:
+            return SpecFile.of(parent, file_path, self.run)
+        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._put_in_order(session.items)
-        self._say_what_is_missing(session)
+        self._restore_order(session.items)
+        self._report_missing_specs(session)
 
-    def _put_in_order(self, items: list[pytest.Item]) -> None:
-        """The tasks of a spec in its own order, whatever others made of it; each place stays with its spec."""
-        places: dict[SpecFile, list[int]] = defaultdict(list)
-        for place, item in enumerate(items):
+    def _restore_order(self, items: list[pytest.Item]) -> None:
+        """Put the tasks of each spec into the order of its plan.
+
+        Other plugins may have shuffled the items. The positions that a spec has stay its own.
+        """
+        positions: dict[SpecFile, list[int]] = defaultdict(list)
+        for position, item in enumerate(items):
             if isinstance(item, TaskItem):
-                places[item.parent].append(place)
-        for parent, mine in places.items():
-            rank = {
-                task.name: number for number, task in enumerate(self.run.plan(parent.spec).order)
-            }
-            ordered = sorted((items[place] for place in mine), key=lambda item: rank[item.name])
-            for place, item in zip(mine, ordered, strict=True):
-                items[place] = item
+                positions[item.parent].append(position)
 
-    def _say_what_is_missing(self, session: pytest.Session) -> None:
-        """What was named for its spec and has none: say so, as pytest says nothing."""
-        files = dict.fromkeys(item.path for item in session.items)
-        found = {path for file in files for path in (file, *file.parents)}
+        for spec_file, own_positions in positions.items():
+            order = self.run.specs.plan(spec_file.spec).order
+            rank = {task.name: number for number, task in enumerate(order)}
+            own_items = [items[position] for position in own_positions]
+            own_items.sort(key=lambda item: rank[item.name])
+            for position, item in zip(own_positions, own_items, strict=True):
+                items[position] = item
+
+    def _report_missing_specs(self, session: pytest.Session) -> None:
+        """Report arguments in which no spec was found, since pytest does not."""
+        if session.testsfailed:
+            return
+        found: set[Path] = set()
+        for file in dict.fromkeys(item.path for item in session.items):
+            found.add(file)
+            found.update(file.parents)
+
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
-            if path in found or session.testsfailed:
+            if path in found:
                 continue
-            if path.is_dir() and not any(find_below(session.config, path)):
-                self.run.note(f"no {TASKS_NAME} in {argument}")
+            if path.is_dir():
+                if not any(find_below(session.config, path)):
+                    self.run.messages.note(f"no {TASKS_NAME} in {argument}")
             elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
-                raise pytest.UsageError(
-                    f"{argument} is no spec: that is a {TASKS_NAME} or another markdown file"
-                )
+                raise pytest.UsageError(f"{argument} is not a spec (expected a Markdown file)")
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Before anything runs: hold the specs, and refuse a plan that cannot be carried out."""
+        """Check the specs before anything runs. In an xdist run the controller does that."""
         if session.config.option.collectonly:
             return
-        tasks = [item for item in session.items if isinstance(item, TaskItem)]
-        if not self.run.handed:
-            self.run.holding.hold({item.path: item.parent.spec for item in tasks}.values())
-        for item in tasks:
+        items = [item for item in session.items if isinstance(item, TaskItem)]
+        if not self.run.worker:
+            specs = {item.path: item.parent.spec for item in items}
+            self.run.preflight.check(specs.values())
+        for item in items:
             self.run.groups.select(item.path, item.task)

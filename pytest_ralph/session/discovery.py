@@ -1,4 +1,4 @@
-"""Which specs a command line means, without collecting: for a controller, for the linter."""
+"""Find the specs that a command line selects, without collecting: for a controller and the linter."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def find_specs(config: pytest.Config) -> Iterator[Path]:
-    """Every tasks.md below the given paths, and every other markdown file given by name, each once."""
+    """Yield every tasks.md below the given paths and every Markdown file given by name, once."""
     seen: set[Path] = set()
     for argument in config.args:
-        for path in _meant(config, argument.partition("::")[0]):
+        for path in _selected_by(config, argument.partition("::")[0]):
             if path not in seen:
                 seen.add(path)
                 yield path
 
 
-def _meant(config: pytest.Config, argument: str) -> Iterator[Path]:
+def _selected_by(config: pytest.Config, argument: str) -> Iterator[Path]:
     path = Path(os.path.normpath(config.invocation_params.dir / argument))
     if path.is_dir():
         yield from find_below(config, path)
@@ -35,12 +35,14 @@ def _meant(config: pytest.Config, argument: str) -> Iterator[Path]:
 
 
 def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
-    """What pytest would not look into (`norecursedirs`, `--ignore`, virtual environments, …) is left out here too."""
+    """Yield every tasks.md below a directory, except where pytest would not collect either."""
     for directory, names, files in os.walk(top):
-        names[:] = sorted(name for name in names if not _ignored(config, Path(directory, name)))
-        if TASKS_NAME in files and not _ignored(config, Path(directory, TASKS_NAME)):
-            yield Path(directory, TASKS_NAME)
+        names[:] = sorted(name for name in names if not _is_ignored(config, Path(directory, name)))
+        path = Path(directory, TASKS_NAME)
+        if TASKS_NAME in files and not _is_ignored(config, path):
+            yield path
 
 
-def _ignored(config: pytest.Config, path: Path) -> bool:
+def _is_ignored(config: pytest.Config, path: Path) -> bool:
+    """Return whether `norecursedirs`, `--ignore`, a conftest or a plugin excludes the path."""
     return bool(config.hook.pytest_ignore_collect(collection_path=path, config=config))

@@ -1,4 +1,4 @@
-"""Cleaning up after a run that was stopped early: the E2E cleanup of a spec in the middle always runs."""
+"""Run the E2E cleanup task of each started spec, even if the run is stopped early."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
 
 
-class Cleaning:
-    """Registered for a run with `--ralph`; at work where -x, --maxfail or a person stopped it."""
+class E2ECleanup:
+    """Runs the remaining cleanup tasks after -x, --maxfail or a person stopped the run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -30,17 +30,20 @@ class Cleaning:
                 self._clean_up(session)
 
     def _clean_up(self, session: pytest.Session) -> None:
-        tasks = [item for item in session.items if isinstance(item, TaskItem)]
-        begun = {item.parent for item in tasks if item.result is not None}
-        for item in tasks:
-            if item.parent in begun and item.result is None and is_e2e_cleanup(item.task):
+        items = [item for item in session.items if isinstance(item, TaskItem)]
+        started_specs = {item.parent for item in items if item.result is not None}
+        for item in items:
+            if item.parent not in started_specs or item.result is not None:
+                continue
+            if is_e2e_cleanup(item.task):
                 self._run(item)
 
     def _run(self, item: TaskItem) -> None:
-        if self.run.handed:
-            # The controller has ended its loop: nobody would take a report.
+        if self.run.worker:
+            # The controller has ended its loop and would not accept a report.
             item.result = self.run.perform(item)
             return
-        # What was left set up is for the test that did not come, and pytest has no other way to say so.
+        # The fixtures still set up belong to the item that was to come next. pytest has no public
+        # way to tear them down.
         item.session._setupstate.teardown_exact(item)  # noqa: SLF001
         item.ihook.pytest_runtest_protocol(item=item, nextitem=None)

@@ -1,4 +1,4 @@
-"""`--ralph-interactive`: at each failure a person says what is done about it."""
+"""`--ralph-interactive`: a person decides at each failure."""
 
 from __future__ import annotations
 
@@ -29,24 +29,29 @@ if TYPE_CHECKING:
 
 CHOICES = {"f": "fix", "r": "retry", "s": "skip", "e": "edit", "h": "halt"}
 QUESTION = "[f]ix, [r]etry, [s]kip, [e]dit the fix task, [h]alt (Enter: {decided})? "
-AGAIN = "Enter to edit it again, [u]se it as it was? "
+EDIT_AGAIN = "Enter to edit it again, [u]se it as it was? "
 HALTED = "halted by a person"
-# Lines of an output that a person is shown before the question.
-HEAD, TAIL, WIDEST = 3, 9, 200
-# How often whoever waits for an answer looks whether the run was stopped.
-LOOK = 0.1
-_OPENING = re.compile(r"- \[ \] \S+ .*?\[FIX [^\]]+\]")
+# Decisions that "fix" confirms as they are.
+WAYS_TO_FIX = ("repair", "rollback", "continue", "enrich", "split")
+# The part of an output that is shown before the question.
+HEAD_LINES = 3
+TAIL_LINES = 9
+WIDEST_LINE = 200
+# Seconds between two checks whether the run was stopped while a question is open.
+POLL_INTERVAL = 0.1
+_FIX_TASK_START = re.compile(r"- \[ \] \S+ .*?\[FIX [^\]]+\]")
 
 
 class Console:
-    """The terminal a person sits at, whatever pytest puts in the place of standard input and output meanwhile."""
+    """The terminal, by descriptors that stay valid while pytest replaces stdin and stdout."""
 
     def __init__(self, reader: int, writer: int) -> None:
-        self.reader, self.writer = reader, writer
+        self.reader = reader
+        self.writer = writer
 
     @classmethod
     def find(cls, config: pytest.Config) -> Console | None:
-        """None where standard input or output is no terminal."""
+        """Return the terminal; None if standard input or output is something else."""
         with _uncaptured(config):
             if not (os.isatty(0) and os.isatty(1)):
                 return None
@@ -59,15 +64,20 @@ class Console:
             os.write(self.writer, text.encode("utf-8", "replace"))
 
     def read_line(self, stopped: threading.Event) -> str | None:
-        """What was typed; None if no more will be."""
+        """Return the next line; None at the end of the input.
+
+        Raise KeyboardInterrupt once `stopped` is set: Ctrl-C reaches only the main thread, and
+        the question may be asked in another one.
+        """
         while not stopped.is_set():
-            if select.select([self.reader], [], [], LOOK)[0]:
-                try:
-                    typed = os.read(self.reader, 4096)
-                except OSError:
-                    return None
-                return typed.decode("utf-8", "replace").strip() if typed else None
-        # Ctrl-C is for the main thread to notice; whichever thread asks ends with it.
+            readable, _, _ = select.select([self.reader], [], [], POLL_INTERVAL)
+            if not readable:
+                continue
+            try:
+                typed = os.read(self.reader, 4096)
+            except OSError:
+                return None
+            return typed.decode("utf-8", "replace").strip() if typed else None
         raise KeyboardInterrupt
 
     def close(self) -> None:
@@ -77,7 +87,7 @@ class Console:
 
 @contextlib.contextmanager
 def _uncaptured(config: pytest.Config) -> Iterator[None]:
-    """Between tests pytest gives standard output back, but not standard input."""
+    """Give standard input back too, which pytest captures even between tests."""
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture is None:
         yield
@@ -91,106 +101,118 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
 
 
 class Interactive:
-    """Asks on the terminal, one question at a time whichever thread has it."""
+    """Asks a person on the terminal, one question at a time, from any thread."""
 
     def __init__(self, console: Console, screen: Screen, halt: Callable[[str], None]) -> None:
-        self._console, self._screen, self._halt = console, screen, halt
+        self._console = console
+        self._screen = screen
+        self._halt = halt
         self._lock = threading.RLock()
         self._stopped = threading.Event()
         self._halted = False
 
     def stop(self) -> None:
-        """No answer is waited for any longer."""
+        """Wait for no more answers."""
         self._stopped.set()
 
     def ask(self, task: Task, failure: Failure, decision: Decision) -> Decision | None:
-        """A person's decision; None if it is to be as decided."""
+        """Return what a person decides about a failure; None to go on as decided."""
         with self._conversation():
             if self._halted:
                 return self._decision("halt", decision)
-            first, *more = _situation(task, failure, decision)
-            self._console.write("\n".join([self._screen.heading(first), *more, ""]))
+            heading, *details = _describe(task, failure, decision)
+            lines = [self._screen.heading(heading), *details, ""]
+            self._console.write("\n".join(lines))
             choice = self._choose(QUESTION.format(decided=decision.action), CHOICES)
             return self._decision(choice, decision) if choice else None
 
     def _choose(self, question: str, choices: dict[str, str]) -> str:
-        """One of the choices, empty for Enter; where no more will be typed, the last of them."""
+        """Ask until the answer is a choice or Enter (empty); the last choice at the end of input."""
         while True:
             self._console.write(question)
             typed = self._console.read_line(self._stopped)
             if typed is None:
                 self._console.write("\n")
                 return list(choices.values())[-1]
-            if not typed or typed[0].lower() in choices:
-                return choices[typed[0].lower()] if typed else ""
+            if not typed:
+                return ""
+            letter = typed[0].lower()
+            if letter in choices:
+                return choices[letter]
 
     def _decision(self, choice: str, decided: Decision) -> Decision:
-        if choice == "halt":
-            self._halted = True
-            self._halt(HALTED)
-            return Decision("escalate", HALTED, "halted")
-        if choice == "skip":
-            return Decision("escalate", "skipped by a person", "skipped")
-        if choice == "retry":
-            return Decision("retry", "a person asked to try again")
-        action = (
-            decided.action
-            if decided.action in ("repair", "rollback", "continue", "enrich", "split")
-            else "fix"
-        )
-        return Decision(
-            "fix" if choice == "edit" else action, "a person asked for a fix", edit=choice == "edit"
-        )
+        match choice:
+            case "halt":
+                self._halted = True
+                self._halt(HALTED)
+                return Decision("escalate", HALTED, "halted")
+            case "skip":
+                return Decision("escalate", "skipped by a person", "skipped")
+            case "retry":
+                return Decision("retry", "a person asked to try again")
+            case "edit":
+                return Decision("fix", "a person asked for a fix", edit=True)
+            case _:
+                action = decided.action if decided.action in WAYS_TO_FIX else "fix"
+                return Decision(action, "a person asked for a fix")
 
     def edit(self, block: str) -> str:
-        """The fix task as a person leaves it in their editor; as it was if they leave nothing, or want it back."""
-        opening = _OPENING.match(block)
-        wanted = opening[0] if opening else block[:6]
+        """Let a person edit a fix task; return it unchanged if they leave nothing or undo it."""
+        start = _FIX_TASK_START.match(block)
+        required = start[0] if start else block[:6]
         with self._conversation(), tempfile.TemporaryDirectory(prefix="ralph-edit-") as directory:
             file = Path(directory, "fix-task.md")
             file.write_text(f"{block}\n", encoding="utf-8")
             while True:
-                edited = self._edited(file)
+                edited = self._run_editor(file)
                 if not edited.strip():
                     return block
-                if edited.startswith(wanted):
+                if edited.startswith(required):
                     return edited
-                self._console.write(f"The fix task must start with `{wanted}`.\n")
-                if self._choose(AGAIN, {"u": "use"}):
+                self._console.write(f"The fix task must start with `{required}`.\n")
+                if self._choose(EDIT_AGAIN, {"u": "use"}):
                     return block
 
-    def _edited(self, file: Path) -> str:
-        """What the editor leaves of the file; nothing if it could not be run, or says that it failed."""
+    def _run_editor(self, file: Path) -> str:
+        """Return the text of the file after editing; empty if the editor failed."""
         command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-        reader, writer = self._console.reader, self._console.writer
         try:
             status = subprocess.call(
-                [*command, str(file)], stdin=reader, stdout=writer, stderr=writer
+                [*command, str(file)],
+                stdin=self._console.reader,
+                stdout=self._console.writer,
+                stderr=self._console.writer,
             )
         except OSError as error:
-            self._console.write(
-                f"The editor {command[0]!r} cannot be run ({error.strerror}): set EDITOR.\n"
-            )
+            reason = f"The editor {command[0]!r} cannot be run ({error.strerror})"
+            self._console.write(f"{reason}: set EDITOR.\n")
             return ""
-        return file.read_text(encoding="utf-8", errors="replace").strip("\n") if status == 0 else ""
+        if status != 0:
+            return ""
+        return file.read_text(encoding="utf-8", errors="replace").strip("\n")
 
     @contextlib.contextmanager
     def _conversation(self) -> Iterator[None]:
-        # Only in the main thread, in which pytest writes, may it be made to write.
-        in_main = threading.current_thread() is threading.main_thread()
-        with (
-            self._lock,
-            self._screen.between_lines() if in_main else self._screen.aside() as reporter,
-        ):
-            if reporter is None:
-                self._console.write("\n")
-            yield
+        """Hold the terminal for one question and its answer."""
+        with self._lock:
+            if threading.current_thread() is threading.main_thread():
+                with self._screen.between_lines() as reporter:
+                    if reporter is None:
+                        self._console.write("\n")
+                    yield
+            else:
+                # pytest's reporter may only write in the main thread.
+                with self._screen.without_live_rows():
+                    self._console.write("\n")
+                    yield
 
 
-def _situation(task: Task, failure: Failure, decision: Decision) -> Iterator[str]:
-    yield f"{one_line(task.heading, LONGEST_LINE)}: {failure.kind}: {one_line(failure.error, LONGEST_LINE)}"
+def _describe(task: Task, failure: Failure, decision: Decision) -> Iterator[str]:
+    heading = one_line(task.heading, LONGEST_LINE)
+    yield f"{heading}: {failure.kind}: {one_line(failure.error, LONGEST_LINE)}"
     if failure.command:
         yield f"  $ {one_line(failure.command, LONGEST_LINE)}"
-    output = bounded(terminal(failure.raw_output).strip("\n"), HEAD, TAIL, widest=WIDEST)
-    yield from (f"  | {line}" for line in output.splitlines())
+    text = terminal(failure.raw_output).strip("\n")
+    for line in bounded(text, HEAD_LINES, TAIL_LINES, widest=WIDEST_LINE).splitlines():
+        yield f"  | {line}"
     yield f"  decided: {decision.action} ({one_line(decision.reason, LONGEST_LINE)})"

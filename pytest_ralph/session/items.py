@@ -1,4 +1,4 @@
-"""A task as a test item: SpecFile collects, TaskItem runs."""
+"""Test items: a SpecFile collects a spec, a TaskItem runs one of its tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.settings import RUN_WIDE, SettingError
-from pytest_ralph.spec.document import Problem, SpecError
+from pytest_ralph.spec.document import SpecError
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.plan_problems import PlanProblem
     from pytest_ralph.spec.task import Task
 
 WORD = re.compile(r"\w+(?:[-.]\w+)*")
-# What changes the meaning of a run; a wrong total in the front matter, say, is for the linter.
+# Problems that change what a run does. `--ralph-lint` reports the others.
 WARNED = ("duplicate-id", "unclosed-fence", "no-tasks")
 
 
 class RalphWarning(pytest.PytestWarning):
-    """Something in a spec that is worth a look."""
+    """A problem of a spec that does not prevent a run."""
 
 
-class TaskFailed(Exception):  # noqa: N818 - a task that failed, not an error of the program
-    """Carries what a person is shown about a task that did not pass."""
+class TaskFailed(Exception):  # noqa: N818 - not an error of the program
+    """Raised in `runtest` for a task that did not pass; carries its result."""
 
     def __init__(self, result: TaskResult) -> None:
         super().__init__(result.reason or "failed")
@@ -40,7 +39,7 @@ class TaskFailed(Exception):  # noqa: N818 - a task that failed, not an error of
 
 
 class Marks:
-    """For pytest's `-m`. Made once for a spec: to make one for every task is slow."""
+    """The marks for pytest's `-m`, created once per spec: creating them per task is slow."""
 
     def __init__(self) -> None:
         self.task = pytest.mark.ralph
@@ -50,57 +49,56 @@ class Marks:
 
 
 class SpecFile(pytest.File):
-    """A tasks.md."""
+    """A Markdown file with tasks."""
 
     run: Run
     spec: Spec
 
     @classmethod
     def of(cls, parent: pytest.Collector, path: Path, run: Run) -> SpecFile:
+        """Create the collector of a spec."""
         node: SpecFile = cls.from_parent(parent, path=path)
         node.run = run
         return node
 
     def collect(self) -> Iterator[TaskItem]:
         try:
-            self.spec = self.run.load(self.path)
+            self.spec = self.run.specs.load(self.path)
         except SpecError as error:
             raise self.CollectError(f"{self.shown_path}:{error.line}: {error.message}") from None
         except SettingError as error:
             raise self.CollectError(str(error)) from None
-        for problem in self.spec.problems:
-            if problem.code in WARNED:
-                self._warn(problem)
-        for conflict in self.run.holding.tolerated(self.spec):
-            self._warn(conflict)
-        for name in RUN_WIDE & self.spec.settings.keys():
-            self._warn(
-                Problem(
-                    self.spec.setting_lines[name],
-                    f"`{name}` is for the whole run: not heeded here",
-                    name,
-                )
-            )
+        self._warn_of_problems()
         marks = Marks()
         for task in self.spec.tasks:
             yield TaskItem.from_parent(self, name=task.name, task=task, marks=marks)
 
     @property
     def shown_path(self) -> str:
-        return self.run.relative(self.path)
+        return self.run.specs.relative(self.path)
 
-    def _warn(self, problem: Problem | PlanProblem) -> None:
-        # Of the workers of an xdist run one speaks for all: each collects everything.
-        if getattr(self.config, "workerinput", {}).get("workerid", "gw0") != "gw0":
+    def _warn_of_problems(self) -> None:
+        for problem in self.spec.problems:
+            if problem.code in WARNED:
+                self._warn(problem.line, problem.message)
+        for conflict in self.run.preflight.tolerated(self.spec):
+            self._warn(conflict.line, conflict.message)
+        for name in RUN_WIDE & self.spec.settings.keys():
+            line = self.spec.setting_lines[name]
+            self._warn(line, f"`{name}` is for the whole run: not heeded here")
+
+    def _warn(self, line: int, message: str) -> None:
+        # Every worker of an xdist run collects everything. The first one warns for all.
+        if self.run.worker and self.run.worker.worker_id != "gw0":
             return
         try:
-            warnings.warn_explicit(problem.message, RalphWarning, self.shown_path, problem.line)
+            warnings.warn_explicit(message, RalphWarning, self.shown_path, line)
         except RalphWarning as warning:
-            raise self.CollectError(f"{self.shown_path}:{problem.line}: {warning}") from None
+            raise self.CollectError(f"{self.shown_path}:{line}: {warning}") from None
 
 
 class TaskItem(pytest.Item):
-    """One task; its Verify command is the test."""
+    """One task. The test is its Verify command."""
 
     result: TaskResult | None = None
     parent: SpecFile
@@ -115,10 +113,9 @@ class TaskItem(pytest.Item):
             self.add_marker(marks.verify)
         if task.fix_for:
             self.add_marker(marks.fix)
-        phase = WORD.findall(task.phase)
-        self.extra_keyword_matches.update(
-            WORD.findall(task.title), phase, ["-".join(phase), self.parent.spec.name]
-        )
+        phase_words = WORD.findall(task.phase)
+        self.extra_keyword_matches.update(WORD.findall(task.title), phase_words)
+        self.extra_keyword_matches.update(["-".join(phase_words), self.parent.spec.name])
 
     @property
     def run(self) -> Run:
@@ -132,14 +129,17 @@ class TaskItem(pytest.Item):
             raise TaskFailed(self.result)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, TaskFailed):
-            from pytest_ralph.report.failure_text import FailureText
+        if not isinstance(excinfo.value, TaskFailed):
+            return super().repr_failure(excinfo, style)
+        # Imported with the first failure.
+        from pytest_ralph.report.failure_text import FailureText
 
-            result, whole = excinfo.value.result, self.config.getoption("tbstyle", "") != "line"
-            return FailureText.of(result, result.notes, self.run.root, drawn=whole)
-        return super().repr_failure(excinfo, style)
+        is_whole = self.config.getoption("tbstyle", "") != "line"
+        result = excinfo.value.result
+        return FailureText.of(result, result.notes, self.run.root, drawn=is_whole)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        # Where it equals the end of the node id, pytest takes its dots for those of a class and its method.
+        # Were this equal to the end of the node id, pytest would take its dots for a class and a
+        # method.
         heading = one_line(self.task.heading) if self.task.title else f"task {self.task.id}"
         return self.path, self.task.line - 1, heading

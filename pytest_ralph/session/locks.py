@@ -1,4 +1,4 @@
-"""Locks between runs: one run per spec at a time, and whoever comes second is told who holds it."""
+"""Locks between runs: only one run at a time works on a spec."""
 
 from __future__ import annotations
 
@@ -19,76 +19,86 @@ if TYPE_CHECKING:
 
     from filelock import FileLock
 
-# Between taking a lock and saying so, a holder may be slow.
-PATIENCE = 2.0
+# Seconds between taking a lock and writing who has it, on a slow machine.
+HOLDER_WAIT = 2.0
 
 
-class SpecHeld(Exception):  # noqa: N818 - a state of affairs, told in one line
-    """Another run is at work on the spec."""
+class SpecLocked(Exception):  # noqa: N818 - not an error of the program
+    """Another run is working on the spec."""
 
 
 def spec_key(path: Path) -> str:
-    """A file name for what is kept about a spec, the same whichever way it is reached."""
+    """Return a file name for data about a spec, the same by whatever path it is reached."""
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
 
 
 class SpecLocks:
-    """Locks of one run, let go at its end or with the death of its process, whichever comes first."""
+    """The locks of one run. They end with `release`, or with the process."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._held: dict[Path, tuple[FileLock, Path]] = {}
 
     def take(self, path: Path, shown: str) -> None:
+        """Lock a spec, or raise SpecLocked with one line that calls the spec `shown`."""
+        # Imported here: a run that collects nothing takes no lock.
         from filelock import FileLock, Timeout
 
         if path in self._held:
             return
         base = lock_directory(self._directory) / spec_key(path)
         lock = FileLock(f"{base}.lock", timeout=0, thread_local=False)
-        holder = base.with_suffix(".json")
+        holder_file = base.with_suffix(".json")
         try:
             lock.acquire()
         except Timeout:
-            raise SpecHeld(f"{shown} is being worked on by another run{_holder(holder)}") from None
-        self._held[path] = lock, holder
-        told = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
-        write_atomically(holder, json.dumps(told))
+            holder = _describe_holder(holder_file)
+            raise SpecLocked(f"{shown} is being worked on by another run{holder}") from None
+        self._held[path] = lock, holder_file
+        holder_data = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
+        write_atomically(holder_file, json.dumps(holder_data))
 
     def release(self) -> None:
-        for lock, holder in self._held.values():
-            # On a disk that takes no more changes; who reads it then finds nobody behind the number.
+        """Let go of all locks."""
+        for lock, holder_file in self._held.values():
+            # Harmless on a disk that became read-only: the process id in the file is then dead.
             with contextlib.suppress(OSError):
-                holder.unlink(missing_ok=True)
+                holder_file.unlink(missing_ok=True)
             lock.release()
         self._held.clear()
 
 
 def lock_directory(directory: Path) -> Path:
+    """Create the directory for lock files below `directory`."""
     locks = make_private(directory) / LOCKS_NAME
     locks.mkdir(exist_ok=True)
     return locks
 
 
-def _holder(path: Path) -> str:
-    """Who has the lock, as far as they have said so. A run that was killed left its word behind: it does not count."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+def _describe_holder(path: Path) -> str:
+    """Return who holds a lock, in brackets; empty if they have not written it down in time."""
+    deadline = time.monotonic() + HOLDER_WAIT
+    while time.monotonic() < deadline:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            told = json.loads(path.read_text(encoding="utf-8"))
-            pid, here = int(told["pid"]), told["host"] == platform.node()
-            if not here or is_process_running(pid):
-                since = time.strftime("%H:%M:%S", time.localtime(float(told["since"])))
-                return f" (pid {pid}{'' if here else ' on ' + str(told['host'])}, since {since})"
+            holder = json.loads(path.read_text(encoding="utf-8"))
+            pid = int(holder["pid"])
+            host = str(holder["host"])
+            since = time.strftime("%H:%M:%S", time.localtime(float(holder["since"])))
+            if host != platform.node():
+                return f" (pid {pid} on {host}, since {since})"
+            # A run that was killed left its file behind.
+            if is_process_running(pid):
+                return f" (pid {pid}, since {since})"
         time.sleep(0.02)
     return ""
 
 
 class TurnLock:
-    """Threads of this process, workers beside it and other runs take turns, at the git repository for one."""
+    """A lock between threads, workers and runs, for example for the git repository."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        self._directory, self._name = directory, name
+        self._directory = directory
+        self._name = name
         self._threads = threading.RLock()
         self._processes: FileLock | None = None
 

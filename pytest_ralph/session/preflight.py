@@ -1,17 +1,15 @@
-"""Before anything runs: the specs of a run are held, and one that cannot be worked on is refused."""
+"""Checks before anything runs: lock the specs, and refuse those that cannot be worked on."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.history.record import HistoryError
-from pytest_ralph.session.locks import SpecHeld, SpecLocks
-from pytest_ralph.spec.state import State
-from pytest_ralph.spec.state_file import StateError
+from pytest_ralph.session.locks import SpecLocked, SpecLocks
+from pytest_ralph.session.symlinks import files_outside, refuse_to_write
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -24,83 +22,70 @@ if TYPE_CHECKING:
 
 
 class Preflight:
-    """The locks of one run, and what is checked once they are held."""
+    """Holds the locks of one run, and checks each spec once it is locked."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self._locks = SpecLocks(run.directory)
 
-    @cached_property
-    def _locks(self) -> SpecLocks:
-        return SpecLocks(self.run.directory)
-
-    def hold(self, specs: Iterable[Spec]) -> None:
-        """All of them or, with a UsageError, none."""
+    def check(self, specs: Iterable[Spec]) -> None:
+        """Lock and check the specs. Raise UsageError for the first that cannot be worked on."""
         for spec in specs:
             self._lock(spec.path)
-            settings = self.run.settings_of(spec)
-            self.run.check_means(settings)
-            if settings.execute or self.is_written(spec):
-                self._stay_inside(spec)
-            self._refuse(spec)
-
-    def _stay_inside(self, spec: Spec) -> None:
-        """What is written must be where it seems to be; what is only named elsewhere is said."""
-        from pytest_ralph.session.symlinks import files_outside, refuse_to_write
-
-        root, directory = self.run.root, spec.directory
-        refuse_to_write((spec.path, directory / STATE_NAME, directory / PROGRESS_NAME), root)
-        for task in spec.tasks:
-            for name in files_outside(task, root):
-                where = f"{self.run.relative(spec.path)}:{task.line}: Files of {task.id}"
-                self.run.note(
-                    f"{where} leads out of the project: {one_line(name)} is not repaired or committed"
-                )
+            self.run.resources.check_settings(self.run.specs.settings_of(spec))
+            if self.run.specs.is_written(spec):
+                self._check_links(spec)
+            self._check_plan(spec)
 
     def _lock(self, path: Path) -> None:
         try:
-            self._locks.take(path, self.run.relative(path))
-        except SpecHeld as error:
+            self._locks.take(path, self.run.specs.relative(path))
+        except SpecLocked as error:
             raise pytest.UsageError(str(error)) from None
         except (OSError, HistoryError) as error:
-            self.run.note(f"no lock could be taken, so another run would not be noticed: {error}")
+            self.run.messages.note(
+                f"no lock could be taken, so another run would not be noticed: {error}"
+            )
 
-    def is_written(self, spec: Spec) -> bool:
-        """Whether the spec is worked on in recovery mode."""
-        state = self._state(spec)
-        recovery = self.run.settings_of(spec).recovery
-        return state.recovery_mode if recovery is None else recovery
+    def _check_links(self, spec: Spec) -> None:
+        """Refuse to write a spec through a link; note the files of tasks that a link leads to."""
+        own_files = (spec.path, spec.directory / STATE_NAME, spec.directory / PROGRESS_NAME)
+        refuse_to_write(own_files, self.run.root)
+        for task in spec.tasks:
+            for name in files_outside(task, self.run.root):
+                place = f"{self.run.specs.relative(spec.path)}:{task.line}: Files of {task.id}"
+                self.run.messages.note(
+                    f"{place} leads out of the project: "
+                    f"{one_line(name)} is not repaired or committed"
+                )
 
-    def _state(self, spec: Spec) -> State:
-        try:
-            return State.load(spec.directory / STATE_NAME)
-        except StateError as error:
-            if self.run.settings_of(spec).fresh:
-                return State(error.path)
-            # pytest puts the first word back.
-            raise pytest.UsageError(str(error).removeprefix("ERROR: ")) from None
-
-    def _refuse(self, spec: Spec) -> None:
-        """A plan that contradicts itself cannot be carried out."""
+    def _check_plan(self, spec: Spec) -> None:
         tolerated = self.tolerated(spec)
-        for problem in self.run.plan(spec).problems:
+        for problem in self.run.specs.plan(spec).problems:
             if problem not in tolerated:
+                # Imported here: most plans have no problem.
                 from pytest_ralph.report.halt import refusal_lines
 
-                raise pytest.UsageError("\n".join(refusal_lines(problem)).removeprefix("ERROR: "))
+                lines = "\n".join(refusal_lines(problem))
+                # pytest adds the "ERROR: " again.
+                raise pytest.UsageError(lines.removeprefix("ERROR: "))
 
     def tolerated(self, spec: Spec) -> list[PlanProblem]:
-        """Tasks that run at once and name the same file can still be verified: that is a warning, and no more."""
-        conflicts = [
-            problem for problem in self.run.plan(spec).problems if problem.kind == "file_conflict"
-        ]
-        if not conflicts or self.run.settings_of(spec).execute:
+        """Return the problems of a plan that only deserve a warning.
+
+        Parallel tasks that name the same file can be verified, as long as nothing writes the file.
+        """
+        problems = self.run.specs.plan(spec).problems
+        conflicts = [problem for problem in problems if problem.kind == "file_conflict"]
+        if not conflicts:
             return []
         try:
-            return [] if self.is_written(spec) else conflicts
+            is_written = self.run.specs.is_written(spec)
         except pytest.UsageError:
-            # Of the state, for which the spec will be refused.
+            # The state file is broken: the spec will be refused for that.
             return []
+        return [] if is_written else conflicts
 
     def release(self) -> None:
-        if "_locks" in self.__dict__:
-            self._locks.release()
+        """Let go of the locks."""
+        self._locks.release()

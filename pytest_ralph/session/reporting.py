@@ -1,4 +1,4 @@
-"""Between our results and pytest's reports: status words, reasons, durations, properties, attempts."""
+"""Results on pytest's reports: status words, reasons, durations, JUnit properties, sections."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
 
+# By outcome: pytest's category, the letter, and the word with its colour.
 WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "recovered": ("recovered", "R", ("RECOVERED", {"green": True})),
     "blocked": ("skipped", "b", ("BLOCKED", {"yellow": True})),
@@ -24,11 +25,11 @@ WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
 
 
 class Reporting:
-    """Registered for a run with `--ralph`. What it puts on a report travels with it through xdist."""
+    """Puts the result of a task on its report, and takes both through xdist as plain data."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._summing_up = False
+        self._in_summary = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -36,60 +37,68 @@ class Reporting:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, TaskItem) and call.when == "call" and item.result is not None:
-            self._tell(report, item, item.result)
+            self._add_result(report, item, item.result)
         return report
 
-    def _tell(self, report: pytest.TestReport, item: TaskItem, result: TaskResult) -> None:
-        work = self.run.work(item.parent.spec)
-        report.ralph = TaskReport(result, work.recovery, work.services.max_attempts)  # type: ignore[attr-defined]
+    def _add_result(self, report: pytest.TestReport, item: TaskItem, result: TaskResult) -> None:
+        spec_run = self.run.spec_run(item.parent.spec)
+        max_attempts = spec_run.services.max_attempts
+        report.ralph = TaskReport(result, spec_run.recovery, max_attempts)  # type: ignore[attr-defined]
         junit.add_properties(item, report, result)
         report.duration = result.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
-        if result.report and work.recovery and item.config.getoption("tbstyle", "") != "line":
+        is_whole = item.config.getoption("tbstyle", "") != "line"
+        if result.report and spec_run.recovery and is_whole:
             report.sections.append(("ralph failure report", result.report))
         if result.outcome == "recovered":
-            failed = (
-                attempt for attempt in result.verifications if attempt.failed and attempt.output
-            )
-            report.sections.extend(
-                (f"attempt {one.number}: {one.error}", one.output) for one in failed
-            )
+            self._add_failed_attempts(report, result)
+
+    def _add_failed_attempts(self, report: pytest.TestReport, result: TaskResult) -> None:
+        for attempt in result.verifications:
+            if attempt.failed and attempt.output:
+                heading = f"attempt {attempt.number}: {attempt.error}"
+                report.sections.append((heading, attempt.output))
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        told = task_report(report)
-        if told is None or report.when != "call" or (self._summing_up and report.skipped):
+        found = task_report(report)
+        if found is None or report.when != "call":
             return None
-        return WORDS.get(told.result.outcome)
+        if self._in_summary and report.skipped:
+            # The short summary lists all skipped items under one word, which must be pytest's.
+            return None
+        return WORDS.get(found.result.outcome)
 
     def pytest_terminal_summary(self) -> None:
-        # The short summary puts all that were skipped under one word, and that is not ours.
-        self._summing_up = True
+        self._in_summary = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(
         self, report: object
     ) -> Generator[None, dict[str, Any], dict[str, Any]]:
         data = yield
-        if told := task_report(report):
-            data["ralph"] = told.to_json()
+        found = task_report(report)
+        if found:
+            data["ralph"] = found.to_json()
         return data
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
         report = yield
-        if told := task_report(report):
-            report.ralph = TaskReport.from_json(cast("dict[str, Any]", told))
+        found = task_report(report)
+        if found:
+            report.ralph = TaskReport.from_json(cast("dict[str, Any]", found))
         return report
 
 
 class JunitAttempts:
-    """Registered beside it where pytest writes a JUnit file."""
+    """Adds the attempts of a task to pytest's JUnit file; registered if one is written."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if told := task_report(report):
-            junit.add_attempts(self.run.config, report, told.result)
+        found = task_report(report)
+        if found:
+            junit.add_attempts(self.run.config, report, found.result)

@@ -1,6 +1,7 @@
-"""Shared: a directory in which the processes of one run, its workers and their controller, tell each other things.
+"""The directory through which the processes of one run share data: controller and workers.
 
-A worker on another machine finds no such directory and makes one of its own: it shares with the workers beside it.
+A worker on another machine does not find the controller's directory. It creates its own and
+shares it with the workers on the same machine.
 """
 
 from __future__ import annotations
@@ -17,78 +18,93 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
 
 
-class Shared:
-    """Seen from one process: `worker` is its id, empty for the controller."""
+class RunDirectory:
+    """The shared directory of a run, as one of its processes sees it.
 
-    def __init__(self, directory: Path, worker: str = "", *, alone: bool = False) -> None:
-        """`alone`: every worker runs every spec (`--dist=each`), so none takes over from another."""
-        self.directory, self.worker = directory, worker
-        self.alone = alone
-        self._turn = TurnLock(directory, "turn")
+    worker: The id of this worker, empty in the controller.
+    every_spec: Whether every worker runs every spec, so that none takes over from another.
+    with_controller: Whether the controller created the directory, so that its files are ours too.
+    """
+
+    def __init__(self, path: Path, worker: str = "", *, every_spec: bool = False) -> None:
+        self.path = path
+        self.worker = worker
+        self.every_spec = every_spec
+        self.with_controller = path.is_dir()
+        self._turn = TurnLock(path, "turn")
         self._has_turn = False
-        # Whether the controller's files are ours too.
-        self.with_controller = directory.is_dir()
 
-    def open(self) -> None:
-        """The controller, before it starts a worker."""
-        self.directory.mkdir(parents=True, exist_ok=True)
+    def create(self) -> None:
+        """Create the directory; the controller does before it starts a worker."""
+        self.path.mkdir(parents=True, exist_ok=True)
 
     def remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Remove the directory with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     @property
     def budget(self) -> Path:
-        return self.directory / "budget"
+        """The file in which all workers count executor runs."""
+        return self.path / "budget"
 
-    def takeover_log(self, spec: Path) -> TakeoverLog:
+    def takeover_log(self, spec_path: Path) -> TakeoverLog:
+        """Return what has become of the tasks of a spec in this run."""
         from pytest_ralph.healing.takeover_log import TakeoverLog
 
-        return TakeoverLog(
-            self.directory / (spec_key(spec) + (f"-{self.worker}" if self.alone else "")),
-            self.worker,
-        )
+        name = spec_key(spec_path)
+        if self.every_spec:
+            name += f"-{self.worker}"
+        return TakeoverLog(self.path / name, self.worker)
 
     def take_turn(self) -> None:
-        """Until its end this worker writes the specs; who else has them to write waits."""
+        """Wait until no other worker writes specs; nobody else can until `end_turn`."""
         if not self._has_turn:
             self._turn.__enter__()
             self._has_turn = True
 
     def end_turn(self) -> None:
+        """Let another worker write specs."""
         if self._has_turn:
             self._turn.__exit__()
             self._has_turn = False
 
-    # Which processes a worker started, for the controller to end when the worker could not
+    # The processes of each worker, which the controller ends if the worker dies.
 
-    def arrive(self) -> None:
+    def register_worker(self) -> None:
+        """Record that this worker shares the directory with the controller."""
         if self.with_controller:
             self._marks(self.worker).touch()
 
-    def started(self, run: int) -> None:
-        """This worker is about to start processes that carry marks of `run`."""
-        self.open()
+    def record_mark(self, mark: int) -> None:
+        """Record the mark that processes started by this worker carry."""
+        self.create()
         with self._marks(self.worker).open("a", encoding="utf-8") as file:
-            file.write(f"{run}\n")
+            file.write(f"{mark}\n")
 
-    def marks(self, worker: str) -> list[int]:
+    def marks_of(self, worker: str) -> list[int]:
+        """Return the marks of the processes that a worker may have started."""
         with contextlib.suppress(OSError):
             return [int(word) for word in self._marks(worker).read_text(encoding="utf-8").split()]
         return []
 
-    def is_with(self, worker: str) -> bool:
-        """Whether that worker writes its files where this process reads them."""
+    def is_shared_with(self, worker: str) -> bool:
+        """Return whether that worker writes its files where this process reads them."""
         return self._marks(worker).exists()
 
     def _marks(self, worker: str) -> Path:
-        return self.directory / f"{worker}.marks"
+        return self.path / f"{worker}.marks"
 
-    # The end of the run, called off by -x or --maxfail
+    # Ending all workers after -x or --maxfail.
 
     def call_off(self) -> None:
-        if self.directory.is_dir():
-            (self.directory / "off").touch()
+        """Ask all workers to start no further task."""
+        if self.path.is_dir():
+            self._off.touch()
 
     @property
-    def called_off(self) -> bool:
-        return (self.directory / "off").exists()
+    def is_called_off(self) -> bool:
+        return self._off.exists()
+
+    @property
+    def _off(self) -> Path:
+        return self.path / "off"

@@ -1,4 +1,4 @@
-"""The screen in the middle of a task, when pytest waits for it, and captures what is written."""
+"""Writing to the terminal while pytest runs an item and captures all output."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """What may be seen while a run goes on: live rows, and what is said between pytest's own lines."""
+    """The terminal of a run: live rows, and lines between those of pytest's own reporter.
+
+    item: The item that pytest runs at the moment, whose line on the terminal is not complete.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._live: LiveRows | None = None
-        # The test pytest waits for.
         self.item: pytest.Item | None = None
 
     def open(self) -> None:
-        """Once pytest is ready to write."""
+        """Prepare live rows; called once pytest is ready to write."""
         reporter = self._reporter
         if reporter is not None and reporter.isatty:
+            # Imported here: live rows are for terminals only.
             from pytest_ralph.report.live import live_rows
 
             self._live = live_rows(self._config)
@@ -34,30 +37,36 @@ class Screen:
     def doing(
         self, what: str, limit: float, about: str = ""
     ) -> AbstractContextManager[Callable[[str], None] | None]:
-        return self._live.doing(what, limit, about) if self._live else nullcontext()
+        """Show a live row; the context gives a function that takes the last line of output."""
+        if self._live is None:
+            return nullcontext()
+        return self._live.doing(what, limit, about)
 
-    def aside(self) -> AbstractContextManager[None]:
-        """Somebody else writes to the terminal: no live rows meanwhile."""
-        return self._live.hidden() if self._live else nullcontext()
+    def without_live_rows(self) -> AbstractContextManager[None]:
+        """Hide the live rows while something else writes to the terminal."""
+        if self._live is None:
+            return nullcontext()
+        return self._live.hidden()
 
     def write(self, lines: Sequence[str]) -> bool:
-        """False where there is no terminal reporter to write them."""
+        """Write lines between those of pytest; return False if there is no terminal reporter."""
         reporter = self._reporter
         if reporter is None:
             return False
         with self._uncaptured():
-            for line in lines if self.item else ():
-                # What pytest writes of the test it waits for begins with a new line of its own.
-                reporter.write_ensure_prefix(line, "")
-            for line in () if self.item else lines:
-                reporter.ensure_newline()
-                reporter.write_line(line)
-            self._begin_line(reporter)
+            for line in lines:
+                if self.item is None:
+                    reporter.ensure_newline()
+                    reporter.write_line(line)
+                else:
+                    # pytest's line for the running item already starts on a new line.
+                    reporter.write_ensure_prefix(line, "")
+            self._restart_item_line(reporter)
         return True
 
     @contextmanager
     def between_lines(self) -> Iterator[pytest.TerminalReporter | None]:
-        """pytest's line is ended, and afterwards begun again with the test it is about."""
+        """End pytest's current line; afterwards start it again with the item that it is about."""
         reporter = self._reporter
         if reporter is None:
             yield None
@@ -65,33 +74,32 @@ class Screen:
         with self._uncaptured():
             reporter.ensure_newline()
             yield reporter
-            self._begin_line(reporter)
+            self._restart_item_line(reporter)
 
-    def _begin_line(self, reporter: pytest.TerminalReporter) -> None:
-        """A letter has to follow its path; a word brings it along."""
+    def _restart_item_line(self, reporter: pytest.TerminalReporter) -> None:
+        # Without -v pytest writes only a letter when the item ends, and it must follow its path.
         if self.item is not None and self._config.option.verbose <= 0:
             reporter.pytest_runtest_logstart(self.item.nodeid, self.item.location)
 
     @contextmanager
     def _uncaptured(self) -> Iterator[None]:
         capture = self._config.pluginmanager.getplugin("capturemanager")
-        with self.aside(), capture.global_and_fixture_disabled() if capture else nullcontext():
+        disabled = capture.global_and_fixture_disabled() if capture else nullcontext()
+        with self.without_live_rows(), disabled:
             yield
 
     def heading(self, text: str) -> str:
-        """As the heading of a failure looks."""
-        return (
-            self._config.get_terminal_writer().markup(text, bold=True, red=True)
-            if self._reporter
-            else text
-        )
+        """Return the text in the style of a failure's heading."""
+        if self._reporter is None:
+            return text
+        return self._config.get_terminal_writer().markup(text, bold=True, red=True)
 
     @property
     def _reporter(self) -> pytest.TerminalReporter | None:
         if hasattr(self._config, "workerinput"):
-            # A worker has one too, which writes for nobody.
+            # A worker has a terminal reporter too, but nothing reads what it writes.
             return None
-        found: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin(
+        reporter: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin(
             "terminalreporter"
         )
-        return found
+        return reporter

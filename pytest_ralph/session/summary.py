@@ -1,12 +1,15 @@
-"""The end of a run: summary, halt, HTML report, GitHub, logs. On the controller where there are workers."""
+"""The end of a run: summary, halted specs, HTML report, GitHub annotations, old logs.
+
+In an xdist run all of this happens in the controller.
+"""
 
 from __future__ import annotations
 
 import os
 import time
+from collections import defaultdict
 from contextlib import suppress
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +17,7 @@ import pytest
 from pytest_ralph import __version__
 from pytest_ralph.files import LOGS_NAME
 from pytest_ralph.history.directory import prune_logs
+from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import (
     PastKind,
@@ -24,142 +28,152 @@ from pytest_ralph.results import (
     TaskResult,
     task_report,
 )
+from pytest_ralph.session.command_line import command_line
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ralph.session.halting import HaltTeller
+    from pytest_ralph.session.halted_spec import HaltedSpec
     from pytest_ralph.session.run import Run
 
 
-class Ending:
-    """Listens to every report of ours and tells the whole at the end."""
+class EndOfRun:
+    """Gathers the reports of all tasks, and writes what a run writes at its end."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        # pytest may look at every attribute of a plugin before the first test: what is worked out lives elsewhere.
-        self.whole = Whole(run)
+        # Apart, since pytest may read every attribute of a plugin before the first test, and the
+        # cached properties would then be computed too early.
+        self.results = RunResults(run)
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
-        self.run.screen.open()
+        self.run.messages.screen.open()
 
     def pytest_keyboard_interrupt(self) -> None:
         self.run.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if told := task_report(report):
-            self.whole.told[report.nodeid] = told
+        found = task_report(report)
+        if found:
+            self.results.reports[report.nodeid] = found
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if hasattr(session.config, "workerinput") or not self.whole.told:
+    def pytest_sessionfinish(self) -> None:
+        if self.run.worker or not self.results.reports:
             return
-        for halt in self.whole.halts():
-            halt.tell_plugins()
+        for halted in self.results.halted_specs:
+            halted.notify_plugins()
         if self.run.settings.report:
             self._write_html(self.run.config.invocation_params.dir / self.run.settings.report)
         if os.environ.get("GITHUB_ACTIONS"):
-            self._tell_github()
+            self._write_github_annotations()
 
     def _write_html(self, path: Path) -> None:
         from pytest_ralph.report.html import write_report
 
         try:
-            write_report(path, self.whole.story)
+            write_report(path, self.results.summary)
         except (OSError, ValueError) as error:
-            self.run.note(f"the report could not be written: {error}")
-        else:
-            here = self.run.config.invocation_params.dir
-            self.run.note(
-                f"report: {path.relative_to(here) if path.is_relative_to(here) else path}"
-            )
+            self.run.messages.note(f"the report could not be written: {error}")
+            return
+        here = self.run.config.invocation_params.dir
+        shown = path.relative_to(here) if path.is_relative_to(here) else path
+        self.run.messages.note(f"report: {shown}")
 
-    def _tell_github(self) -> None:
+    def _write_github_annotations(self) -> None:
         from pytest_ralph.report import github
 
         reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
-        github.report(self.whole.story, os.environ, reporter.write_line if reporter else print)
+        write_line = reporter.write_line if reporter else print
+        github.report(self.results.summary, os.environ, write_line)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        reports = self.results.reports
+        notes = {nodeid: report.result.notes for nodeid, report in reports.items()}
         summary = Summary(terminalreporter, self.run.config.option.verbose)
-        lines = {name: told.result.notes for name, told in self.whole.told.items()}
-        summary.write(self.whole.stories, lines, list(self.whole.complete()))
-        for halt in self.whole.halts():
-            halt.write(terminalreporter)
-        summary.notes(self.run.notes)
+        summary.write(self.results.tasks, notes, self.results.complete_specs())
+        for halted in self.results.halted_specs:
+            halted.write(terminalreporter)
+        summary.notes(self.run.messages.notes)
 
     def pytest_unconfigure(self) -> None:
-        if self.whole.told:
-            prune_logs(self.run.directory / LOGS_NAME, keep_runs=self.run.settings.keep_logs)
+        if self.run.worker or not self.results.reports:
+            return
+        prune_logs(self.run.directory / LOGS_NAME, keep_runs=self.run.settings.keep_logs)
+        # A history that cannot be written was reported when it was first used.
+        with suppress(HistoryError):
+            self.run.resources.history.prune()
 
 
-class Whole:
-    """What was told of every task. To be asked once all reports are in."""
+class RunResults:
+    """The results of all tasks of a run; complete once all reports are in.
+
+    reports: The report of each task, by node id.
+    """
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.told: dict[str, TaskReport] = {}
+        self.reports: dict[str, TaskReport] = {}
 
     @property
-    def stories(self) -> list[TaskResult]:
-        return [told.result for told in self.told.values()]
+    def tasks(self) -> list[TaskResult]:
+        return [report.result for report in self.reports.values()]
 
-    def _recovered_specs(self) -> Iterator[tuple[str, list[TaskResult]]]:
-        """The specs worked on in recovery mode, by path, with what became of their tasks."""
-        mine = [told.result for told in self.told.values() if told.recovery]
-        for path, stories in groupby(
-            sorted(mine, key=lambda story: story.spec_path), key=lambda story: story.spec_path
-        ):
-            yield path, list(stories)
+    def _recovered_specs(self) -> dict[str, list[TaskReport]]:
+        """Return the reports of the specs run in recovery mode, by the path of the spec."""
+        found = defaultdict(list)
+        for report in self.reports.values():
+            if report.recovery:
+                found[report.result.spec_path].append(report)
+        return dict(sorted(found.items()))
 
-    def complete(self) -> Iterator[str]:
-        """The names of the specs of which every box is ticked, and none of them wrongly."""
-        for path, stories in self._recovered_specs():
+    def complete_specs(self) -> list[str]:
+        """Return the names of the specs in which every task is checked off and none failed."""
+        names = []
+        for path, reports in self._recovered_specs().items():
+            if any(report.result.bad for report in reports):
+                continue
             with suppress(SpecError):
-                if not any(story.bad for story in stories) and is_complete(
-                    Spec.load(self.run.root / path)
-                ):
-                    yield stories[0].spec
-
-    def halts(self) -> Iterator[HaltTeller]:
-        """One for each spec whose work ended with tasks that failed."""
-        for path, stories in self._recovered_specs():
-            if any(story.bad for story in stories):
-                from pytest_ralph.session.halting import HaltTeller
-
-                most = max(
-                    told.max_attempts
-                    for told in self.told.values()
-                    if told.result.spec_path == path
-                )
-                yield HaltTeller(self.run, path, stories, most)
+                if is_complete(Spec.load(self.run.root / path)):
+                    names.append(reports[0].result.spec)
+        return names
 
     @cached_property
-    def story(self) -> RunSummary:
-        from pytest_ralph.session.halting import command_line
+    def halted_specs(self) -> list[HaltedSpec]:
+        """The specs run in recovery mode in which tasks failed for good."""
+        halted = []
+        for path, reports in self._recovered_specs().items():
+            if any(report.result.bad for report in reports):
+                # Imported here: most runs end well.
+                from pytest_ralph.session.halted_spec import HaltedSpec
 
+                halted.append(HaltedSpec(self.run, path, reports))
+        return halted
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """The whole run as plain data, for the reports."""
         return RunSummary(
-            tasks=tuple(self.stories),
+            tasks=tuple(self.tasks),
             started=self.run.started,
             duration=time.time() - self.run.started,
             command_line=command_line(self.run.config),
             root=str(self.run.root),
             version=__version__,
             history=self._history(),
-            notes=tuple(self.run.notes),
+            notes=tuple(self.run.messages.notes),
         )
 
     def _history(self) -> RunHistory:
-        found = self.run.advisor.statistics()
-        if found is None:
+        statistics = self.run.resources.advisor.statistics()
+        if statistics is None:
             return RunHistory()
-        runs = (
+        runs = [
             PastRun(one.started, one.duration, one.passed, one.recovered, one.failed)
-            for one in found.runs
-        )
-        kinds = (PastKind(one.kind, one.failures, one.recovered) for one in found.kinds)
+            for one in statistics.runs
+        ]
+        kinds = [PastKind(one.kind, one.failures, one.recovered) for one in statistics.kinds]
         return RunHistory(tuple(runs), tuple(kinds))

@@ -1,4 +1,4 @@
-"""What leads out of the project: nothing is written there, and it is said."""
+"""Symbolic links that lead out of the project: nothing is written through them."""
 
 from __future__ import annotations
 
@@ -17,36 +17,42 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 
-def leads_out(path: Path, root: Path) -> Path | None:
-    """Where `path` really is, if it is named inside `root` and a link leads from there to the outside."""
-    real = Path(os.path.realpath(path))
-    inside = path.absolute().is_relative_to(root) and ".." not in path.parts
-    return real if inside and not real.is_relative_to(os.path.realpath(root)) else None
+def outside_target(path: Path, root: Path) -> Path | None:
+    """Return where `path` really is if it lies in `root` by name and a link leads out of it."""
+    if ".." in path.parts or not path.absolute().is_relative_to(root):
+        return None
+    target = Path(os.path.realpath(path))
+    if target.is_relative_to(os.path.realpath(root)):
+        return None
+    return target
 
 
 def refuse_to_write(paths: Iterable[Path], root: Path) -> None:
-    """A UsageError for the first of the paths that is not where it seems to be."""
+    """Raise UsageError for the first path that a link leads out of the project."""
     for path in paths:
-        if there := leads_out(path, root):
-            name = path.relative_to(root).as_posix()
+        target = outside_target(path, root)
+        if target is not None:
+            name = one_line(path.relative_to(root).as_posix())
             raise pytest.UsageError(
-                f"{one_line(name)} leads out of the project, to {one_line(str(there))}: nothing is written there"
+                f"{name} leads out of the project, to {one_line(str(target))}: "
+                "nothing is written there"
             )
 
 
 def own_paths(directory: Path) -> Iterator[Path]:
-    """The directory of ours in a project, and what is in it."""
+    """Yield our directory in a project and what is in it."""
     yield directory
     with contextlib.suppress(OSError):
         yield from directory.iterdir()
 
 
 def files_outside(task: Task, root: Path) -> list[str]:
-    """What the Files of a task name outside the project, by their names or by way of a link."""
-    real = Path(os.path.realpath(root))
-    return [name for name in task.files if not _real(root, name).is_relative_to(real)]
+    """Return the entries of a task's Files field that are outside the project, links resolved."""
+    real_root = Path(os.path.realpath(root))
+    return [name for name in task.files if not _resolve(root, name).is_relative_to(real_root)]
 
 
-def _real(root: Path, name: str) -> Path:
-    # Not Path.expanduser, which raises for a user that nobody knows.
-    return Path(os.path.realpath(root / os.path.expanduser(name.replace("\0", ""))))  # noqa: PTH111
+def _resolve(root: Path, name: str) -> Path:
+    # Unlike Path.expanduser, os.path.expanduser does not raise for an unknown user.
+    expanded = os.path.expanduser(name.replace("\0", ""))  # noqa: PTH111
+    return Path(os.path.realpath(root / expanded))

@@ -1,13 +1,12 @@
-"""Many workers: the controller's side of a run with pytest-xdist.
+"""The controller's side of a run with pytest-xdist.
 
-The controller finds the specs and hands every worker a copy of each as it was at the start: a worker that replaces a
-dead one must collect the same tasks in the same order, whatever tasks.md says by then. Before anything runs it holds
-the specs that were collected. What workers have to say comes back on their reports.
+The controller finds the specs and gives every worker a copy of each (`Handover`). Before the first
+task runs it locks and checks the specs that the workers collected. Notes, lines for the terminal
+and history records come back with the workers' reports.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,36 +16,39 @@ from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.session.xdist import handover
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
-from pytest_ralph.session.xdist.worker import PARCEL
+from pytest_ralph.session.xdist.worker import MESSAGE_KEY
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
-    from pytest_ralph.session.xdist.scheduling import Fate
+    from pytest_ralph.session.xdist.scheduling import Progress
     from pytest_ralph.spec.task import Task
 
 
 class Controller:
-    """Registered where workers are used, and not in them."""
+    """Registered in the process that starts the workers."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._told: set[str] = set()
-        self._called: dict[str, pytest.TestReport] = {}
+        self._is_checked = False
         self._failures = 0
-        self._held = False
+        # Node ids whose teardown was reported, and reports of calls whose teardown was not.
+        self._finished: set[str] = set()
+        self._called: dict[str, pytest.TestReport] = {}
+
+    # Before the first task
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> SpecScheduling | None:
-        return (
-            None
-            if config.getvalue("dist") in ("no", "each")
-            else SpecScheduling(config, log, self._fate)
-        )
+        if config.getvalue("dist") in ("no", "each"):
+            return None
+        return SpecScheduling(config, log, self._progress)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -54,27 +56,23 @@ class Controller:
             raise pytest.UsageError(
                 "--ralph-interactive needs the terminal, which workers do not have: leave out -n"
             )
-        self.run.shared.open()
-        node.workerinput["ralph"] = {
-            "run": self.run.id,
-            "python": sys.implementation.cache_tag,
-            "specs": self.run.snapshots,
-            # A worker is not told the mode by xdist.
-            "alone": self.run.config.getvalue("dist") == "each",
-        }
+        self.run.run_directory.create()
+        every_spec = self.run.config.getvalue("dist") == "each"
+        handover.send(node, self.run.id, self.run.specs.snapshots, every_spec=every_spec)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Before the first test is given out."""
-        if not self._held:
-            self._held = True
-            self.run.holding.hold(self._specs(ids))
-
-    def _specs(self, ids: Iterable[str]) -> list[Spec]:
+        if self._is_checked:
+            return
+        self._is_checked = True
         paths = dict.fromkeys(nodeid.partition("::")[0] for nodeid in ids)
-        return [self.run.load(self.run.root / path) for path in paths if path in self.run.snapshots]
+        specs = [self._load(path) for path in paths if path in self.run.specs.snapshots]
+        self.run.preflight.check(specs)
 
-    # What comes back
+    def _load(self, path: str) -> Spec:
+        return self.run.specs.load(self.run.root / path)
+
+    # Reports
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -82,82 +80,100 @@ class Controller:
             self._called[report.nodeid] = report
         elif report.when == "teardown":
             self._called.pop(report.nodeid, None)
-            self._told.add(report.nodeid)
-        self._unpack(getattr(report, "ralph_parcel", {}))
+            self._finished.add(report.nodeid)
+        self._receive(getattr(report, "ralph_message", {}))
         self._failures += report.failed
-        if 0 < (self.run.config.getoption("maxfail") or 0) <= self._failures:
-            self.run.shared.call_off()
+        limit = self.run.config.getoption("maxfail")
+        if limit and self._failures >= limit:
+            self.run.run_directory.call_off()
 
-    def _unpack(self, parcel: dict[str, list[Any]]) -> None:
-        for note in parcel.get("notes", ()):
-            self.run.note(note)
-        if shown := parcel.get("shown"):
-            self.run.show(shown)
-        for record in parcel.get("records", ()):
-            self.run.history.record(Record.from_json(record))
+    def _receive(self, message: dict[str, list[Any]]) -> None:
+        for note in message.get("notes", ()):
+            self.run.messages.note(note)
+        lines = message.get("lines")
+        if lines:
+            self.run.messages.show(lines)
+        for record in message.get("records", ()):
+            self.run.resources.history.record(Record.from_json(record))
 
-    # A worker goes, or dies
+    # The end of a worker
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        self._unpack(getattr(node, "workeroutput", {}).get(PARCEL, {}))
+        self._receive(getattr(node, "workeroutput", {}).get(MESSAGE_KEY, {}))
         if error:
-            # It could not end what it had started, and its tasks are about to be given to another.
-            for run in self.run.shared.marks(node.gateway.id):
-                kill_marked(Mark(run, 0), whole_run=True)
+            # The worker could not end its processes, and its tasks go to another worker.
+            for mark in self.run.run_directory.marks_of(node.gateway.id):
+                kill_marked(Mark(mark, 0), whole_run=True)
 
-    def _fate(self, node: Any, nodeid: str) -> Fate:
-        if called := self._called.pop(nodeid, None):
-            # Killed before its teardown, for which pytest's writer of JUnit files waits.
+    def _progress(self, node: Any, nodeid: str) -> Progress:
+        """Return how far a dead worker had come with an item."""
+        called = self._called.pop(nodeid, None)
+        if called is not None:
+            # pytest writes the JUnit properties at the teardown, which will not come.
             junit.write_properties(self.run.config, called)
-            return "told"
-        if nodeid in self._told:
-            return "told"
+            return "reported"
+        if nodeid in self._finished:
+            return "reported"
         path, _, name = nodeid.partition("::")
-        if path not in self.run.snapshots or not self.run.shared.is_with(node.gateway.id):
+        if path not in self.run.specs.snapshots:
             return "running"
-        if name in self.run.shared.takeover_log(self.run.root / path).unfinished:
+        run_directory = self.run.run_directory
+        if not run_directory.is_shared_with(node.gateway.id):
+            return "running"
+        if name in run_directory.takeover_log(self.run.root / path).unfinished:
             return "running"
         junit.forget(self.run.config, nodeid, node)
         return "waiting"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
-        """xdist tells that a test crashed with its worker; for a task, with its story, like any other that failed."""
+        """Give a task that crashed with its worker a result, like any other task."""
         path, _, name = crashitem.partition("::")
-        if path not in self.run.snapshots:
+        if path not in self.run.specs.snapshots:
             return
-        spec = self.run.load(self.run.root / path)
+        spec = self._load(path)
         task = next(task for task in spec.tasks if task.name == name)
-        attempt_log, worker = self._journal(spec, path, task), report.node.gateway.id
-        fixes = _fixes_that_helped(spec.path, self.run.snapshots[path], name)
-        if fixes is None:
-            result = attempt_log.crashed(worker)
-        else:
-            result, report.outcome, report.longrepr = (
-                attempt_log.crashed_after_pass(worker, fixes),
-                "passed",
-                None,
-            )
-        report.when, report.location = "call", (path, task.line - 1, task.heading)
-        recovery, most = self.run.holding.is_written(spec), self.run.settings_of(spec).max_fixes + 1
-        report.ralph = TaskReport(result, recovery, most)
+        result = self._crash_result(spec, path, task, report.node.gateway.id)
+        if result.passed:
+            report.outcome = "passed"
+            report.longrepr = None
+        report.when = "call"
+        report.location = (path, task.line - 1, task.heading)
+        max_attempts = self.run.specs.settings_of(spec).max_fixes + 1
+        report.ralph = TaskReport(result, self.run.specs.is_recovered(spec), max_attempts)
         report.user_properties = junit.properties(result)
         junit.write_properties(self.run.config, report)
 
-    def _journal(self, spec: Spec, path: str, task: Task) -> AttemptLog:
-        return AttemptLog(
-            task, spec=spec.name, spec_path=path, run=self.run.id, record=self.run.history.record
+    def _crash_result(self, spec: Spec, path: str, task: Task, worker: str) -> TaskResult:
+        log = AttemptLog(
+            task,
+            spec=spec.name,
+            spec_path=path,
+            run=self.run.id,
+            record=self.run.resources.history.record,
         )
+        fixes = _fixes_before_crash(spec.path, self.run.specs.snapshots[path], task.name)
+        if fixes is None:
+            return log.crashed(worker)
+        return log.crashed_after_pass(worker, fixes)
 
 
-def _fixes_that_helped(path: Path, snapshot: str, name: str) -> list[str] | None:
-    """Of a task checked off since: it had passed when its worker died, and only the word of it was lost. Else None."""
+def _fixes_before_crash(path: Path, snapshot: str, name: str) -> list[str] | None:
+    """Return the fixes of a task that had passed before its worker died, None if it had not.
+
+    It had passed if it was open when the run began and is checked off now.
+    """
     try:
-        before, now = Spec.parse(snapshot, path), Spec.load(path)
+        before = Spec.parse(snapshot, path)
+        now = Spec.load(path)
     except SpecError:
         return None
-    was, task = before.get(name), now.get(name)
-    if was is None or task is None or was.checked or not task.checked:
+    old_task = before.get(name)
+    task = now.get(name)
+    if old_task is None or task is None:
         return None
-    return [fix.id for fix in now.tasks if fix.fix_for == task.id and fix.name not in before]
+    if old_task.checked or not task.checked:
+        return None
+    fixes = [fix for fix in now.tasks if fix.fix_for == task.id]
+    return [fix.id for fix in fixes if fix.name not in before]

@@ -1,4 +1,4 @@
-"""Scheduling: which worker gets what. A spec is never split; everything else spreads as `--dist` would have it."""
+"""Scheduling: which worker runs what. A spec is never split; other tests follow `--dist`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,32 @@ if TYPE_CHECKING:
 
     import pytest
 
-# The tests of a scope, and which of them are done.
-Unit = dict[str, bool]
-Fate = Literal["told", "running", "waiting"]
+# The tests of a scope, by node id, and whether each is done.
+WorkUnit = dict[str, bool]
+Progress = Literal["reported", "running", "waiting"]
 
 
-class Witness(Protocol):
-    """Knows of a test that a dead worker had: its result is told, it was running, or it waits for another worker."""
+class ProgressOf(Protocol):
+    """Returns how far a dead worker had come with a test.
 
-    def __call__(self, node: Any, nodeid: str) -> Fate: ...
+    `reported`: its result has arrived; `running`: the worker died in it; `waiting`: it was not
+    started, or can be started again.
+    """
+
+    def __call__(self, node: Any, nodeid: str) -> Progress: ...
 
 
 class SpecScheduling(LoadScopeScheduling):
-    """xdist's scheduling by scopes, which it makes to be inherited from. A spec is one scope."""
+    """xdist's scheduling by scopes, with each spec as one scope.
 
-    def __init__(self, config: pytest.Config, log: Any, fate: Witness) -> None:
+    Other tests may be scopes of their own, so there can be many. Unlike the base class, this one
+    forgets scopes that are done and looks up the index of a test in a dictionary.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, progress_of: ProgressOf) -> None:
         super().__init__(config, log)
-        self._fate = fate
-        self._places: dict[str, int] = {}
+        self._progress_of = progress_of
+        self._indices: dict[str, int] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
@@ -44,8 +52,6 @@ class SpecScheduling(LoadScopeScheduling):
             return nodeid.rpartition("@")[2]
         return nodeid
 
-    # Every test may be a scope of its own here: what is done is forgotten, and a place is looked up, not searched.
-
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
         scope = self._split_scope(self.registered_collections[node][item_index])
         super().mark_test_complete(node, item_index, duration)
@@ -53,38 +59,40 @@ class SpecScheduling(LoadScopeScheduling):
             del self.assigned_work[node][scope]
 
     def _assign_work_unit(self, node: Any) -> None:
-        if not self._places:
-            self._places = {
-                nodeid: place for place, nodeid in enumerate(self.registered_collections[node])
-            }
+        if not self._indices:
+            nodeids = self.registered_collections[node]
+            self._indices = {nodeid: index for index, nodeid in enumerate(nodeids)}
         scope, unit = self.workqueue.popitem(last=False)
         self.assigned_work.setdefault(node, {})[scope] = unit
-        node.send_runtest_some([self._places[nodeid] for nodeid, done in unit.items() if not done])
-
-    # A worker died
+        node.send_runtest_some([self._indices[nodeid] for nodeid, done in unit.items() if not done])
 
     def remove_node(self, node: Any) -> str | None:
-        """Give what the worker had left to others. The test it died in is not run again: it is told to have crashed."""
-        workload: dict[str, Unit] = self.assigned_work.pop(node)
-        crashed = self._crashed(node, workload)
-        left = {scope: unit for scope, unit in workload.items() if not all(unit.values())}
-        self.workqueue = OrderedDict({**left, **self.workqueue})
-        if left:
+        """Give the work of a dead worker to others, and return the test that it died in.
+
+        That test is not run again: xdist reports it as crashed.
+        """
+        workload: dict[str, WorkUnit] = self.assigned_work.pop(node)
+        crashed = self._crashed_test(node, workload)
+        remaining = {scope: unit for scope, unit in workload.items() if not all(unit.values())}
+        self.workqueue = OrderedDict({**remaining, **self.workqueue})
+        if remaining:
             for other in self.assigned_work:
                 self._reschedule(other)
         return crashed
 
-    def _crashed(self, node: Any, workload: dict[str, Unit]) -> str | None:
-        for unit, nodeid in _pending(workload):
-            fate = self._fate(node, nodeid)
-            if fate == "waiting":
+    def _crashed_test(self, node: Any, workload: dict[str, WorkUnit]) -> str | None:
+        for unit, nodeid in _undone_tests(workload):
+            progress = self._progress_of(node, nodeid)
+            if progress == "waiting":
                 return None
             unit[nodeid] = True
-            if fate == "running":
+            if progress == "running":
                 return nodeid
         return None
 
 
-def _pending(workload: dict[str, Unit]) -> Iterator[tuple[Unit, str]]:
+def _undone_tests(workload: dict[str, WorkUnit]) -> Iterator[tuple[WorkUnit, str]]:
     for unit in workload.values():
-        yield from ((unit, nodeid) for nodeid, done in list(unit.items()) if not done)
+        for nodeid, done in list(unit.items()):
+            if not done:
+                yield unit, nodeid

@@ -1,4 +1,4 @@
-"""Many workers: a worker's side of a run with pytest-xdist. Every worker imports this, so it is small."""
+"""A worker's side of a run with pytest-xdist. Every worker imports this module, so it is small."""
 
 from __future__ import annotations
 
@@ -12,41 +12,47 @@ if TYPE_CHECKING:
 
     from pytest_ralph.session.run import Run
 
-PARCEL = "ralph"
+MESSAGE_KEY = "ralph"
 
 
 class Worker:
-    """Registered in a worker: sends along with each report what the controller shall know."""
+    """Sends notes, lines for the terminal and history records to the controller with each report."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        run.shared.arrive()
+        run.run_directory.register_worker()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        if parcel := self._parcel():
-            report.ralph_parcel = parcel  # type: ignore[attr-defined]
+        message = self._take_message()
+        if message:
+            report.ralph_message = message  # type: ignore[attr-defined]
         return report
 
-    def _parcel(self) -> dict[str, Any]:
-        run = self.run
-        parcel = {
-            "notes": run.notes,
-            "shown": run.shown,
-            "records": [record.to_json() for record in run.records],
+    def _take_message(self) -> dict[str, Any]:
+        """Return what the controller has not received yet; empty if there is nothing."""
+        messages = self.run.messages
+        resources = self.run.resources
+        message = {
+            "notes": messages.notes,
+            "lines": messages.unwritten,
+            "records": [record.to_json() for record in resources.records],
         }
-        run.notes, run.shown, run.records = [], [], []
-        return parcel if any(parcel.values()) else {}
+        messages.notes = []
+        messages.unwritten = []
+        resources.records = []
+        return message if any(message.values()) else {}
 
     def pytest_runtest_logfinish(self) -> None:
-        if self.run.shared.called_off:
+        if self.run.run_directory.is_called_off:
             self.run.halt("called off by the controller")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        run = self.run
-        if not run.shared.with_controller and any(work.recovery for work in run.works.values()):
-            run.note(
-                f"{platform.node()}:{run.root} is a copy of the project: what was written there stays there"
+        is_recovered = any(spec_run.recovery for spec_run in self.run.spec_runs.values())
+        if is_recovered and not self.run.run_directory.with_controller:
+            self.run.messages.note(
+                f"{platform.node()}:{self.run.root} is a copy of the project: "
+                "what was written there stays there"
             )
-        session.config.workeroutput[PARCEL] = self._parcel()  # type: ignore[attr-defined]
+        session.config.workeroutput[MESSAGE_KEY] = self._take_message()  # type: ignore[attr-defined]

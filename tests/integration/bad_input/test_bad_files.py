@@ -163,9 +163,7 @@ def test_a_file_that_is_no_markdown_is_a_usage_error(pytester: pytest.Pytester) 
     (pytester.path / "notes.txt").write_text(TASK)
     result = pytester.runpytest("--ralph", "notes.txt", "-p", "no:cacheprovider")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["ERROR: notes.txt is no spec: that is a tasks.md or another markdown file"]
-    )
+    result.stderr.fnmatch_lines(["ERROR: notes.txt is not a spec (expected a Markdown file)"])
 
 
 def test_a_directory_without_a_spec_collects_nothing_and_says_so(

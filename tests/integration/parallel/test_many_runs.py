@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.session.locks import SpecHeld, SpecLocks
+from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from tests.integration.blocks import spec, task
 from tests.integration.processes import start
 
@@ -116,6 +116,6 @@ def test_a_holder_slow_to_say_so_is_still_named_and_a_dead_one_never(tmp_path: P
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(SpecHeld, match=rf"\(pid {holder.pid}, since "):
+        with pytest.raises(SpecLocked, match=rf"\(pid {holder.pid}, since "):
             SpecLocks(tmp_path / ".ralph").take(path, "tasks.md")
         holder.kill()

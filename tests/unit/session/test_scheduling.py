@@ -14,11 +14,11 @@ scheduling = pytest.importorskip("pytest_ralph.session.xdist.scheduling")
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.session.xdist.scheduling import Fate
+    from pytest_ralph.session.xdist.scheduling import Progress
 
 
 class Node:
-    """A worker as a scheduler sees it: takes places of tests, and can be told to shut down."""
+    """A worker as a scheduler sees it: takes places of tests, and can be shut down."""
 
     def __init__(self, name: str) -> None:
         self.gateway = SimpleNamespace(id=name)
@@ -37,13 +37,13 @@ class Scheduler:
 
     def __init__(self, tests: Sequence[str], workers: int = 2, mode: str = "load") -> None:
         self.tests = list(tests)
-        self.fates: dict[str, Fate] = defaultdict(lambda: "running")
+        self.progress: dict[str, Progress] = defaultdict(lambda: "running")
         config: Any = SimpleNamespace(
             getvalue={"dist": mode, "tx": [f"{workers}*popen"]}.__getitem__,
             option=SimpleNamespace(loadscopereorder=True),
         )
         self.scheduling = scheduling.SpecScheduling(
-            config, None, lambda _, nodeid: self.fates[nodeid]
+            config, None, lambda _, nodeid: self.progress[nodeid]
         )
         self.nodes = [self.add(f"gw{number}") for number in range(workers)]
         self.scheduling.schedule()
@@ -91,20 +91,20 @@ def test_each_spec_goes_whole_to_one_worker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fates", "crashed", "left"),
+    ("progress", "crashed", "left"),
     [
         ({}, SPECS[0], SPECS[1:3]),
-        ({SPECS[0]: "told"}, SPECS[1], SPECS[2:3]),
-        ({SPECS[0]: "told", SPECS[1]: "waiting"}, None, SPECS[1:3]),
+        ({SPECS[0]: "reported"}, SPECS[1], SPECS[2:3]),
+        ({SPECS[0]: "reported", SPECS[1]: "waiting"}, None, SPECS[1:3]),
         ({SPECS[0]: "waiting"}, None, SPECS[:3]),
     ],
     ids=["at the first", "report already here", "between two", "before the first"],
 )
 def test_what_a_dead_worker_was_at_is_not_run_again_and_the_rest_is(
-    fates: dict[str, Fate], crashed: str | None, left: list[str]
+    progress: dict[str, Progress], crashed: str | None, left: list[str]
 ) -> None:
     scheduler = Scheduler(SPECS)
-    scheduler.fates.update(fates)
+    scheduler.progress.update(progress)
     first, _ = scheduler.nodes
 
     assert scheduler.scheduling.remove_node(first) == crashed

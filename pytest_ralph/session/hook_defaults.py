@@ -1,4 +1,4 @@
-"""The package's own answers to its own hooks: the last implementation asked."""
+"""The package's own implementations of its hooks: the last ones that pluggy calls."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
 
 
-class Defaults:
-    """Registered for a run with `--ralph`.
+class HookDefaults:
+    """The default classification and decision.
 
-    Fix tasks, prompts and executors need to know the spec they are for: there the loop itself answers last.
+    Defaults for fix tasks, prompts and executors depend on the spec, so `healing` supplies them.
     """
 
     def __init__(self, run: Run) -> None:
@@ -24,10 +24,10 @@ class Defaults:
 
     @pytest.hookimpl(trylast=True)
     def pytest_ralph_classify(self, evidence: Evidence) -> Failure:
-        # Imported with the first failure: a run in which all passes does without.
+        # Imported with the first failure: a run in which everything passes does not need it.
         from pytest_ralph.failure.classify import classify_evidence
 
-        return classify_evidence(evidence, self.run.kinds)
+        return classify_evidence(evidence, self.run.resources.kinds)
 
     @pytest.hookimpl(trylast=True)
     def pytest_ralph_decide(self, failure: Failure, history: TaskHistory) -> Decision:

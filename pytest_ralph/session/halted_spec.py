@@ -1,0 +1,112 @@
+"""A spec that a run in recovery mode left with failed tasks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import HISTORY_NAME, LOGS_NAME, RALPH_DIRECTORY, STATE_NAME
+from pytest_ralph.fixing.git.messages import commit_message
+from pytest_ralph.healing.errors import HookError
+from pytest_ralph.healing.hooks import Hooks
+from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
+from pytest_ralph.report.terminal import can_draw
+from pytest_ralph.session.command_line import command_line
+from pytest_ralph.spec.document import Spec, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pytest
+
+    from pytest_ralph.results import TaskReport, TaskResult
+    from pytest_ralph.session.run import Run
+
+
+class HaltedSpec:
+    """Notifies plugins that a spec is halted, and shows a person what is done and how to go on."""
+
+    def __init__(self, run: Run, path: str, reports: Sequence[TaskReport]) -> None:
+        self.run = run
+        self.path = path
+        self.results = [report.result for report in reports]
+        self.max_attempts = max(report.max_attempts for report in reports)
+
+    @cached_property
+    def _spec(self) -> Spec | None:
+        """The spec as it is at the end of the run; None if it cannot be read any more."""
+        try:
+            return Spec.load(self.run.root / self.path)
+        except SpecError:
+            return None
+
+    def notify_plugins(self) -> None:
+        """Call the hook `pytest_ralph_halted`."""
+        if self._spec is None:
+            return
+        failed = tuple(result.id for result in self.results if result.bad)
+        blocked = tuple(result.id for result in self.results if result.outcome == "blocked")
+        try:
+            Hooks(self.run.config.hook).halted(self._spec, failed, blocked)
+        except HookError as error:
+            self.run.messages.note(str(error))
+
+    def write(self, reporter: pytest.TerminalReporter) -> None:
+        """Write the halt summary to the terminal."""
+        halt = self._halt()
+        if self.run.config.option.verbose < 0:
+            lines = _brief_lines(halt)
+        else:
+            width = self.run.config.get_terminal_writer().fullwidth
+            box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))
+            lines = [*self._missing_dependencies(halt.command), *box]
+        reporter.write_line("")
+        for line in lines:
+            reporter.write_line(line)
+
+    def _halt(self) -> Halt:
+        directory = self.path.rpartition("/")[0] or "."
+        preserved = (
+            ("State", f"{directory}/{STATE_NAME}"),
+            ("Logs", f"{RALPH_DIRECTORY}/{LOGS_NAME}/"),
+            ("History", f"{RALPH_DIRECTORY}/{HISTORY_NAME}"),
+        )
+        return Halt(
+            tasks=tuple(self._with_commit_message(result) for result in self.results),
+            max_attempts=self.max_attempts,
+            preserved=preserved,
+            command=command_line(self.run.config, leave_out=("--ralph-fresh",)),
+        )
+
+    def _with_commit_message(self, result: TaskResult) -> TaskResult:
+        if self._spec is None or not result.commit:
+            return result
+        task = self._spec.get(result.id)
+        if task is None:
+            return result
+        message = commit_message(task, self._spec.name)
+        return result._replace(commit=f"{message} ({result.commit})")
+
+    def _missing_dependencies(self, command: str) -> Iterator[str]:
+        """Yield a paragraph for each dependency that only a person may install."""
+        for result in self.results:
+            failure = result.last_failure
+            if not result.bad or failure is None or failure.kind != "dependency_missing":
+                continue
+            if failure.missing:
+                yield from missing_lines(
+                    failure.missing,
+                    required_by=f"Task {result.heading}",
+                    install=failure.missing,
+                    command=command,
+                )
+                yield ""
+
+
+def _brief_lines(halt: Halt) -> list[str]:
+    """Return the halt summary with `-q`."""
+    lines = [f"{TITLE}: {halt.reason}"]
+    if halt.blocked:
+        lines.append(f"Blocked: {', '.join(task.id for task in halt.blocked[:5])}")
+    lines.append(f"Run: {halt.command}")
+    return lines

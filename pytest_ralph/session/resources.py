@@ -1,0 +1,257 @@
+"""What the tasks of a run need, created on first use: a run in which all tasks pass needs little."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph.files import HISTORY_NAME, LOGS_NAME
+from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
+from pytest_ralph.fixing.templating import Templates, TemplatesError
+from pytest_ralph.healing.budget import Budget
+from pytest_ralph.healing.services import Services
+from pytest_ralph.running.runner import Runner
+from pytest_ralph.session.locks import TurnLock
+from pytest_ralph.text.secrets import Masker, MaskError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ralph.failure.kinds import Kinds
+    from pytest_ralph.fixing.agents.base import Executor
+    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.prompts import Prompts
+    from pytest_ralph.history.advisor import Advisor
+    from pytest_ralph.history.record import Record
+    from pytest_ralph.history.store import History
+    from pytest_ralph.session.interactive import Interactive
+    from pytest_ralph.session.run import Run
+    from pytest_ralph.settings import Settings
+    from pytest_ralph.spec.document import Spec
+
+
+class Resources:
+    """Creates, shares and closes what the tasks of one run need.
+
+    records: In a worker on another machine, the records for the controller's history.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.settings = run.settings
+        self.records: list[Record] = []
+        # Copied once: pytest changes os.environ for each item, also while another thread starts
+        # a process.
+        self._environ = dict(os.environ)
+        self._runners: dict[str | None, Runner] = {}
+        self._executors: dict[str, Executor | None] = {}
+        budget_file = run.run_directory.budget if run.worker else None
+        self.budget = Budget(self.settings.budget, budget_file)
+
+    # Checks before the run
+
+    def check_project_files(self) -> None:
+        """Raise UsageError if a file that the project supplies cannot be used.
+
+        Only the project's own files are checked: ours are tested, and loading them would slow
+        down every start.
+        """
+        try:
+            if self.settings.kinds:
+                _ = self.kinds
+            if self.settings.secrets:
+                _ = self.masker
+            if self.settings.templates:
+                for note in self.prompts.templates.check(self.kinds):
+                    self.run.messages.note(note)
+        except (MaskError, TemplatesError) as error:
+            raise self._usage_error(error) from None
+
+    def check_settings(self, settings: Settings) -> None:
+        """Raise UsageError if the executor, the shell or the terminal is not there."""
+        executor = self.executor(settings.executor)
+        if executor is not None:
+            problem = executor.available()
+            if problem:
+                raise pytest.UsageError(problem)
+        elif settings.execute and not self._has_executor_plugin:
+            raise pytest.UsageError(
+                "--ralph-execute needs somebody to do the tasks: give one with --ralph-executor"
+            )
+        if settings.shell and not shutil.which(settings.shell):
+            raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
+        if settings.interactive and self.interactive is None:
+            raise pytest.UsageError(
+                "--ralph-interactive needs a terminal, and standard input or output is none"
+            )
+
+    @property
+    def _has_executor_plugin(self) -> bool:
+        return bool(self.run.config.hook.pytest_ralph_execute.get_hookimpls())
+
+    def _usage_error(self, error: Exception) -> pytest.UsageError:
+        return pytest.UsageError(str(error).replace(f"{self.run.root}/", ""))
+
+    def _project_path(self, name: str | None) -> Path | None:
+        return self.run.root / name if name else None
+
+    # Parts
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The table of failure kinds, with the project's own."""
+        from pytest_ralph.failure.kinds import Kinds, KindsError
+
+        try:
+            return Kinds.load(self._project_path(self.settings.kinds))
+        except KindsError as error:
+            raise self._usage_error(error) from None
+
+    @cached_property
+    def masker(self) -> Masker:
+        """Hides secrets."""
+        return Masker(self._environ, extra=self.settings.secrets)
+
+    def mask(self, text: str) -> str:
+        """Hide the secrets in a text; creates the masker only now."""
+        return self.masker.mask(text)
+
+    def runner(self, shell: str | None) -> Runner:
+        """Return what runs commands in this shell; a spec may set a shell of its own."""
+        if shell not in self._runners:
+            runner = Runner(
+                root=self.run.root,
+                environ=self._environ,
+                logs=self.run.directory / LOGS_NAME,
+                shell=shell,
+                mask=self.mask,
+            )
+            if self.run.worker:
+                self.run.run_directory.record_mark(runner.mark.run)
+            self._runners[shell] = runner
+        return self._runners[shell]
+
+    def executor(self, name: str) -> Executor | None:
+        """Return the executor of this name; None for `repair` and `none`."""
+        if name in NO_EXECUTOR:
+            return None
+        if name not in self._executors:
+            options = {
+                "model": self.settings.executor_model,
+                "args": self.settings.executor_args,
+                "program": self.settings.executor_program,
+            }
+            self._executors[name] = make_executor(name, options, self.kinds)
+        return self._executors[name]
+
+    @cached_property
+    def history(self) -> History:
+        # Imported here for sqlite3: the first attempt that is recorded needs it.
+        from pytest_ralph.history.store import History
+
+        path = self.run.directory / HISTORY_NAME
+        return History.open(path, warn=self.run.messages.note, mask=self.mask)
+
+    @cached_property
+    def advisor(self) -> Advisor:
+        from pytest_ralph.history.advisor import Advisor
+
+        return Advisor(lambda: self.history, self.run.messages.note)
+
+    @cached_property
+    def git(self) -> Git | None:
+        """The git repository of the project; None if there is none."""
+        from pytest_ralph.fixing.git.checkpoint import Git
+
+        git = Git(self.run.root)
+        return None if git.unavailable() else git
+
+    @cached_property
+    def _git_lock(self) -> TurnLock:
+        return TurnLock(self.run.directory, "git")
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        from pytest_ralph.fixing.prompts import Prompts
+
+        return Prompts(Templates(self._project_path(self.settings.templates)), self.masker)
+
+    @cached_property
+    def interactive(self) -> Interactive | None:
+        """The person at the terminal; None if standard input or output is not a terminal."""
+        from pytest_ralph.session.interactive import Console, Interactive
+
+        console = Console.find(self.run.config)
+        if console is None:
+            return None
+        return Interactive(console, self.run.messages.screen, self.run.halt)
+
+    # For one spec
+
+    def services(self, spec: Spec, settings: Settings) -> Services:
+        """Return what the tasks of one spec need, with the settings of that spec."""
+        messages = self.run.messages
+        interactive = self.interactive if settings.interactive else None
+        return Services(
+            root=self.run.root,
+            directory=self.run.directory,
+            runner=self.runner(settings.shell),
+            executor=self.executor(settings.executor),
+            hook=self.run.config.hook,
+            settings=settings,
+            budget=self._budget(settings),
+            make_prompts=lambda: self.prompts,
+            make_git=lambda: self.git,
+            make_advisor=lambda: self.advisor,
+            record=self._record,
+            run_id=self.run.id,
+            mask=self.masker.mask,
+            announce=messages.announce,
+            announce_verbose=messages.announce_verbose,
+            live=messages.screen.doing,
+            guidance=lambda kind: self.kinds[kind].guidance,
+            ask=interactive.ask if interactive else None,
+            edit=interactive.edit if interactive else None,
+            git_lock=self._git_lock,
+            files_of_other_specs=lambda: self.run.specs.files_of_other_specs(spec),
+        )
+
+    def _budget(self, settings: Settings) -> Budget:
+        """Return the budget of the run, or a smaller one within it that a state file sets."""
+        if settings.budget == self.budget.total:
+            return self.budget
+        return Budget(settings.budget, within=self.budget)
+
+    def _record(self, record: Record) -> None:
+        self.history.record(record)
+        if self.run.worker and not self.run.run_directory.with_controller:
+            self.records.append(record)
+
+    # The end
+
+    def stop(self) -> None:
+        """End all running commands, and wait for no more answers."""
+        interactive = self._created("interactive")
+        if interactive is not None:
+            interactive.stop()
+        for runner in self._runners.values():
+            runner.stop()
+
+    def close(self) -> None:
+        """Close everything that was created."""
+        for runner in self._runners.values():
+            runner.close()
+        history = self._created("history")
+        if history is not None:
+            history.close()
+        git = self._created("git")
+        if git is not None:
+            git.close()
+
+    def _created(self, name: str) -> Any:
+        """Return a cached property if it has been used, else None."""
+        return self.__dict__.get(name)

@@ -1,0 +1,130 @@
+"""The specs of a run: reading them, their settings and their plans."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
+from pytest_ralph.session.discovery import find_specs
+from pytest_ralph.session.setting_sources import (
+    command_line_layer,
+    front_matter_layer,
+    ini_layer,
+    state_layer,
+)
+from pytest_ralph.settings import SettingError, Settings, read_settings
+from pytest_ralph.spec.completion import with_progress
+from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.spec.order import Plan, plan
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_ralph.session.xdist.handover import Handover
+
+
+class Specs:
+    """Reads specs and answers what holds for each of them.
+
+    settings: The settings of the run, for specs without front matter.
+    """
+
+    def __init__(self, config: pytest.Config, worker: Handover | None) -> None:
+        self._config = config
+        self._root = config.rootpath
+        self._given = worker.specs if worker else {}
+        self._plans: dict[Path, Plan] = {}
+        try:
+            self._command_line = command_line_layer(config)
+            self._ini = ini_layer(config)
+            self.settings = read_settings(self._command_line, self._ini)
+        except SettingError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def relative(self, path: Path) -> str:
+        """Return a path as users know it: relative to the project root if it is below it."""
+        if path.is_relative_to(self._root):
+            return path.relative_to(self._root).as_posix()
+        return str(path)
+
+    def load(self, path: Path) -> Spec:
+        """Read a spec; in a worker, as it was when the controller read it.
+
+        Raise SpecError if the file cannot be read, SettingError if its front matter is malformed.
+        """
+        source = self._given.get(self.relative(path))
+        if source is not None:
+            return with_progress(Spec.parse(source, path, verify=self.settings.verify))
+        spec = with_progress(Spec.load(path, verify=self.settings.verify))
+        spec.require_settings()
+        self.settings_of(spec)
+        return spec
+
+    def settings_of(self, spec: Spec, state: State | None = None) -> Settings:
+        """Return the settings for one spec, with the limits of its state file if that is given.
+
+        Raise SettingError for a malformed value.
+        """
+        if not spec.settings and state is None:
+            return self.settings
+        front_matter = front_matter_layer(spec, self.relative(spec.path))
+        layers = [self._command_line, front_matter, self._ini]
+        if state is not None:
+            layers.append(state_layer(state))
+        return read_settings(*layers)
+
+    def is_recovered(self, spec: Spec) -> bool:
+        """Return whether the spec is run in recovery mode. Raise UsageError for a broken state."""
+        state = self._state(spec)
+        recovery = self.settings_of(spec).recovery
+        return state.recovery_mode if recovery is None else recovery
+
+    def _state(self, spec: Spec) -> State:
+        try:
+            return State.load(spec.directory / STATE_NAME)
+        except StateError as error:
+            if self.settings_of(spec).fresh:
+                return State(error.path)
+            # pytest adds the "ERROR: " again.
+            raise pytest.UsageError(str(error).removeprefix("ERROR: ")) from None
+
+    def is_written(self, spec: Spec) -> bool:
+        """Return whether the run may change the spec or its state file."""
+        return self.settings_of(spec).execute or self.is_recovered(spec)
+
+    def plan(self, spec: Spec) -> Plan:
+        """Return the order in which the tasks of a spec run."""
+        if spec.path not in self._plans:
+            self._plans[spec.path] = plan(spec.tasks)
+        return self._plans[spec.path]
+
+    @cached_property
+    def snapshots(self) -> dict[str, str]:
+        """The text of every selected spec that can be read, by its path in the project."""
+        found = {}
+        for path in find_specs(self._config):
+            try:
+                spec = self.load(path)
+            except (SpecError, SettingError):
+                # The worker that collects it reports what is wrong.
+                continue
+            found[self.relative(spec.path)] = spec.source
+        return found
+
+    def files_of_other_specs(self, spec: Spec) -> Iterator[Path]:
+        """Yield the files that other workers may be working on at the same time."""
+        for name in self._given:
+            path = self._root / name
+            if path == spec.path:
+                continue
+            other = self.load(path)
+            yield other.path
+            yield other.directory / PROGRESS_NAME
+            for task in other.tasks:
+                yield from (self._root / file for file in task.files)

@@ -1,0 +1,53 @@
+"""Start a run: create it, and register the plugins that connect it with pytest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.session.collect import SpecCollection
+from pytest_ralph.session.e2e_cleanup import E2ECleanup
+from pytest_ralph.session.hook_defaults import HookDefaults
+from pytest_ralph.session.reporting import JunitAttempts, Reporting
+from pytest_ralph.session.run import Run
+from pytest_ralph.session.signals import TerminationSignals
+from pytest_ralph.session.summary import EndOfRun
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def start(config: pytest.Config) -> None:
+    """Called once, when the options ask for a ralph run."""
+    run = Run(config)
+    config.add_cleanup(run.close)
+
+    register = config.pluginmanager.register
+    register(HookDefaults(run), "ralph-hook-defaults")
+    register(SpecCollection(run), "ralph-collection")
+    register(Reporting(run), "ralph-reporting")
+    if config.getoption("xmlpath", None):
+        register(JunitAttempts(run), "ralph-junit")
+    register(EndOfRun(run), "ralph-summary")
+    register(TerminationSignals(run), "ralph-signals")
+    register(E2ECleanup(run), "ralph-e2e-cleanup")
+    if run.worker or config.getoption("dist", "no") != "no":
+        register(_distribution_plugin(run), "ralph-xdist")
+    if config.getoption("verbose", 0) > 0:
+        from pytest_ralph.session.linting import SpecRemarks
+
+        register(SpecRemarks(run), "ralph-remarks")
+    if config.pluginmanager.hasplugin("html"):
+        from pytest_ralph.report.pytest_html import HtmlColumns
+
+        register(HtmlColumns(), "ralph-html")
+
+
+def _distribution_plugin(run: Run) -> object:
+    # Imported here: the controller's module needs pytest-xdist, and a worker needs only its own.
+    if run.worker:
+        from pytest_ralph.session.xdist.worker import Worker
+
+        return Worker(run)
+    from pytest_ralph.session.xdist.controller import Controller
+
+    return Controller(run)
