@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ralph.history.store import History
 from tests.integration.blocks import spec, task
 
 if TYPE_CHECKING:
@@ -113,6 +114,16 @@ def test_as_many_logs_are_kept_as_set(
         os.utime(old, (number, number))
     assert pytester.runpytest("--ralph", "specs/demo").ret == 0
     assert len(list(logs.iterdir())) == kept
+
+
+def test_old_attempts_leave_the_history(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_spec(t1_1="true", t1_2="true", t1_3="true")
+    monkeypatch.setattr(History.prune, "__defaults__", (2,))
+    assert pytester.runpytest_inprocess("--ralph", "specs/demo").ret == 0
+    with History.open(pytester.path / ".ralph" / "history.db") as history:
+        assert [record.task for record in history.records()] == ["1.2", "1.3"]
 
 
 def test_a_malformed_number_of_logs_to_keep_is_one_line(pytester: pytest.Pytester) -> None:
