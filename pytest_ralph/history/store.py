@@ -173,6 +173,8 @@ class History:
     def prune(self, keep: int = KEEP_ATTEMPTS) -> int:
         """Delete all but the latest `keep` attempts, and return how many were deleted."""
         with self._lock:
+            if time.monotonic() >= self._not_before:
+                self.flush()
             if self._connection is None and not self.path.exists():
                 return 0
             return self._do(lambda connection: _delete_oldest(connection, keep), write=True)
