@@ -16,6 +16,7 @@ from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import Task
 from pytest_ralph.spec.task_finder import find_tasks
 from pytest_ralph.spec.task_line import slug
+from pytest_ralph.verify.expect_field import apply_expect_field, problem_with
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify
 
@@ -191,8 +192,19 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
         end_line=block.end,
         fields=fields,
         files=read_files(fields.get("Files", "")),
-        verify=read_verify(text),
+        verify=_read_verify(text, fields.get("Expect")),
     )
+
+
+def _read_verify(text: str, expect: str | None) -> Verify:
+    verify = read_verify(text)
+    if expect is None:
+        return verify
+    problem = problem_with(expect)
+    if problem is not None:
+        # What the author wants is not known, so running the command would prove nothing.
+        return Verify(manual=f"invalid Expect field: {problem}", text=text)
+    return apply_expect_field(verify, expect)
 
 
 def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Task:
@@ -234,3 +246,7 @@ def _problems(
         yield Problem(front.total_line, message, "wrong-total")
     if not tasks:
         yield Problem(1, "no tasks found", "no-tasks")
+    for task in tasks:
+        problem = problem_with(task.fields["Expect"]) if "Expect" in task.fields else None
+        if problem is not None:
+            yield Problem(task.line, f"{task.id}: {problem}", "expect-field")

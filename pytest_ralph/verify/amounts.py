@@ -41,7 +41,8 @@ _LINES = regex(
     r"|modules?|usages?|mentions?|imports?|changes?|rows?)\b"
 )
 _STATUS_VERBS = frozenset(("returns", "is", "equals", "→", "expect"))
-_ROWS = regex(r"(?:\w+ )?(?:rows?|records?)\b")
+# What a tool prints beside anything else that it may print, such as a heading, is not counted.
+_COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
 
 
 def expect_amount(
@@ -73,9 +74,9 @@ def _expect_of_tool(
     command: str, op: str, number: float, noun: str, verb: str
 ) -> Sequence[Expect] | None:
     if _LINES.match(noun):
-        # A table has a heading and a frame beside its rows.
         is_stated = verb in ("shows", "returns", "prints", "expect")
-        return expect_lines(command, op, number) if is_stated and not _ROWS.match(noun) else None
+        is_counted = bool(_COUNTED_LINES.match(noun))
+        return expect_lines(command, op, number) if is_stated and is_counted else None
     if noun or verb in ("", "with"):
         return None
     shown = prints(command)

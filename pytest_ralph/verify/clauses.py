@@ -25,6 +25,7 @@ _VALUES = regex(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”"
     r"|(?<![\w])'(?P<single>[^'\n]*)'(?!\w)"
     r"|(?<=matches )/(?P<regex>[^/\n]+)/"
+    r"|(?<=[→>] )(?P<token>(?!exit|rc|status|code|http|\d+/\d+)[\w.-]+[=:@_/][^\s,;`)]*[\w/])"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
     r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
     r"|(?P<name>(?<![\w./-])[\w.-]*\w\.(?!g\.|e\.)[a-z]{1,5}(?![\w/(]))"
@@ -47,7 +48,7 @@ _SENTENCE_END = regex(r"[;\n]|[.!?](?=\s|$)")
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|[—–-]) "
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)): "
-    r"|(?<!exit)(?<!exits)(?= (?:with|including|→|->|=>) )"
+    r"|(?<!exit)(?<!exits)(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?= (?:with|including|→|->|=>) )"
 )
 _BETWEEN = regex(r"\bbetween (\d+) and (\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")

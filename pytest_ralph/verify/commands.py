@@ -78,6 +78,12 @@ def runs_alone(text: str) -> bool:
     return not known_otherwise and bool(_OPERATOR.search(body) or _OPTION.search(body))
 
 
+def is_powershell(text: str) -> bool:
+    """Whether only PowerShell can run `text`: it starts with a cmdlet such as `Get-ChildItem`."""
+    first, _, _ = text.strip().lstrip("(").partition(" ")
+    return bool(_CMDLET.match(first))
+
+
 def is_only_words(text: str) -> bool:
     """`build the app`: an everyday verb with words behind it, where no backticks say that it is typed."""
     first, _, rest = text.strip().partition(" ")

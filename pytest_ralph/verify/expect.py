@@ -29,6 +29,7 @@ from pytest_ralph.verify.stdout_kind import (
     prints_in_turn,
     shows_contents,
 )
+from pytest_ralph.verify.vocabulary import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _SEARCH = regex(r"(?:^|[|;&]\s*)(?:grep|egrep|fgrep|rg|ls|git grep)\b[^|;&]*$")
 _PLACE = regex(
-    r" (?:in|from|for|of|via|using|on|by|across|against|per|at|into|inside|within|as expected"
+    r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within|as expected"
     r"|instead|overall|total|everywhere|anywhere|here|again|because|since)(?: .*)?$"
 )
 
@@ -117,12 +118,12 @@ class Pattern(NamedTuple):
     ask: Callable[[Statement], Sequence[Expect] | None]
 
 
-def read_expectations(command: str, words: str) -> Demands:
-    """Return what `words`, which stand behind `command`, ask of it."""
+def read_expectations(command: str, said: str) -> Demands:
+    """Return what `said`, the words behind `command`, asks of it."""
     demands = Demands()
-    for clause in split_clauses(words):
+    for clause in split_clauses(said):
         _take(command, clause, demands)
-    if "stderr" in words:
+    if "stderr" in said:
         demands.expect = [_on_stderr(one) for one in demands.expect]
     elif not _MERGED_STREAMS.search(command):
         demands.expect = _with_system_errors(demands.expect)
@@ -249,6 +250,8 @@ def _amount(said: Statement) -> Sequence[Expect] | None:
     op = said.group("op") or "=="
     if said.group("not"):
         op = "!="
+    if said.group("verb") == "contains" and not noun and not counts:
+        return [Expect("stdout", "contains", number)]
     if said.each_line and op == "==":
         return [Expect("stdout", "each_line==", number)]
     return expect_amount(said.command, op, number, noun, said.group("verb"), said.each)
@@ -344,6 +347,9 @@ def _contained(said: Statement) -> Sequence[Expect] | None:
     texts = said.texts
     if not texts or said.is_choice or counts_only(said.command):
         return None
+    if said.group("verb") == "with" and prints(said.command) is Prints.STATUS:
+        # "fails with `x`" does not say on which stream.
+        return None
     return [Expect("stdout", "contains", text) for text in texts]
 
 
@@ -370,6 +376,10 @@ def _outcome_word(said: Statement) -> Sequence[Expect] | None:
     """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
     if prints(said.command) is not Prints.STATUS or len(said.texts) != 1:
         return None
+    is_result = said.group("verb") in ("returns", "is", "equals", "expect", "→", "=", "==")
+    is_shouted = said.clause.values[int(said.indexes[0])].kind == "capitals"
+    if not is_result and not (is_shouted and not said.group("verb")):
+        return None
     word = said.texts[0]
     if word in said.command:
         return None
@@ -392,6 +402,12 @@ def _bare_word(said: Statement) -> Sequence[Expect] | None:
     if word.lower() in _DESCRIBING:
         return None
     return [Expect("stdout", "contains", word)]
+
+
+def _shouted_word(said: Statement) -> Sequence[Expect] | None:
+    if not _as_written(said, said.group("word")).isupper():
+        return None
+    return _bare_word(said)
 
 
 def _no_bare_word(said: Statement) -> Sequence[Expect] | None:
@@ -453,17 +469,9 @@ def _echoed(said: Statement) -> Sequence[Expect] | None:
     return None
 
 
-_PASSING = frozenset(
-    "CLEAN COMPLETE DONE GREEN OK PASS PASSED READY SUCCEEDED SUCCESS SUCCESSFUL TRUE".split()
-)
-_FAILING = frozenset("ERROR FAIL FAILED FALSE RED".split())
-_DESCRIBING = frozenset(
-    "usage help version info information results output json yaml xml html text table summary list"
-    " url urls errors error warnings warning success passes pass fails nothing something clean green"
-    " valid invalid correct data content contents details names values paths files lines everything"
-    " anything matches previous before same above below expected true-ish numbers number count"
-    " message messages status code logs log report stack trace secrets credentials duplicates".split()
-)
+_PASSING = words("prose", "passing")
+_FAILING = words("prose", "failing")
+_DESCRIBING = words("prose", "describing")
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
 _CREATES = regex(
     r"(?:creates |files? |directory |folder )*⟦(?P<values>[\d&]+)⟧(?: (?:file|exists|exist|is creates))+"
@@ -486,7 +494,7 @@ _THING = (
 )
 _ERRORS = (
     r"(?:errors?|failures?|fails|issues?|problems?|violations?|regressions?|conflicts?|exceptions?"
-    r"|offenses|vulnerabilities|crashes)"
+    r"|offenses|vulnerabilities|crashes|findings?|leaks?|complaints?|diagnostics?)"
 )
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = r"(?:(?!(?:in|from|under|at|for|using|via|on|to|by|no|not|nothing|something|<|>|is|how) )[a-z][\w'/-]* ){0,4}"
@@ -494,7 +502,10 @@ _AROUND = (
     r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
     r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
     r"|tags?|property|routes?|endpoints?|types?|errors?|names?|files?|tables?|once|appears?|present"
-    r"|first|last|too|again|somewhere|version|badge|branch|module|package|found))*"
+    r"|first|last|too|again|somewhere|version|badge|branch|found|output|banner|prefix|title|(?:sub)?commands?|arguments?"
+    r"|parameters?|variables?|functions?|class|classes|methods?|modules?|packages?|services?|steps?"
+    r"|exports?|imports?|attributes?|settings?|links?|items?|targets?|tasks?|scripts?|dependency"
+    r"|dependencies|directories|directory|extension|permission|role|users?))*"
 )
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
 
@@ -580,7 +591,7 @@ PATTERNS = (
         _form(r"(?:returns|shows|prints) (?:results?|matches|hits|prints|entries|values?|a match)"),
         _results,
     ),
-    Pattern("outcome as a word", _form(rf"{_VERB}{_VALUES}"), _outcome_word),
+    Pattern("outcome as a word", _form(rf"{_VERB}?{_VALUES}"), _outcome_word),
     Pattern(
         "text that must not be there",
         _form(
@@ -616,6 +627,7 @@ PATTERNS = (
         regex(rf"(?:prints contains|expect|expect prints|expect contains) {_WORD}"),
         _bare_word,
     ),
+    Pattern("word in capitals", regex(rf"contains {_WORD}"), _shouted_word),
     Pattern(
         "word that must not be there",
         regex(rf"(?:prints )?not (?:prints|contains|shows) {_WORD}"),

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from pytest_ralph.verify.commands import runs_alone, without_prompt
+from pytest_ralph.verify.commands import is_powershell, runs_alone, without_prompt
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.vocabulary import any_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NO_COMMAND = any_of("no command", "", "$")
 # A longer field would take seconds to read sentence by sentence.
 MAX_LENGTH = 50_000
 # How much of a field is shown as the reason why a person has to look.
 _MAX_REASON = 500
+_POWERSHELL = "needs PowerShell: "
 
 
 @lru_cache(maxsize=1024)
@@ -29,6 +35,8 @@ def read_verify(text: str) -> Verify:
         command = without_prompt(stripped[1:-1].strip())
         if _NO_COMMAND.match(command) or not runs_alone(command):
             return _manual(text)
+        if command[0].isupper() and _needs_powershell([Check(command)]):
+            return _manual(text, _POWERSHELL)
         if not may_have_placeholder(command):
             return Verify((Check(command),), text=text)
     if len(text) > MAX_LENGTH and not stripped.startswith(("```", "~~~")):
@@ -40,6 +48,8 @@ def read_verify(text: str) -> Verify:
     checks = tuple(reading.required)
     if not checks:
         return _manual(text)
+    if _needs_powershell(checks):
+        return _manual(text, _POWERSHELL)
     unread = tuple(dict.fromkeys(reading.unread))
     if reading.any_is_enough:
         return Verify(checks, "any", text=text, unread=unread)
@@ -56,5 +66,13 @@ def may_have_placeholder(command: str) -> bool:
     return "<" in command or "…" in command or "..." in command
 
 
-def _manual(text: str) -> Verify:
-    return Verify(manual=" ".join(text.split())[:_MAX_REASON], text=text)
+def _needs_powershell(checks: Sequence[Check]) -> bool:
+    """Whether every command is one that no shell of this system can run."""
+    if os.name != "posix":
+        return False
+    return all(is_powershell(check.command) for check in checks)
+
+
+def _manual(text: str, reason: str = "") -> Verify:
+    written = " ".join(text.split())
+    return Verify(manual=f"{reason}{written}"[:_MAX_REASON], text=text)

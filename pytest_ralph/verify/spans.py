@@ -53,12 +53,14 @@ _HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\
 # These look something up; they are never what a page shows.
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE)
+_STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 _DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
 _OUTCOME = any_of("outcome")
+_LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 _SENTENCE_END = regex(r"[.;]\s|\n")
 _RESULT = any_of("result", r"\W*")
@@ -91,11 +93,21 @@ class Use(Enum):
 class Span:
     """A code span and the words around it."""
 
-    def __init__(self, pieces: Sequence[Piece], index: int, has_command: bool, alone: bool) -> None:
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        index: int,
+        has_command: bool,
+        alone: bool,
+        follows_name: bool,
+    ) -> None:
         self.text = pieces[index].text
         self.before = prose(pieces[max(0, index - _NEAR) : index])
+        self.lead = prose(pieces[max(0, index - 1) : index])
         self.after = prose(pieces[index + 1 : index + 2])
         self.following = pieces[index + 1 :]
+        # Whether the span before is a name that this one is joined to: "mentions `a` and `b`".
+        self.follows_name = follows_name and bool(_LIST_JOINT.fullmatch(self.lead))
         # Whether an earlier span of the field is a command, and whether this is all of the field.
         self.has_command = has_command
         self.alone = alone
@@ -204,6 +216,12 @@ RULES = (
     Rule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
     Rule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
     Rule("shown", _is_shown, Use.NAME),
+    Rule("in a row with a name", lambda span: span.follows_name, Use.NAME),
+    Rule(
+        "step before",
+        lambda span: span.has_command and _STEP_BEFORE.search(span.before),
+        Use.NAME,
+    ),
     Rule("tool of another", _is_tool_of_another, Use.NAME),
     Rule("command line", lambda span: span.likeness is Likeness.SURE, Use.RUN),
     Rule("told to run", _is_told_to_run, Use.RUN),
@@ -233,9 +251,12 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
     words_around = prose([piece for piece in pieces if piece.kind == "prose"])
     alone = is_first and len(codes) == 1 and not words_around.strip(" .:-")
     chosen: list[tuple[int, Use]] = []
+    follows_name = False
     for index in codes:
         has_command = not is_first or any(use is Use.RUN for _, use in chosen)
-        use = use_of(Span(pieces, index, has_command, alone))
+        span = Span(pieces, index, has_command, alone, follows_name)
+        use = use_of(span)
+        follows_name = use is Use.NAME and span.likeness is Likeness.SURE
         if use is not Use.NAME:
             chosen.append((index, use))
     if _only_starts_a_server(pieces, chosen):

@@ -23,7 +23,7 @@ def load_samples() -> dict[str, Sample]:
     """Return all samples by name."""
     found: dict[str, Sample] = {}
     for path in sorted(SAMPLES.glob("*.txt")):
-        for block in path.read_text(encoding="utf-8").split("\n["):
+        for block in f"\n{path.read_text(encoding='utf-8')}".split("\n["):
             name, closed, rest = block.partition("]\n")
             if not closed or name.startswith("#"):
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,7 +68,6 @@ def expects(verify: Verify) -> list[list[str]]:
         ("`make a` shows all of it, `deploy.sh` runs", ["make a", "deploy.sh"]),
         ("`make` 0 warnings, `eslint` ✓ clean", ["make", "eslint"]),
         ("`make` 통과, `tsc` sạch", ["make", "tsc"]),
-        ("`Test-Path a.txt` returns True", ["Test-Path a.txt"]),
         ("`make a` && `make b`. `make setup` first if the lock file changed", ["make a", "make b"]),
         ("`diff a b` produces no output; `make check` passes", ["diff a b", "make check"]),
         ("`diff a b` shows no output. `make check` passes.", ["diff a b", "make check"]),
@@ -353,3 +353,15 @@ def test_what_is_to_be_shown_is_not_run_behind_a_colon_either(words: str) -> Non
 def test_behind_a_colon_a_command_that_looks_something_up_is_how_it_is_checked(words: str) -> None:
     assert commands(f"{words}: `grep -q lamp docs/a.md`") == ["grep -q lamp docs/a.md"]
     assert commands(f"{words} `grep -q lamp`") == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="PowerShell is at home on Windows")
+@pytest.mark.parametrize("text", ["`Test-Path a.txt`", "`Test-Path a.txt` returns True"])
+def test_powershell_is_manual_where_it_cannot_run(text: str) -> None:
+    verify = read_verify(text)
+    assert verify.checks == ()
+    assert verify.manual == f"needs PowerShell: {text}"
+
+
+def test_powershell_started_by_name_is_run() -> None:
+    assert commands("`pwsh -c Get-ChildItem`") == ["pwsh -c Get-ChildItem"]

@@ -1,0 +1,127 @@
+"""The Expect field of a task: an expectation stated exactly, in a small language of its own.
+
+    **Expect**: exit 2; stdout contains "usage"; file out/report.txt exists
+
+It replaces whatever the words of the Verify field ask for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.model import Expect
+
+if TYPE_CHECKING:
+    from pytest_ralph.verify.model import Stream, Verify
+
+# What must not be cut at a semicolon inside it.
+_ITEM = regex(r"(?:\"(?:\\.|[^\"\\])*\"|(?<=matches )/(?:\\.|[^/\\])*/|[^;])+")
+_EXIT = regex(r"exit (?P<status>\d+)")
+_COMPARED = regex(r"(?P<stream>stdout|stderr) (?P<op>==|!=|>=|>|<=|<) (?P<value>\S.*)")
+_CONTAINED = regex(
+    r"(?P<stream>stdout|stderr) (?P<op>contains|not contains) (?P<text>\"(?:\\.|[^\"\\])*\")"
+)
+_EMPTY = regex(r"(?P<stream>stdout|stderr) empty")
+_MATCHED = regex(r"(?P<stream>stdout|stderr) matches /(?P<pattern>(?:\\.|[^/\\])+)/")
+_FILE = regex(r"file (?P<path>\"[^\"]+\"|`[^`]+`|\S+) exists")
+_NUMBER = regex(r"[-+]?\d+(?:\.\d+)?")
+_STRING = regex(r"\"(?:\\.|[^\"\\])*\"")
+_FORMS = (
+    'exit 2, stdout == 3, stdout >= 2, stdout contains "x", stdout not contains "x", '
+    "stdout empty, stdout matches /regex/, file path exists"
+)
+
+
+class ExpectFieldError(ValueError):
+    """An Expect field that does not follow the grammar."""
+
+
+class ExpectField(NamedTuple):
+    """What an Expect field states."""
+
+    expect: tuple[Expect, ...]
+    files: tuple[str, ...]
+
+
+def parse_expect_field(text: str) -> ExpectField:
+    """Return what an Expect field states; raise ExpectFieldError if it is malformed."""
+    expect: list[Expect] = []
+    files: list[str] = []
+    written = " ".join(text.split()).strip("`")
+    items = [item.strip(" `.") for item in _ITEM.findall(written)]
+    for item in filter(None, items):
+        file = _FILE.fullmatch(item)
+        if file:
+            files.append(file["path"].strip('"`'))
+        else:
+            expect.append(_parse_item(item))
+    if not expect and not files:
+        raise ExpectFieldError(f"the Expect field is empty; write one of: {_FORMS}")
+    return ExpectField(tuple(expect), tuple(files))
+
+
+def apply_expect_field(verify: Verify, text: str) -> Verify:
+    """Return `verify` with the expectations of an Expect field in place of its own.
+
+    Of several commands the field is about the last one; the others must exit with 0.
+    """
+    stated = parse_expect_field(text)
+    if not verify.checks:
+        return verify
+    others = [check._replace(expect=(), files=()) for check in verify.checks[:-1]]
+    last = verify.checks[-1]._replace(expect=stated.expect, files=stated.files)
+    return verify._replace(checks=(*others, last), unread=())
+
+
+def _parse_item(item: str) -> Expect:
+    if match := _EXIT.fullmatch(item):
+        return Expect("exit", "==", int(match["status"]))
+    if match := _EMPTY.fullmatch(item):
+        return Expect(_stream(match), "empty")
+    if match := _CONTAINED.fullmatch(item):
+        return Expect(_stream(match), match["op"].replace(" ", "_"), _unquote(match["text"]))
+    if match := _MATCHED.fullmatch(item):
+        return Expect(_stream(match), "matches", _valid_pattern(match["pattern"]))
+    if match := _COMPARED.fullmatch(item):
+        return Expect(_stream(match), match["op"], _value(match["op"], match["value"], item))
+    raise ExpectFieldError(f"`{item}` is not an expectation; write one of: {_FORMS}")
+
+
+def _stream(match: re.Match[str]) -> Stream:
+    return "stderr" if match["stream"] == "stderr" else "stdout"
+
+
+def _value(op: str, written: str, item: str) -> int | float | str:
+    if _NUMBER.fullmatch(written):
+        return float(written) if "." in written else int(written)
+    if op not in ("==", "!="):
+        raise ExpectFieldError(f"`{item}` compares with something that is not a number")
+    if _STRING.fullmatch(written):
+        return _unquote(written)
+    if '"' in written:
+        raise ExpectFieldError(f"`{item}` has a quotation mark too many or too few")
+    return written
+
+
+def _unquote(written: str) -> str:
+    return re.sub(r"\\(.)", r"\1", written[1:-1])
+
+
+def _valid_pattern(pattern: str) -> str:
+    pattern = pattern.replace("\\/", "/")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ExpectFieldError(f"/{pattern}/ is not a regular expression: {error}") from None
+    return pattern
+
+
+def problem_with(text: str) -> str | None:
+    """Return what is wrong with an Expect field, or None."""
+    try:
+        parse_expect_field(text)
+    except ExpectFieldError as error:
+        return str(error)
+    return None

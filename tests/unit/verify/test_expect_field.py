@@ -1,0 +1,89 @@
+"""An Expect field states exactly what a command must do, and nothing else counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ralph.spec.document import Spec
+from pytest_ralph.verify.expect_field import ExpectFieldError, parse_expect_field
+from pytest_ralph.verify.model import Expect
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("exit 2", Expect("exit", "==", 2)),
+        ("stdout == 3", Expect("stdout", "==", 3)),
+        ("stdout == 3.5", Expect("stdout", "==", 3.5)),
+        ("stdout == ready", Expect("stdout", "==", "ready")),
+        ('stdout == "all good"', Expect("stdout", "==", "all good")),
+        ("stdout != 0", Expect("stdout", "!=", 0)),
+        ("stdout >= 2", Expect("stdout", ">=", 2)),
+        ("stdout > 2", Expect("stdout", ">", 2)),
+        ("stdout <= 2", Expect("stdout", "<=", 2)),
+        ("stdout < 2", Expect("stdout", "<", 2)),
+        ('stdout contains "x; y"', Expect("stdout", "contains", "x; y")),
+        (r'stdout contains "a \"b\""', Expect("stdout", "contains", 'a "b"')),
+        ('stdout not contains "x"', Expect("stdout", "not_contains", "x")),
+        ("stdout empty", Expect("stdout", "empty")),
+        (r"stdout matches /v\d+; ok/", Expect("stdout", "matches", r"v\d+; ok")),
+        (r"stdout matches /a\/b/", Expect("stdout", "matches", "a/b")),
+        ("stderr empty", Expect("stderr", "empty")),
+        ("`exit 2`", Expect("exit", "==", 2)),
+    ],
+)
+def test_one_expectation_is_read(text: str, wanted: Expect) -> None:
+    assert parse_expect_field(text) == ((wanted,), ())
+
+
+def test_several_are_joined_with_semicolons() -> None:
+    stated = parse_expect_field('exit 2; stdout contains "usage";\n  file out/a.txt exists')
+    assert stated.expect == (Expect("exit", "==", 2), Expect("stdout", "contains", "usage"))
+    assert stated.files == ("out/a.txt",)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is empty"),
+        ("exits 2", "`exits 2` is not an expectation"),
+        ("stdout is 3", "`stdout is 3` is not an expectation"),
+        ("stdout contains x", "`stdout contains x` is not an expectation"),
+        ('stdout contains "x', "is not an expectation"),
+        ("stdout >= many", "not a number"),
+        ('stdout == "x', "quotation mark"),
+        ("stdout matches /(/", "is not a regular expression"),
+        ("exit 0; nonsense", "`nonsense` is not an expectation"),
+        ("file exists", "`file exists` is not an expectation"),
+    ],
+)
+def test_a_malformed_field_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ExpectFieldError) as error:
+        parse_expect_field(text)
+    assert reason in str(error.value)
+
+
+def spec_with(verify: str, expect: str) -> Spec:
+    return Spec.parse(f"- [ ] 1.1 Add\n  - **Verify**: {verify}\n  - **Expect**: {expect}\n")
+
+
+def test_the_field_overrides_the_prose() -> None:
+    spec = spec_with("`./a.sh` exits 0 and looks right", "exit 2; file out.txt exists")
+    verify = spec.tasks[0].verify
+    (check,) = verify.checks
+    assert check.expect == (Expect("exit", "==", 2),)
+    assert check.files == ("out.txt",)
+    assert verify.unread == ()
+
+
+def test_the_field_is_about_the_last_command() -> None:
+    verify = spec_with("`./a.sh` exits 3 and `./b.sh`", "stdout == 1").tasks[0].verify
+    assert [check.expect for check in verify.checks] == [(), (Expect("stdout", "==", 1),)]
+
+
+def test_a_malformed_field_makes_the_task_invalid() -> None:
+    spec = spec_with("`./a.sh`", "stdout is nice")
+    verify = spec.tasks[0].verify
+    assert verify.checks == ()
+    assert (verify.manual or "").startswith("invalid Expect field: `stdout is nice` is not")
+    assert [(problem.line, problem.code) for problem in spec.problems] == [(1, "expect-field")]
