@@ -1,10 +1,15 @@
-"""The page on the architecture says how the code is laid out: its rooms, and who may import whom."""
+"""The page on the architecture: the packages, which may import which, and the way of a task."""
 
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.docs.literal import DOCS, ROOT
 from tests.docs.tables import code, rows
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
 
 PACKAGE = ROOT / "pytest_ralph"
 TOP = "top level"
-ROOMS = [
+PACKAGES = [
     (code(cells[0]) or [cells[0]])[0].rstrip("/")
     for cells in rows(DOCS / "architecture.md", "package")
 ]
@@ -23,11 +28,11 @@ KNOW_PYTEST = ("report", "session", TOP)
 PYTEST = ("pytest", "_pytest", "xdist")
 
 
-def room_of(module: Path) -> str:
+def package_of(module: Path) -> str:
     """The package a module is in; a module at the top level may have a row of its own."""
     if len(module.parts) > 1:
         return module.parts[0]
-    return module.name if module.name in ROOMS else TOP
+    return module.name if module.name in PACKAGES else TOP
 
 
 def imported(module: Path) -> Iterator[str]:
@@ -51,29 +56,29 @@ def file_of(dotted: str) -> Path | None:
 
 
 def below(module: Path) -> list[str]:
-    """What a module imports from rooms below its own."""
-    place = ROOMS.index(room_of(module))
+    """Return what a module imports from packages below its own."""
+    place = PACKAGES.index(package_of(module))
     needed = (path for name in imported(module) if (path := file_of(name)))
     return [
         str(path)
         for path in needed
-        if room_of(path) in ROOMS and ROOMS.index(room_of(path)) > place
+        if package_of(path) in PACKAGES and PACKAGES.index(package_of(path)) > place
     ]
 
 
-def test_every_room_is_on_the_page() -> None:
-    assert {room_of(module) for module in MODULES} == set(ROOMS)
+def test_every_package_is_on_the_page() -> None:
+    assert {package_of(module) for module in MODULES} == set(PACKAGES)
 
 
-def test_a_room_imports_only_from_rooms_above_it() -> None:
-    # What users import stands before the door, and leads everywhere.
+def test_packages_import_only_from_those_above() -> None:
+    # __init__.py holds what users import, from every package.
     found = {str(module): below(module) for module in MODULES if module.name != "__init__.py"}
 
     assert {module: names for module, names in found.items() if names} == {}
 
 
 def test_only_the_outer_packages_know_pytest() -> None:
-    others = (module for module in MODULES if room_of(module) not in KNOW_PYTEST)
+    others = (module for module in MODULES if package_of(module) not in KNOW_PYTEST)
     found = [
         (str(module), name)
         for module in others
@@ -84,7 +89,7 @@ def test_only_the_outer_packages_know_pytest() -> None:
     assert found == []
 
 
-def test_every_module_says_in_its_first_line_what_it_is() -> None:
+def test_every_module_starts_with_a_docstring() -> None:
     first = {
         module: (PACKAGE / module).read_text(encoding="utf-8").splitlines()[0] for module in MODULES
     }
@@ -94,14 +99,37 @@ def test_every_module_says_in_its_first_line_what_it_is() -> None:
     ] == []
 
 
-def test_what_the_page_tells_to_begin_with_is_there() -> None:
+def test_the_modules_to_begin_with_exist() -> None:
     named = [
         (cells[0], name)
         for cells in rows(DOCS / "architecture.md", "package")
         for name in code(cells[3])
     ]
     homes = {
-        room: PACKAGE if room == TOP else PACKAGE / code(room)[0].rstrip("/") for room, _ in named
+        name: PACKAGE if name == TOP else PACKAGE / code(name)[0].rstrip("/") for name, _ in named
     }
 
-    assert [name for room, name in named if not (homes[room] / name).exists()] == []
+    assert [module for name, module in named if not (homes[name] / module).exists()] == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="frames have no qualified names")
+def test_tasks_take_the_way_on_the_page() -> None:
+    script = ROOT / "scripts" / "trace_task.py"
+    ended = subprocess.run(
+        [sys.executable, script, "--calls"], capture_output=True, text=True, check=True
+    )
+    _, passing, healed = re.split(
+        r"^(?:passing|healed) task: .*$", ended.stdout, flags=re.MULTILINE
+    )
+
+    assert_called_in_order(on_page("passing task"), passing.split())
+    assert_called_in_order(on_page("healed task"), healed.split())
+
+
+def on_page(heading: str) -> list[str]:
+    return [code(cells[0])[0] for cells in rows(DOCS / "architecture.md", heading)]
+
+
+def assert_called_in_order(named: list[str], called: list[str]) -> None:
+    assert [name for name in named if name not in called] == []
+    assert named == sorted(named, key=called.index)
