@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.files import TASKS_NAME
-from pytest_ralph.spec.fields import as_mapping, inline_verify, read_files, verify_text
+from pytest_ralph.spec.fields import as_mapping, read_files
 from pytest_ralph.spec.frontmatter import FrontMatter, read_front_matter
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import Task
 from pytest_ralph.spec.task_finder import find_tasks
 from pytest_ralph.spec.task_line import slug
-from pytest_ralph.verify.expect_field import apply_expect_field, problem_with
+from pytest_ralph.spec.task_verify import read_task_verify
+from pytest_ralph.verify.expect_field import problem_with
 from pytest_ralph.verify.model import Check, Verify
-from pytest_ralph.verify.read import read_verify
 
 if TYPE_CHECKING:
     import os
@@ -181,7 +181,6 @@ def _read(file: Path) -> str:
 
 def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
     fields = as_mapping(block.fields)
-    text = verify_text(block.fields) or inline_verify(lines[block.line])
     return Task(
         id=block.title.id or slug(block.title.title),
         title=block.title.title,
@@ -192,19 +191,8 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
         end_line=block.end,
         fields=fields,
         files=read_files(fields.get("Files", "")),
-        verify=_read_verify(text, fields.get("Expect")),
+        verify=read_task_verify(block, lines, fields.get("Expect")),
     )
-
-
-def _read_verify(text: str, expect: str | None) -> Verify:
-    verify = read_verify(text)
-    if expect is None:
-        return verify
-    problem = problem_with(expect)
-    if problem is not None:
-        # What the author wants is not known, so running the command would prove nothing.
-        return Verify(manual=f"invalid Expect field: {problem}", text=text)
-    return apply_expect_field(verify, expect)
 
 
 def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Task:

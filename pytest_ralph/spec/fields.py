@@ -68,6 +68,8 @@ _HEADED = regex(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*
 _WHERE = regex(r"[ \t]*\((?:in|from|inside|within|under)[ \t]", re.IGNORECASE)
 _RULE = regex(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _BULLET = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+# `- [ ] **Step 2: Run the test**` is beside the fields above it, not part of the last one.
+_STEP = regex(r"[ \t]*(?:[-*+][ \t]+\[[ xX]\][ \t]+)?\*\*Step[ \t]\d", re.IGNORECASE)
 _INLINE_VERIFY = regex(
     r"[ \t.;,—–(-](?:\*\*|__)(?P<name>Verif(?:y|ication))[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
     r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
@@ -162,7 +164,23 @@ def verify_text(fields: Sequence[Field]) -> str:
         verifies = green or not_red or verifies
         automatic = [field for field in verifies if not field.text.startswith(_MANUAL)]
         verifies = automatic or verifies
-    return "\n".join(field.text for field in verifies)
+    texts = [field.text for field in verifies]
+    if len(texts) > 1:
+        # A list or a fence in one of them must not look like a part of the one above it.
+        texts = [dedent(text).strip("\n") for text in texts]
+    if texts[-1].rstrip().endswith("```"):
+        texts += _expected_behind(verifies[-1], fields)
+    return "\n".join(texts)
+
+
+def _expected_behind(verify: Field, fields: Sequence[Field]) -> list[str]:
+    """Return the text of an `**Expected**:` that stands directly behind a fenced Verify field."""
+    following = fields[fields.index(verify) + 1 :][:1]
+    return [
+        f"Expected: {field.text.strip()}"
+        for field in following
+        if field.label.lower() in ("expected", "expected output", "expected result")
+    ]
 
 
 def inline_verify(title_line: str) -> str:
@@ -205,16 +223,16 @@ def _read_label(line: str) -> _Label | None:
     """Return the field label that a line starts with, if it does."""
     if "**" in line or "__" in line:
         match = _BOLD.match(line)
-        if match and (match["colon"] or match["late"] or _known_name(match["name"])):
+        if match and (match["colon"] or match["late"] or known_name(match["name"])):
             return _label(match, line)
     if ":" in line or "：" in line:
         match = _ITALIC.match(line) or _PLAIN.match(line)
-        if match and _known_name(match["name"]):
+        if match and known_name(match["name"]):
             return _label(match, line)
     if "#" in line:
         match = _HEADED.match(line)
-        if match and _known_name(match["name"]):
-            name = _known_name(match["name"])
+        if match and known_name(match["name"]):
+            name = known_name(match["name"])
             return _Label(name, match["name"], len(match["indent"]), False, True, "")
     return None
 
@@ -222,7 +240,7 @@ def _read_label(line: str) -> _Label | None:
 def _label(match: re.Match[str], line: str) -> _Label:
     label = match["name"].strip()
     note = match["note"] or ""
-    name = _known_name(label)
+    name = known_name(label)
     rest = line[match.end() :]
     if name == "Verify" and _WHERE.match(note):
         rest = f"{note.strip()}: {rest}"
@@ -231,12 +249,16 @@ def _label(match: re.Match[str], line: str) -> _Label:
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
-    indent = len(match["indent"].expandtabs(4))
+    indent = _width(match["indent"])
     return _Label(name or label, label, indent, bool(match["bullet"]), bool(name), rest)
 
 
+def _width(indent: str) -> int:
+    return len(indent.expandtabs(4)) if "\t" in indent else len(indent)
+
+
 @lru_cache(maxsize=256)
-def _known_name(label: str) -> str:
+def known_name(label: str) -> str:
     """Return the name of the well-known field with this label, or an empty string."""
     label = _REMARK.sub("", label.strip().lower()).lstrip(_SIGNS)
     if label in _KNOWN:
@@ -257,10 +279,11 @@ def _is_beside(current: _Label, found: _Label) -> bool:
 def _ends_field(current: _Label, lines: Sequence[str], number: int) -> bool:
     """Return whether a line without a label is past the field."""
     line = lines[number]
-    indent = len(line) - len(line.lstrip())
-    if indent > current.indent:
+    if _width(line[: len(line) - len(line.lstrip())]) > current.indent:
         return False
     if _RULE.match(line) or line.lstrip().startswith(("# ", "## ", "### ")):
+        return True
+    if "**Step" in line and _STEP.match(line):
         return True
     if not current.bulleted:
         return False

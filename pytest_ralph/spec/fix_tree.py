@@ -46,6 +46,13 @@ class FixTree:
 
         return sorted(found.values(), key=lambda task: task.line)
 
+    def shares_verify(self, fix: Task) -> bool:
+        """Return whether a fix has the Verify of the task it fixes, whose result is also its own."""
+        owner = self.owner_of(fix.name)
+        if owner is None or not fix.has_marker("FIX"):
+            return False
+        return fix.verify.checks == owner.verify.checks
+
 
 def _find_owners(tasks: Mapping[str, Task]) -> dict[str, str]:
     """Map the name of each fix or part to the name of the task it was written for."""

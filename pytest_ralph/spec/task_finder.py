@@ -15,6 +15,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import field_name, read_fields
+from pytest_ralph.spec.formats.tables import find_table_rows
+from pytest_ralph.spec.formats.xml_tasks import find_xml_tasks
 from pytest_ralph.spec.outline import Block
 from pytest_ralph.spec.task_line import (
     TaskLine,
@@ -23,6 +25,7 @@ from pytest_ralph.spec.task_line import (
     read_bold,
     read_checkbox,
     read_heading,
+    read_title,
 )
 from pytest_ralph.text.regex import regex
 
@@ -34,6 +37,11 @@ if TYPE_CHECKING:
 
 _PHASE = regex(
     r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|sprint|wave)\b|阶段|階段|フェーズ",
+    re.IGNORECASE,
+)
+_PHASE_HEADING = regex(
+    r"[ \t]*#{1,6}[ \t]+\W*(?:phase|milestone|stage|sprint|wave)[ \t]+(?P<id>\d+(?:\.\d+)*[A-Za-z]?)\b"
+    r"[ \t:.–—-]*(?P<title>.*)",
     re.IGNORECASE,
 )
 # A checkbox without an id is a task if it has one of these fields.
@@ -81,7 +89,20 @@ class _Section(NamedTuple):
 
 def find_tasks(outline: Outline) -> list[TaskBlock]:
     """Return every task of the outline, in file order."""
-    return _TaskFinder(outline).find()
+    finder = _TaskFinder(outline)
+    tasks = finder.find()
+    xml_tasks = finder.find_xml()
+    if xml_tasks:
+        inside = {line for block in xml_tasks for line in range(block.line, block.end)}
+        tasks = [block for block in tasks if block.line not in inside] + xml_tasks
+    # Many specs with tasks also have tables and phases that only describe these.
+    if all(_is_fix(block) for block in tasks):
+        tasks += finder.find_table_rows() or finder.find_phases()
+    return sorted(tasks, key=_by_line)
+
+
+def _is_fix(block: TaskBlock) -> bool:
+    return any(marker.upper().startswith(("FIX ", "SPLIT ")) for marker in block.title.markers)
 
 
 class _TaskFinder:
@@ -91,6 +112,8 @@ class _TaskFinder:
         self._outline = outline
         self._lines = outline.lines
         self._masked = outline.masked
+        # The line of each heading that begins a phase, and its name.
+        self._phases: list[tuple[int, str]] = []
 
     def find(self) -> list[TaskBlock]:
         blocks = list(self._candidates())
@@ -120,6 +143,63 @@ class _TaskFinder:
 
     def _has_field_name(self, first: int, last: int) -> bool:
         return any(self._field_name(number) for number in range(first, last))
+
+    # Other formats
+
+    def find_xml(self) -> list[TaskBlock]:
+        """Return the tasks that are XML elements."""
+        if not any("<task" in line for line in self._lines):
+            return []
+        code: set[int] = set()
+        for fence in self._outline.blocks:
+            if fence.kind == "code":
+                code.update(range(fence.line, fence.end))
+        tasks = []
+        for number, found in enumerate(find_xml_tasks(self._lines, code), 1):
+            title = read_title(found.name)
+            title = title._replace(id=title.id or found.id or str(number))
+            phase = self._phase_at(found.line)
+            block = TaskBlock(title, phase, found.line, found.end, 0, fields=found.fields)
+            tasks.append(block)
+        return tasks
+
+    def find_table_rows(self) -> list[TaskBlock]:
+        """Return the tasks that are rows of a table.
+
+        They end with the table, because a fix inserted between two rows would cut it in two.
+        """
+        tasks = []
+        for row in find_table_rows(self._lines, self._masked):
+            title = read_title(row.name)
+            if title.id:
+                phase = self._phase_at(row.line)
+                block = TaskBlock(title, phase, row.line, row.table_end, 0, fields=row.fields)
+                block.checked = row.checked
+                tasks.append(block)
+        return tasks
+
+    def find_phases(self) -> list[TaskBlock]:
+        """Return the headings of phases that have a Verify field."""
+        tasks = []
+        blocks = [block for block in self._outline.blocks if block.level]
+        for line, section in self._sections(blocks).items():
+            heading = _PHASE_HEADING.match(self._lines[line])
+            if heading is None:
+                continue
+            title = TaskLine(heading["id"], heading["title"].strip(" *#"), certain=True)
+            block = TaskBlock(title, "", line, section.end, section.level, own_end=section.end)
+            block.fields = self._read_fields(line + 1, section.end)
+            if block.has_field(frozenset(["Verify"])):
+                self._settle(block, section.end)
+                tasks.append(block)
+        return tasks
+
+    def _phase_at(self, line: int) -> str:
+        phase = ""
+        for start, name in self._phases:
+            if start < line:
+                phase = name
+        return phase
 
     # Candidates
 
@@ -153,6 +233,7 @@ class _TaskFinder:
                     headings = [heading for heading in headings if heading[0] < block.level]
                     headings.append((block.level, line.strip().strip("#").strip()))
                     phase = _phase(headings)
+                    self._phases.append((block.line, phase))
 
     def _with_bold_lines(self) -> Sequence[Block]:
         """Return the blocks of the outline and the bold lines that may name a task."""

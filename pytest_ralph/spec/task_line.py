@@ -141,6 +141,12 @@ def read_bold(line: str) -> TaskLine | None:
     return TaskLine(name.id, name.title, checked, name.markers) if name.id else None
 
 
+def read_title(text: str) -> TaskLine:
+    """Read a title without a box, such as `Task 1: Add the parser`."""
+    name = _read_name(text)
+    return TaskLine(name.id, name.title, markers=name.markers, certain=True)
+
+
 def boxed_heading_level(line: str) -> int:
     """Return the level of a heading written in a list item with a box, or 0."""
     match = _BOXED_HEADING.match(line)

@@ -389,3 +389,34 @@ def test_ticking_flips_one_character(
     changed = [(a, b) for a, b in zip(spec.source, source, strict=True) if a != b]
     assert changed == ([] if task.checked else [(" ", "x")])
     assert Spec.parse(source)[task.id].checked
+
+
+def test_a_fix_with_the_verify_of_its_original_is_recognized() -> None:
+    source = (
+        "- [ ] 1.1 A\n  - **Verify**: `a`\n"
+        "- [ ] 1.1.1 [FIX 1.1] Fix: x\n  - **Verify**: `a`\n"
+        "- [ ] 1.1.2 [FIX 1.1] Fix: y\n  - **Verify**: `b`\n"
+        "- [ ] 1.1.1.1 [FIX 1.1.1] Fix: z\n  - **Verify**: `a`\n"
+        "- [ ] 9.1 [FIX 9] Fix: of nothing\n  - **Verify**: `a`\n"
+    )
+    tasks = Spec.parse(source).tasks
+    tree = FixTree(tasks)
+    assert [task.id for task in tasks if tree.shares_verify(task)] == ["1.1.1", "1.1.1.1"]
+
+
+FORMATS = {
+    "xml": "<task>\n  <name>Task 1: A</name>\n  <verify>`a`</verify>\n</task>\n\n"
+    "<task>\n  <name>Task 2: B</name>\n  <verify>`b`</verify>\n</task>\n",
+    "table": "| # | Task | Verify |\n|---|---|---|\n| 1 | A | `make a` |\n| 2 | B | `make b` |\n\nEnd.\n",
+    "phases": "## Phase 1: A\n\n**Verify**: `make a`\n\n## Phase 2: B\n\n**Verify**: `make b`\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_fix_fits_into_every_format(name: str) -> None:
+    spec = Spec.parse(FORMATS[name])
+    assert [task.id for task in spec.tasks] == ["1", "2"]
+    after = Spec.parse(insert_task(spec, spec["1"], small("1.1", "1")))
+    assert sorted(task.id for task in after.tasks) == ["1", "1.1", "2"]
+    assert after["2"].verify == spec["2"].verify
+    assert after["1.1"].verify.text == "`true`"

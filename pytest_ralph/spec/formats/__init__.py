@@ -1,0 +1,1 @@
+"""Formats of specs other than checkboxes and headings with a Verify field."""

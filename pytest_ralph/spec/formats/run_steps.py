@@ -1,0 +1,95 @@
+"""Steps of the form `Run: …` and `Expected: …`, as plans of superpowers have them.
+
+A step is a command, in code behind `Run:` or in a fence, followed by what is expected of it. Plans
+that drive the work by tests also run them where they have to fail; such steps are not checks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.markdown import dedent
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BULLET = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?"
+_RUN = regex(
+    _BULLET + r"\**Run(?:[ \t]+[^:`*\n]{1,40})?:?\**:?[ \t]*(?P<command>`[^`\n]+`)?", re.IGNORECASE
+)
+_EXPECTED = regex(
+    _BULLET + r"\**Expect(?:ed)?(?:[ \t]+(?:output|result|results))?:?\**[ \t]*:[ \t]*(?P<text>.*)",
+    re.IGNORECASE,
+)
+_EXPECTED_BOLD = regex(_BULLET + r"\*\*Expected[^*\n]{0,20}:\*\*[ \t]*(?P<text>.*)", re.IGNORECASE)
+_FENCE = regex(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<language>[\w+-]*)[ \t]*$")
+_SHELL_LANGUAGES = ("", "bash", "sh", "shell", "zsh", "console", "terminal")
+# `FAIL with "…"`, `Tests fail because …`, `2 failed`; not `no errors`, `0 failures`.
+_MUST_FAIL = regex(
+    r"[\W_]*(?:(?:the|both|all|new|these|this|it|tests?|build|compile|compilation|type|command|"
+    r"should|must|will|to|is|are|red|with|an?|[1-9]\d*)[\W_]+){0,6}"
+    r"(?:fail\w*|errors?\b|(?:\w+Error|\w+Exception)\b|red\b)",
+    re.IGNORECASE,
+)
+
+
+class RunStep(NamedTuple):
+    """One command, as Markdown code, and the words about its result."""
+
+    command: str
+    expected: str
+
+
+def read_run_steps(lines: Sequence[str]) -> list[RunStep]:
+    """Return the steps among the lines of a task that are expected to succeed, each once."""
+    steps: dict[str, RunStep] = {}
+    for step in _all_steps(lines):
+        if not _MUST_FAIL.match(step.expected):
+            steps.setdefault(step.command, step)
+    return list(steps.values())
+
+
+def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
+    command = ""
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        fence = _FENCE.match(line)
+        if fence:
+            end = _fence_end(lines, number, fence["fence"])
+            is_shell = fence["language"].lower() in _SHELL_LANGUAGES
+            content = dedent("\n".join(["", *lines[number:end]])).strip("\n")
+            command = f"```bash\n{content}\n```" if is_shell else ""
+            number = end + 1
+            continue
+
+        expected = _EXPECTED_BOLD.match(line) or _EXPECTED.match(line)
+        if expected:
+            if command:
+                yield RunStep(command, expected["text"].strip() or _next_line(lines, number))
+            command = ""
+            continue
+        run = _RUN.match(line)
+        if run:
+            command = run["command"] or ""
+        elif line.strip():
+            # Anything else between command and expectation separates them.
+            command = ""
+
+
+def _fence_end(lines: Sequence[str], start: int, fence: str) -> int:
+    for number in range(start, len(lines)):
+        if lines[number].strip().startswith(fence) and not lines[number].strip().strip(fence[0]):
+            return number
+    return len(lines)
+
+
+def _next_line(lines: Sequence[str], start: int) -> str:
+    """Return the first line of a text that begins below its label."""
+    for line in lines[start:]:
+        if line.strip():
+            return line.strip()
+    return ""

@@ -1,0 +1,110 @@
+"""Tasks written as XML elements, as plans of GSD have them.
+
+<task type="auto">
+  <name>Task 1: Add the parser</name>
+  <files>src/parser.py</files>
+  <action>Write it.</action>
+  <verify><automated>pytest tests/test_parser.py</automated></verify>
+  <done>The tests pass.</done>
+</task>
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.spec.fields import Field
+from pytest_ralph.text.markdown import dedent
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+_START = regex(r"[ \t]*<task\b(?P<attributes>[^<>]*)>", re.IGNORECASE)
+_END = regex(r"[ \t]*(?:.*>)?[ \t]*</task>", re.IGNORECASE)
+_ID_ATTRIBUTE = regex(r"\bid=[\"'](?P<id>[^\"']{1,40})[\"']")
+_AUTOMATED = regex(r"<automated>(?P<command>.*?)</automated>", re.IGNORECASE | re.DOTALL)
+# Elements that hold a field, and the name of the field.
+_ELEMENTS = {
+    "files": "Files",
+    "action": "Do",
+    "verify": "Verify",
+    "how-to-verify": "Verify",
+    "done": "Done when",
+}
+_MANUAL = "(manual)"
+
+
+class XmlTask(NamedTuple):
+    """One element: its lines as indexes, the text that names it, its id attribute, its fields."""
+
+    line: int
+    end: int
+    name: str
+    id: str
+    fields: tuple[Field, ...]
+
+
+def find_xml_tasks(lines: Sequence[str], code: Collection[int]) -> Iterator[XmlTask]:
+    """Yield the task elements that are not in code blocks and have a name or a Verify.
+
+    Tags that are indented further than the start tag of an open element are part of its text.
+    """
+    start = -1
+    indent = 0
+    for number, line in enumerate(lines):
+        if number in code or "task" not in line:
+            continue
+        line_indent = len(line) - len(line.lstrip())
+        is_inner = start >= 0 and line_indent > indent
+        if _START.match(line) and not is_inner:
+            start = number
+            indent = line_indent
+        if start >= 0 and _END.match(line) and line_indent <= indent:
+            task = _read(lines, start, number + 1)
+            if task.name or any(field.name == "Verify" for field in task.fields):
+                yield task
+            start = -1
+
+
+def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
+    text = "\n".join(lines[start:end])
+    opened = _START.match(text)
+    attributes = opened["attributes"] if opened else ""
+    id_attribute = _ID_ATTRIBUTE.search(attributes)
+
+    fields = []
+    for element, name in _ELEMENTS.items():
+        content = _element(text, element)
+        if content is None:
+            continue
+        if element == "verify":
+            content = _verify_text(content)
+        elif element == "how-to-verify":
+            content = f"{_MANUAL}: {content}"
+        fields.append(Field(name, element, content))
+    name = _element(text, "name") or _element(text, "what-built") or ""
+    name = " ".join(name.split())
+    return XmlTask(start, end, name, id_attribute["id"] if id_attribute else "", tuple(fields))
+
+
+def _element(text: str, name: str) -> str | None:
+    """Return the content of the last element of this name, dedented: earlier ones may be examples."""
+    pattern = rf"<{name}\b[^<>]*>(.*?)</{name}>"
+    contents = re.findall(pattern, text, re.IGNORECASE | re.DOTALL)
+    if not contents:
+        return None
+    return html.unescape(dedent(contents[-1]).strip("\n").strip())
+
+
+def _verify_text(content: str) -> str:
+    """Return a Verify text; commands that are marked as automated become fences."""
+    commands = [
+        " ".join(match["command"].split("\n")).strip() for match in _AUTOMATED.finditer(content)
+    ]
+    runnable = [command for command in commands if command and not command.startswith("MISSING")]
+    if not runnable:
+        return _AUTOMATED.sub(lambda match: match["command"], content)
+    return "\n".join(f"```bash\n{command}\n```" for command in runnable)

@@ -1,0 +1,81 @@
+"""The checks of a task, wherever the task states them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.spec.fields import inline_verify, verify_text
+from pytest_ralph.spec.formats.checkpoint import check_in_title, refers_to_commands
+from pytest_ralph.spec.formats.run_steps import read_run_steps
+from pytest_ralph.verify.expect_field import apply_expect_field, problem_with
+from pytest_ralph.verify.model import Check, Verify
+from pytest_ralph.verify.read import read_verify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.spec.formats.run_steps import RunStep
+    from pytest_ralph.spec.task_finder import TaskBlock
+
+
+def read_task_verify(block: TaskBlock, lines: Sequence[str], expect: str | None) -> Verify:
+    """Return the checks of a task: of its Verify field, its title, or its steps.
+
+    `expect` is the text of its Expect field, which overrides what the words say.
+    """
+    verify = _read_words(block, lines)
+    if expect is None:
+        return verify
+    problem = problem_with(expect)
+    if problem is not None:
+        # What the author wants is not known, so running the command would prove nothing.
+        return Verify(manual=f"invalid Expect field: {problem}", text=verify.text)
+    return apply_expect_field(verify, expect)
+
+
+def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
+    text = verify_text(block.fields) or inline_verify(lines[block.line])
+    if not text.strip():
+        return _verify_without_field(block, lines)
+    if refers_to_commands(text):
+        return _commands_elsewhere(block, text)
+    return read_verify(text)
+
+
+def _verify_without_field(block: TaskBlock, lines: Sequence[str]) -> Verify:
+    in_title = read_verify(check_in_title(block.title))
+    if in_title.checks:
+        return in_title
+    own_lines = lines[block.line + 1 : block.own_end]
+    if any("xpect" in line for line in own_lines):
+        steps = read_run_steps(own_lines)
+        if steps:
+            return _read_steps(steps)
+    return read_verify("")
+
+
+def _read_steps(steps: Sequence[RunStep]) -> Verify:
+    """Read each step on its own, so that words about one are not taken for words about another."""
+    checks: list[Check] = []
+    unread: list[str] = []
+    for step in steps:
+        verify = read_verify(f"{step.command}\nExpected: {step.expected}")
+        if len(verify.checks) != 1:
+            # A name in the expectation was taken for a command.
+            verify = read_verify(step.command)
+        checks += verify.checks
+        unread += verify.unread
+    text = "\n".join(f"{step.command}\nExpected: {step.expected}" for step in steps)
+    if not checks:
+        return read_verify(text)
+    return Verify(tuple(checks), text=text, unread=tuple(unread))
+
+
+def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
+    """Return the commands in the Do field or in the title, which a checkpoint refers to."""
+    do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
+    for source in (*do, block.title.title):
+        found = read_verify(source)
+        if found.checks:
+            return found._replace(text=text)
+    return read_verify(text)

@@ -1,0 +1,101 @@
+"""Tasks and checks in formats other than fields below a checkbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ralph.spec.document import Spec
+
+
+def commands(source: str) -> list[str]:
+    return [check.command for task in Spec.parse(source).tasks for check in task.verify.checks]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        'FAIL with "no module"',
+        "FAILED (ImportError)",
+        "Tests fail because the function is missing",
+        "The new test fails",
+        "2 failed, 1 passed",
+        "**FAIL**",
+        "compilation error",
+        "`ModuleNotFoundError`: No module named x",
+        "should fail",
+    ],
+)
+def test_a_step_that_has_to_fail_is_no_check(expected: str) -> None:
+    assert commands(f"### Task 1: A\n\nRun: `pytest -q`\nExpected: {expected}\n") == []
+
+
+@pytest.mark.parametrize(
+    "expected", ["PASS", "no errors", "0 failures", "All tests pass", "3 passed", "0 failed", "ok"]
+)
+def test_a_step_that_has_to_succeed_is_a_check(expected: str) -> None:
+    assert commands(f"### Task 1: A\n\nRun: `pytest -q`\nExpected: {expected}\n") == ["pytest -q"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Run: `make`\n\nExpected: PASS",
+        "- Run: `make`\n- Expected: PASS",
+        "**Run:** `make`\n**Expected:** PASS",
+        "**Run**: `make`\n**Expected**: PASS",
+        "Run:\n\n```bash\nmake\n```\n\nExpected: PASS",
+        "Run the tests:\n```\nmake\n```\nExpected output: PASS",
+        "```sh\nmake\n```\n\n**Expected**: PASS",
+    ],
+)
+def test_a_step_is_written_in_many_ways(step: str) -> None:
+    assert commands(f"## Task 1: A\n\nDo it.\n\n{step}\n") == ["make"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Run: `make`",
+        "```python\nmake()\n```\n\nExpected: PASS",
+        "Run: `make`\n\nThen look.\n\nExpected: PASS",
+        "Expected: PASS",
+    ],
+)
+def test_a_command_without_expectation_is_no_check(step: str) -> None:
+    assert commands(f"## Task 1: A\n\n{step}\n") == []
+
+
+def test_a_verify_field_beats_the_steps() -> None:
+    source = "### Task 1: A\n\nRun: `a.sh`\nExpected: PASS\n\n**Verify**: `make check`\n"
+    assert commands(source) == ["make check"]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| Tool | Verify |\n|---|---|\n| rg | `rg --version` |\n",
+        "| # | Task |\n|---|---|\n| 1 | A |\n",
+        "```\n| # | Verify |\n|---|---|\n| 1 | `make` |\n```\n",
+        "| # | Verify |\n| 1 | `make` |\n",
+        "- [ ] 1.1 A\n  - **Verify**: `true`\n\n| # | Verify |\n|---|---|\n| 1 | `make` |\n",
+    ],
+)
+def test_other_tables_hold_no_tasks(table: str) -> None:
+    assert "make" not in commands(table)
+    assert len(Spec.parse(table).tasks) == table.count("- [ ]")
+
+
+def test_phases_with_tasks_are_no_tasks() -> None:
+    source = "## Phase 1: A\n\n- [ ] 1.1 B\n  - **Verify**: `true`\n\n**Verify**: `make`\n"
+    assert [task.id for task in Spec.parse(source).tasks] == ["1.1"]
+
+
+def test_an_xml_task_has_its_id_attribute_or_number() -> None:
+    verify = "<verify>`make`</verify>\n</task>\n"
+    source = f'<task id="01-02">\n{verify}\n<task>\n<name>Add it</name>\n{verify}'
+    tasks = Spec.parse(source).tasks
+    assert [(task.id, task.title) for task in tasks] == [("01-02", ""), ("2", "Add it")]
+
+
+def test_an_example_of_an_xml_task_is_no_task() -> None:
+    assert commands("```xml\n<task>\n<verify>`make`</verify>\n</task>\n```\n") == []
