@@ -41,6 +41,8 @@ _LINES = regex(
     r"|modules?|usages?|mentions?|imports?|changes?|rows?)\b"
 )
 _STATUS_VERBS = frozenset(("returns", "is", "equals", "→", "expect"))
+# The user chose what is printed: it is no longer a list.
+_FORMATTED = regex(r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=")
 # What a tool prints beside anything else that it may print, such as a heading, is not counted.
 _COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
 
@@ -134,6 +136,8 @@ def _expect_http_status(command: str, op: str, number: float) -> Sequence[Expect
 def _expect_of_listing(
     command: str, op: str, number: float, noun: str, verb: str
 ) -> Sequence[Expect] | None:
+    if _FORMATTED.search(command) and not noun:
+        return [Expect("stdout", op, number)]
     if shows_contents(command):
         # `cat count.txt` returns 3: what is in the file.
         if _LINES.match(noun):

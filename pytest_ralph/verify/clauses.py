@@ -190,4 +190,4 @@ def _source(text: str, values: list[Value]) -> str:
 
     written = re.sub(r"⟦([\d&/]+)⟧", quote, text)
     written = re.sub(r"(\d)\.\.(\d)", r"\1-\2", written)
-    return " ".join(written.split()).strip(" .,;:—–-()")
+    return " ".join(written.split()).strip(" .,;:—–-()>")

@@ -54,8 +54,14 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
         if key != without:
             entries += [(entry, key) for entry in row]
     entries.sort(key=lambda entry_and_key: len(entry_and_key[0]), reverse=True)
-    groups = [f"(?P<g{at}>{_bounded(entry)})" for at, (entry, _) in enumerate(entries)]
-    pattern = re.compile("|".join(groups), re.IGNORECASE)
+    # Entries are tried by their first letter: all of them at every position would be slow.
+    by_letter: dict[str, list[str]] = {}
+    for at, (entry, _) in enumerate(entries):
+        first = entry[0].lower() if entry[0].isascii() and entry[0].isalpha() else ""
+        by_letter.setdefault(first, []).append(f"(?P<g{at}>{_bounded(entry)})")
+    others = by_letter.pop("", [])
+    groups = [f"(?={first})(?:{'|'.join(same)})" for first, same in by_letter.items()]
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(groups)})|{'|'.join(others)}", re.IGNORECASE)
 
     def replace(match: re.Match[str]) -> str:
         group = match.lastgroup or "g0"
