@@ -20,6 +20,7 @@ from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.test_runs import FailedTest, read_failed_tests, read_marked_tests
+from pytest_ralph.failure.test_runs.shapes import names_tests
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.steps import Step, read_shown, read_steps
 from pytest_ralph.shell.tools import ORCHESTRATORS
@@ -35,10 +36,14 @@ CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 SILENT_TOOLS = frozenset(("exit", "true", "false", "test", "[", "cd", ":"))
 SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"})
+# Tools whose whole output is the difference they were asked for.
+COMPARING_TOOLS = frozenset(
+    {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
+)
 # Orchestrators that show a command without a mark before it.
 UNMARKED_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
-    r"^(?P<mark>> |\$ |\+ |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?"
+    r"^(?P<mark>> |\$ |\+ |task: \[\S+\] |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?"
     r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
@@ -63,6 +68,11 @@ class FailureContext:
         noise = noise_lines(self.output) | frozenset(self.echoed)
         return noise | frozenset(self._search_results())
 
+    @cached_property
+    def data(self) -> frozenset[int]:
+        """Numbers of the lines that count only if nothing else says what went wrong."""
+        return data_lines(self.output)
+
     def _search_results(self) -> Iterator[int]:
         """Lines that only a search tool printed are content of the project's files."""
         tools = {step.tool for step in self.steps} - SILENT_TOOLS
@@ -85,8 +95,10 @@ class FailureContext:
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
-        found = self._findings_outside(self.ignored | data_lines(self.output))
-        return found or self._findings_outside(self.ignored)
+        found = self._findings_outside(self.ignored | self.data)
+        if found or self.compares:
+            return found
+        return self._findings_outside(self.ignored)
 
     def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
         stated = causes_of(self.output, ignored)
@@ -103,13 +115,19 @@ class FailureContext:
     @cached_property
     def marked_tests(self) -> Sequence[FailedTest]:
         """What is marked as failed, if the command runs tests or also marks what passed."""
-        if "test" in self.roles:
+        if "test" in self.roles or self._shows_tests():
             return read_marked_tests(self.output)
-        if self.roles & CHECKING_ROLES:
-            return ()
-        if not any(PASSED_MARK.match(line) for line in self.output.lines):
-            return ()
-        return read_marked_tests(self.output)
+        return ()
+
+    def _shows_tests(self) -> bool:
+        """Return whether a command of unknown purpose prints the results of tests."""
+        if self.roles & {"lint", "types", "format"}:
+            return False
+        if names_tests(self.output):
+            return True
+        if "build" in self.roles:
+            return False
+        return any(PASSED_MARK.match(line) for line in self.output.lines)
 
     # The commands that printed them.
 
@@ -176,6 +194,11 @@ class FailureContext:
         if step is None or self.is_orchestrator(step):
             return ""
         return step.role
+
+    @property
+    def compares(self) -> bool:
+        """Whether the last command prints a difference: its words are data."""
+        return bool(self.steps) and self.steps[-1].name in COMPARING_TOOLS
 
     def names(self, thing: str) -> bool:
         """Return whether the command line names this file, module or target."""

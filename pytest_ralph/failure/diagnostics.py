@@ -95,6 +95,8 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
     match = JSON_MESSAGE.match(line)
     if match:
         return Diagnostic(number, match["message"], shape="message", level="error")
+    if CODED_ERROR.match(line):
+        return Diagnostic(number, text, shape="build", level="error")
     if not DIGIT.search(line):
         return None
     match = ROW.match(line)
@@ -103,8 +105,6 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
         return Diagnostic(number, text, shape="lint", level=level.lower())
     if TABLE_ROW.match(line) or CODED_FINDING.match(line):
         return Diagnostic(number, text, shape="lint", level="error")
-    if CODED_ERROR.match(line):
-        return Diagnostic(number, text, shape="build", level="error")
     return _read_at_place(number, line)
 
 

@@ -58,10 +58,6 @@ VERDICT_OF_ROLE = {
     "check": "absent",
     "data": "absent",
 }
-# Tools whose whole output is the difference they were asked for.
-COMPARING_TOOLS = frozenset(
-    {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
-)
 TIMEOUT_COMMAND = re.compile(r"(?:^|[\s;&|(])g?timeout\s")
 LONGEST_COMMAND = 120
 

@@ -79,12 +79,15 @@ def _clean_lines(text: str) -> Iterator[str]:
     text = text.replace("\r\n", "\n")
     text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
     for line in text.split("\n"):
-        yield _clean_line(line)
+        if len(line) <= LONGEST_LINE:
+            yield _clean_line(line)
+        else:
+            # Of a very long line the end may say what its beginning only lists.
+            yield _clean_line(line[: LONGEST_LINE - LONGEST_ENDING]) + " …"
+            yield "… " + _clean_line(line[-LONGEST_ENDING:])
 
 
 def _clean_line(line: str) -> str:
-    if len(line) > LONGEST_LINE:
-        line = line[: LONGEST_LINE - LONGEST_ENDING] + " … " + line[-LONGEST_ENDING:]
     if "\r" in line:
         line = _last_overwrite(line)
     if not line.isprintable():

@@ -62,6 +62,12 @@ def _candidates(context: FailureContext) -> Iterator[Sequence[str]]:
         if line.strip() and number not in context.ignored
     ]
     alarming = [line for line in spoken if ALARM.search(line)]
+    own_words = [
+        line.strip()
+        for number, line in enumerate(context.output.lines)
+        if number not in context.ignored | context.data and ALARM.search(line)
+    ]
+    yield [line for line in own_words if not SUMMARY.search(line)]
     yield [line for line in alarming if not SUMMARY.search(line)]
     yield [line for line in printed if WARNING.match(line)]
     yield alarming

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure import exit_status
+from pytest_ralph.failure.context import COMPARING_TOOLS
 from pytest_ralph.failure.failed_tests import DEATHS, read_failed_tests, read_marked_tests
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding
@@ -32,6 +33,7 @@ COMPARISON = re.compile(
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
+DIFF_HEADER = re.compile(r"^\+\+\+ \S")
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘]\s+\S|(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S)",
@@ -248,9 +250,12 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     if step is None or not line:
         return None
     changed = next((text for text in context.output.lines if CHANGED_LINE.match(text)), "")
-    compares = any(one.name in exit_status.COMPARING_TOOLS for one in context.steps)
-    if step.name in exit_status.COMPARING_TOOLS or (changed and compares):
+    compares = any(one.name in COMPARING_TOOLS for one in context.steps)
+    if step.name in COMPARING_TOOLS or (changed and compares):
         return Finding("comparison", changed or line)
+    if step.role == "format" and changed:
+        header = next((text for text in context.output.lines if DIFF_HEADER.match(text)), changed)
+        return Finding("format", header.strip())
     if step.role == "install":
         return Finding("package", line)
     verdict = exit_status.VERDICT_OF_ROLE.get(step.role)

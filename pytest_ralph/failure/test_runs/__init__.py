@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs import mocha_run, pytest_run, tap_run, unittest_run
+from pytest_ralph.failure.test_runs import mocha_run, pytest_run, shapes, tap_run, unittest_run
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
-from pytest_ralph.failure.test_runs.grammar import GENERAL_GRAMMARS, load_grammars, read_blocks
+from pytest_ralph.failure.test_runs.grammar import load_grammars, read_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,8 +33,6 @@ def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
             return found
     grammars = load_grammars()
     for runner, grammar in grammars.items():
-        if runner in GENERAL_GRAMMARS:
-            continue
         found = _unique(read_blocks(output, grammar))
         if not found:
             continue
@@ -47,13 +45,8 @@ def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
 
 
 def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
-    """Return lines marked as failed, which are tests only if the command is known to run tests."""
-    grammars = load_grammars()
-    for name in GENERAL_GRAMMARS:
-        found = _unique(read_blocks(output, grammars[name]))
-        if found:
-            return found
-    return ()
+    """Return failing tests in a general shape, which counts only where tests are known to run."""
+    return _unique(shapes.read_shapes(output))
 
 
 def _unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:

@@ -41,8 +41,6 @@ PLACE = re.compile(
 )
 # Below the title of a suite stands a count, not an error.
 SUITE_COUNT = re.compile(r"^\d+ tests?, \d+ passed")
-# Grammars of which only a mark is known; they count only where tests are known to have run.
-GENERAL_GRAMMARS = ("marked", "suffixed")
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ class Grammar:
     errors: Sequence[str] = DEFAULT_ERRORS
     ends: str = DEFAULT_END
     starts: str = ""
+    above: str = ""
     loads: bool = False
     sure: bool = True
 
@@ -90,6 +89,7 @@ def _parse(body: str) -> Grammar:
         errors=tuple(errors) or DEFAULT_ERRORS,
         ends=fields.get("ends", DEFAULT_END),
         starts=fields.get("starts", ""),
+        above=fields.get("above", ""),
         loads="loads" in fields,
         sure="unsure" not in fields,
     )
@@ -112,6 +112,8 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
             continue
         at = number
         error = match.groupdict().get("error") or ""
+        if not error and grammar.above:
+            at, error = _error_above(lines, number, grammar)
         if not error:
             at, error = _error_below(lines, number, grammar)
         if not error and not grammar.sure:
@@ -136,6 +138,19 @@ def _name(match: re.Match[str], lines: Sequence[str], number: int) -> str:
         below = (line.strip() for line in lines[number + 1 : number + 3])
         return next(filter(None, below), "")
     return next(filter(None, match.groups()), "").strip()
+
+
+def _error_above(lines: Sequence[str], number: int, grammar: Grammar) -> tuple[int, str]:
+    """Return the last error above a title, if the runner prints the result of a test last."""
+    pattern = _compiled(grammar.above)
+    end = _compiled(grammar.ends)
+    for at in range(number - 1, max(-1, number - LONGEST_BLOCK), -1):
+        if end.match(lines[at]):
+            break
+        match = pattern.match(lines[at])
+        if match:
+            return at, match[1].strip()
+    return number, ""
 
 
 def _error_below(lines: Sequence[str], number: int, grammar: Grammar) -> tuple[int, str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NOT_OK = re.compile(
     r"^(?P<indent>\s*)not ok \d+(?: -)? (?!.*# (?:TODO|SKIP))(?P<name>.+?)(?: #.*)?(?: in \d+ms)?$"
 )
+SUBTEST = re.compile(r"^(?P<indent>\s*)# Subtest: (?P<name>.+?)\s*$")
 END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
 MESSAGE = re.compile(
     r"^\s*(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null)[\"']?(?P<error>.*?)[\"']?$"
@@ -41,19 +42,45 @@ LONGEST_BLOCK = 40
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
-    """Yield the innermost failing tests: what contains them failed only because they did."""
+    """Yield the innermost failing tests: what contains them failed only because they did.
+
+    An assertion is not a test: if the line above it is not announced by `# Subtest: name`, but that
+    of the test around it is, the test has failed, with the words of its assertion.
+    """
     if not output.has("ok"):
         return
+    announced = set()
+    assertion: FailedTest | None = None
     last_indent = -1
     for number, line in enumerate(output.lines):
+        subtest = SUBTEST.match(line)
+        if subtest:
+            announced.add((len(subtest["indent"]), subtest["name"]))
         match = NOT_OK.match(line)
         if match is None:
             continue
         indent = len(match["indent"])
-        if indent >= last_indent:
-            at, error = _explanation(output.lines, number)
-            yield FailedTest(match["name"].strip(), error, at)
+        name = match["name"].strip()
+        is_inner = indent >= last_indent
         last_indent = indent
+        is_announced = (indent, name) in announced
+        if not is_inner and assertion is not None and is_announced:
+            yield FailedTest(name, assertion.error, assertion.line)
+            assertion = None
+            continue
+        if not is_inner:
+            continue
+        if assertion is not None:
+            yield assertion
+            assertion = None
+        at, error = _explanation(output.lines, number)
+        test = FailedTest(name, error, at)
+        if indent and announced and not is_announced:
+            assertion = test
+        else:
+            yield test
+    if assertion is not None:
+        yield assertion
 
 
 def _explanation(lines: Sequence[str], number: int) -> tuple[int, str]:
@@ -61,7 +88,7 @@ def _explanation(lines: Sequence[str], number: int) -> tuple[int, str]:
     for pattern in EXPLANATIONS:
         for at in block:
             match = pattern.match(lines[at])
-            if match:
+            if match and not lines[at].endswith(("{", "[", "(")):
                 return at, match["error"].strip()
             if pattern is MESSAGE and BLOCK_MESSAGE.match(lines[at]) and at + 1 in block:
                 return at + 1, lines[at + 1].strip()
