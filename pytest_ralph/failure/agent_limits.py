@@ -1,12 +1,13 @@
 """How agents and the models behind them say that they cannot go on.
 
 `context_limit` and `rate_limit` judge any line an agent prints, so their patterns are strict.
-`kind_of_agent_error` judges text that the agent itself calls an error, where a word is enough.
+`meaning_of_error` judges text that the agent itself calls an error, where a word is enough.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 # Wordings of claude, codex, gemini, opencode, aider (litellm), goose, amp, cursor-agent and people.
 CONTEXT_LIMIT = re.compile(
@@ -52,39 +53,87 @@ RATE_LIMIT = re.compile(
     re.IGNORECASE,
 )
 
-RATE_WORDS = re.compile(r"rate.?limit|per.?minute|too many requests|\b429\b", re.IGNORECASE)
-CONTEXT_WORDS = re.compile(
-    r"context.{0,20}(?:length|window|limit|overflow|exceed|exhaust|full)|out of context"
-    r"|request too large|max_tokens|(?:prompt|input|conversation|request) is too (?:long|large)"
-    r"|token (?:limit|count)|too many tokens|maximum (?:number of tokens|length)"
-    r"|exceeds? the (?:model|maximum)",
-    re.IGNORECASE,
+
+class ErrorMeaning(NamedTuple):
+    """The kind of failure that an error of an agent means.
+
+    `reason` says why the agent itself could not work: `rate_limit`, `quota`, `overload`,
+    `service`, `network`, `login`, `billing` or `refused`. It is empty for limits of the task.
+    """
+
+    kind: str = ""
+    reason: str = ""
+
+
+NOT_UNDERSTOOD = ErrorMeaning()
+
+# Tried in order, so the order of the rows matters: a rate limit counts tokens as a context limit
+# does, and services answer a used-up quota with the status of a rate limit and words about billing.
+PATTERNS = (
+    (
+        r"exceeded your current quota|insufficient_quota|usage.?limit",
+        ErrorMeaning("service_unavailable", "quota"),
+    ),
+    (r"rate.?limit|per.?minute", ErrorMeaning("service_unavailable", "rate_limit")),
+    (
+        r"context.{0,20}(?:length|window|limit|overflow|exceed|exhaust|full)|out of context"
+        r"|request too large|max_tokens|(?:prompt|input|conversation|request) is too (?:long|large)"
+        r"|token (?:limit|count)|too many tokens|maximum (?:number of tokens|length)"
+        r"|exceeds? the (?:model|maximum)",
+        ErrorMeaning("context_exhausted"),
+    ),
+    (
+        r"max(?:imum)?[ _](?:number of )?(?:session )?turns|turn limit|max_budget"
+        r"|reflections allowed|gave up|did not conform to the edit format",
+        ErrorMeaning("task_incomplete"),
+    ),
+    (
+        r"quota|(?:hit|reached) your .{0,20}limit|limit (?:has been )?(?:reached|hit)"
+        r"|limit exceeded|resource.?exhausted|out of (?:extra )?usage",
+        ErrorMeaning("service_unavailable", "quota"),
+    ),
+    (r"too many requests|\b429\b", ErrorMeaning("service_unavailable", "rate_limit")),
+    (
+        r"credit|billing|payment required|\b402\b|insufficient (?:funds|balance)",
+        ErrorMeaning("service_unavailable", "billing"),
+    ),
+    (
+        r"cannot be used with root|trusted director",
+        ErrorMeaning("permission_denied", "refused"),
+    ),
+    (
+        r"api.?key|unauthori[sz]ed|authenticat|\b40[13]\b|not logged in|log ?in\b|forbidden"
+        r"|invalid.{0,10}token|token (?:has )?expired",
+        ErrorMeaning("permission_denied", "login"),
+    ),
+    (
+        r"overloaded|\b5(?:03|29)\b|unavailable|capacity|high demand|try again later",
+        ErrorMeaning("service_unavailable", "overload"),
+    ),
+    (
+        r"connect|offline|ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|network|getaddrinfo"
+        r"|stream (?:error|disconnected)|timed? ?out|error sending request",
+        ErrorMeaning("service_unavailable", "network"),
+    ),
+    (
+        r"\b(?:408|5\d\d)\b|internal server error|bad gateway|insufficient",
+        ErrorMeaning("service_unavailable", "service"),
+    ),
+    (r"permission", ErrorMeaning("permission_denied")),
 )
-TURN_WORDS = re.compile(
-    r"max(?:imum)?[ _](?:number of )?(?:session )?turns|turn limit|max_budget|reflections allowed"
-    r"|gave up|did not conform to the edit format",
-    re.IGNORECASE,
-)
-ACCESS_WORDS = re.compile(
-    r"api.?key|unauthori[sz]ed|authenticat|\b40[13]\b|not logged in|log ?in\b|forbidden|permission"
-    r"|invalid.{0,10}token|trusted director",
-    re.IGNORECASE,
-)
-SERVICE_WORDS = re.compile(
-    r"overloaded|quota|\b(?:408|5\d\d)\b|unavailable|internal server error|bad gateway|credit"
-    r"|billing|insufficient|resource.?exhausted|capacity|try again later"
-    r"|(?:usage limit|limit (?:reached|exceeded))|connect|offline|ECONN|ENOTFOUND|ETIMEDOUT"
-    r"|EAI_AGAIN|fetch failed|network|stream (?:error|disconnected)|timed? ?out",
-    re.IGNORECASE,
-)
-# Tried in order: a rate limit counts tokens as a context limit does, so it comes first.
-KINDS_BY_WORDS = (
-    (RATE_WORDS, "service_unavailable"),
-    (CONTEXT_WORDS, "context_exhausted"),
-    (TURN_WORDS, "task_incomplete"),
-    (ACCESS_WORDS, "permission_denied"),
-    (SERVICE_WORDS, "service_unavailable"),
-)
+COMPILED = tuple((re.compile(pattern, re.IGNORECASE), meaning) for pattern, meaning in PATTERNS)
+
+STATUS = {
+    401: ErrorMeaning("permission_denied", "login"),
+    402: ErrorMeaning("service_unavailable", "billing"),
+    403: ErrorMeaning("permission_denied", "login"),
+    408: ErrorMeaning("service_unavailable", "network"),
+    413: ErrorMeaning("context_exhausted"),
+    429: ErrorMeaning("service_unavailable", "rate_limit"),
+    503: ErrorMeaning("service_unavailable", "overload"),
+    529: ErrorMeaning("service_unavailable", "overload"),
+}
+SERVER_ERROR = 500
 
 
 def context_limit(line: str) -> bool:
@@ -97,20 +146,15 @@ def rate_limit(line: str) -> bool:
     return RATE_LIMIT.search(line) is not None
 
 
-def kind_of_agent_error(message: str, status: object = None) -> str:
-    """Return the kind of an error that an agent reports, from its words or its HTTP status.
-
-    The result is empty if neither tells.
-    """
-    for words, kind in KINDS_BY_WORDS:
-        if words.search(message):
-            return kind
+def meaning_of_error(message: str, status: object = None) -> ErrorMeaning:
+    """Return what an error means by the agent's words, otherwise by the HTTP status it names."""
+    for pattern, meaning in COMPILED:
+        if pattern.search(message):
+            return meaning
     if not isinstance(status, int):
-        return ""
-    if status in (401, 403):
-        return "permission_denied"
-    if status == 413:
-        return "context_exhausted"
-    if status in (402, 408, 429) or status >= 500:
-        return "service_unavailable"
-    return ""
+        return NOT_UNDERSTOOD
+    if status in STATUS:
+        return STATUS[status]
+    if status >= SERVER_ERROR:
+        return ErrorMeaning("service_unavailable", "service")
+    return NOT_UNDERSTOOD

@@ -71,6 +71,7 @@ class ExecutorRuns:
             attempt=self.log.runs + 1,
             session_id=self._session_id if decision.action == "continue" else "",
             files=task.files,
+            verify=tuple(check.command for check in task.verify.checks),
         )
         started = time.time()
         clock = time.monotonic()

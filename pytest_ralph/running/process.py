@@ -72,15 +72,20 @@ class Process:
             self._child.wait()
             raise
 
-    def follow(self, deadline: float | None, beat: Callable[[], None] | None = None) -> bool:
-        """Read the output until the command ends. Return False if the deadline comes first."""
+    def follow(self, deadline: float | None, beat: Callable[[], bool] | None = None) -> bool:
+        """Read the output until the command ends.
+
+        Return False if the deadline comes first, or if `beat`, which is called about twice a
+        second, returns False.
+        """
         while not self._ended:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return False
             wait = deadline - now if deadline is not None else None
             if beat is not None:
-                beat()
+                if not beat():
+                    return False
                 wait = BEAT if wait is None else min(BEAT, wait)
             self._take(wait)
         return True

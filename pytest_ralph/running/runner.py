@@ -68,6 +68,8 @@ class CommandResult(NamedTuple):
     stdout: Spool
     stderr: Spool | None = None
     junit: Path | None = None
+    # Ended because `watch` said that it makes no progress.
+    idle: bool = False
 
     @property
     def progress(self) -> bool:
@@ -101,6 +103,7 @@ class _Plan(NamedTuple):
         *,
         timed_out: bool = False,
         interrupted: bool = False,
+        idle: bool = False,
         junit: Path | None = None,
     ) -> CommandResult:
         """Return the result. `code` is Popen's return code: -n for signal n."""
@@ -119,6 +122,7 @@ class _Plan(NamedTuple):
             stdout=self.writers[0].spool(),
             stderr=self.writers[1].spool() if len(self.writers) > 1 else None,
             junit=junit,
+            idle=idle,
         )
 
 
@@ -181,21 +185,26 @@ class Runner:
         keep: bool = False,
         label: str = "",
         on_output: Callable[[str], None] | None = None,
+        watch: Callable[[Sequence[Spool]], bool] | None = None,
     ) -> CommandResult:
         """Run `command` with the shell, or `argv` without one, and wait for its end.
 
         Raise RunError if it cannot be started. `split` separates stdout and stderr, and requests no
         JUnit file, because pytest would mention it in the output. With `keep`, processes that it
         leaves in the background live until `release(label)` or `close()`. `on_output` receives the
-        last line printed, about twice a second.
+        last line printed, about twice a second. `watch` is called as often with the output so far;
+        if it returns False, the command is ended as `idle`.
         """
         plan = self._plan(command, argv, cwd or self.root, env or {}, label, split)
         if self._stopped:
             return plan.ended(None, 0.0, interrupted=True)
+        beat = None
+        if on_output is not None or watch is not None:
+            beat = _Beat(plan.writers, on_output, watch)
         started = time.monotonic()
         process = self._start(plan, stdin)
         try:
-            in_time = self._follow(process, plan, timeout, on_output)
+            in_time = self._follow(process, timeout, beat)
         except BaseException:
             self._finish(process, plan, thorough=True)
             self._written(plan)
@@ -206,9 +215,14 @@ class Runner:
         thorough = not in_time or self._stopped or time.monotonic() - started > LONG
         code = self._finish(process, plan, thorough=thorough)
         duration = time.monotonic() - started
-        junit = self._written(plan)
+        idle = beat is not None and beat.idle
         return plan.ended(
-            code, duration, timed_out=not in_time, interrupted=self._stopped, junit=junit
+            code,
+            duration,
+            timed_out=not in_time and not idle,
+            interrupted=self._stopped,
+            idle=idle,
+            junit=self._written(plan),
         )
 
     def stop(self) -> None:
@@ -317,15 +331,8 @@ class Runner:
         script.write_bytes(os.fsencode(plan.command))
         return [shell, str(script)]
 
-    def _follow(
-        self,
-        process: Process,
-        plan: _Plan,
-        timeout: float | None,
-        on_output: Callable[[str], None] | None,
-    ) -> bool:
-        """Read the output until the command ends. Return False if its time was up before."""
-        beat = None if on_output is None else _Beat(plan.writers, on_output)
+    def _follow(self, process: Process, timeout: float | None, beat: _Beat | None) -> bool:
+        """Read the output until the command ends. Return False if it had to be ended."""
         deadline = None if timeout is None else time.monotonic() + timeout
         in_time = process.follow(deadline, beat)
         if in_time:
@@ -375,22 +382,39 @@ class Runner:
 
 
 class _Beat:
-    """Passes on the last line printed, when there is a new one."""
+    """Called while a command runs: passes on its last line, and asks `watch` whether to go on."""
 
-    def __init__(self, writers: Sequence[SpoolWriter], show: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        writers: Sequence[SpoolWriter],
+        show: Callable[[str], None] | None,
+        watch: Callable[[Sequence[Spool]], bool] | None,
+    ) -> None:
+        self.idle = False
         self._writers = writers
         self._show = show
+        self._watch = watch
         self._shown = 0
-        self._when = 0.0
+        self._shown_at = 0.0
+        self._watched_at = 0.0
 
-    def __call__(self) -> None:
-        printed = sum(writer.size for writer in self._writers)
+    def __call__(self) -> bool:
+        """Return whether the command may go on."""
         now = time.monotonic()
-        if printed != self._shown and now - self._when >= BEAT:
+        printed = sum(writer.size for writer in self._writers)
+        is_due = printed != self._shown and now - self._shown_at >= BEAT
+        if self._show is not None and is_due:
             self._shown = printed
-            self._when = now
+            self._shown_at = now
             latest = max(self._writers, key=lambda writer: writer.touched)
             self._show(latest.last_line())
+
+        if self._watch is not None and now - self._watched_at >= BEAT:
+            self._watched_at = now
+            for writer in self._writers:
+                writer.flush()
+            self.idle = not self._watch([writer.spool() for writer in self._writers])
+        return not self.idle
 
 
 def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:

@@ -155,9 +155,11 @@ class SpoolWriter:
         block = bytes(pending[:cut])
         self._pending = pending[cut:]
         self._flushed = self.touched
+        if not block:
+            return
         if self._room <= 0:
             self._hold(block)
-        elif block:
+        else:
             self._store(self._masked(block))
 
     def _masked(self, block: bytes) -> bytes:

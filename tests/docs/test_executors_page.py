@@ -20,7 +20,7 @@ SHOWN = {
     for number, name in enumerate(PRESETS)
 }
 NAMES = {
-    "PROMPT_FILE.prompt.md": "PROMPT_FILE",
+    "PROMPT_FILE.prompt": "PROMPT_FILE",
     "PROMPT_FILE.history": "HISTORY",
     "ralph-PROMPT_FILE": "NAME",
 }
@@ -30,8 +30,9 @@ def called(name: str, session: str = "", **options: str) -> str:
     preset = make_executor(name, options)
     assert isinstance(preset, Agent)
     job = Job(task_id="1.3.1", prompt="PROMPT", session_id=session, files=("FILE",))
-    words = [*preset.program, *preset.arguments(Launch(job, Path("PROMPT_FILE.prompt.md")))]
-    before = "".join(f"{key}={value} " for key, value in preset.environment().items())
+    launch = Launch(job, Path("PROMPT_FILE.prompt"))
+    words = [*preset.program, *preset.arguments(launch)]
+    before = "".join(f"{key}={value} " for key, value in preset.environment(launch).items())
     return before + " ".join(NAMES.get(word, shlex.quote(word)) for word in words)
 
 

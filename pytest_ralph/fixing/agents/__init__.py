@@ -5,6 +5,9 @@ Each preset has a module of its own, which is imported only when that preset is 
 
 from __future__ import annotations
 
+import re
+import shlex
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +28,12 @@ PRESETS: dict[str, str] = {
     "amp": "Amp",
 }
 
+# A command line with one of these does not use the preset.
+SHELL_SYNTAX = re.compile(r"[|&;<>$`\n(){}]")
+PROMPT_OPTIONS = frozenset(
+    {"-p", "--print", "--prompt", "-x", "--execute", "--message", "--message-file"}
+)
+
 # Values of --ralph-executor that mean "no agent".
 NO_EXECUTOR = ("repair", "none")
 
@@ -34,21 +43,45 @@ def make_executor(
 ) -> Executor | None:
     """Return the executor called `name`: a preset, or a shell command line.
 
-    Return None if `name` asks for no agent. `options` applies to presets only and may hold
-    `model`, `args` (as written on a command line) and `program`.
+    Arguments may follow the name of a preset (`claude --model opus`). Return None if `name` asks
+    for no agent. `options` applies to presets only and may hold `model`, `args` (as written on a
+    command line) and `program`.
     """
     name = name.strip()
     if not name or name in NO_EXECUTOR:
         return None
 
+    command = name
+    name, arguments = split_preset(command)
     if name not in PRESETS:
         from pytest_ralph.fixing.agents.shell import ShellExecutor
 
-        return ShellExecutor(name, kinds)
+        return ShellExecutor(command, kinds)
 
     from pytest_ralph.fixing.agents.agent import PresetOptions
 
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     preset: Any = getattr(module, PRESETS[name])
-    executor: Executor = preset(PresetOptions.read(options or {}), kinds)
+    read = PresetOptions.read(options or {})
+    executor: Executor = preset(replace(read, args=(*read.args, *arguments)), kinds)
     return executor
+
+
+def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
+    """Split `claude --model opus` into the preset and its arguments.
+
+    Return an empty name for a command line that calls the program in its own way: one with shell
+    syntax, with a subcommand or with an option that passes a prompt.
+    """
+    if SHELL_SYNTAX.search(command):
+        return "", ()
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return "", ()
+    name, arguments = words[0], tuple(words[1:])
+    if name not in PRESETS or not PROMPT_OPTIONS.isdisjoint(arguments):
+        return "", ()
+    if arguments and not arguments[0].startswith("-"):
+        return "", ()
+    return name, arguments

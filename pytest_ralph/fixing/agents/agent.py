@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ralph.fixing.agents.events import Event, parse_line, read_events
+from pytest_ralph.fixing.agents.events import Event, read_events
 from pytest_ralph.fixing.agents.launch import Launch
-from pytest_ralph.fixing.agents.outcome import not_started, read_outcome
+from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader
+from pytest_ralph.fixing.agents.outcome import FinishedRun, not_started, read_outcome
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 
@@ -40,11 +41,12 @@ class PresetOptions:
 
     def default(self, *words: str, unless: Sequence[str] = ()) -> Sequence[str]:
         """Return `words` unless the project's arguments set the same option, or one of `unless`."""
+        return () if self.sets(words[0], *unless) else words
+
+    def sets(self, *options: str) -> bool:
+        """Return whether the project's arguments set one of `options`."""
         given = {word.partition("=")[0] for word in self.args}
-        overriding = {words[0], *unless}
-        if given.isdisjoint(overriding):
-            return words
-        return ()
+        return not given.isdisjoint(options)
 
 
 class Agent:
@@ -68,7 +70,7 @@ class Agent:
         """Return the command line after the program."""
         raise NotImplementedError
 
-    def environment(self) -> Mapping[str, str]:
+    def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
         """Return the environment variables that the program needs to run unattended."""
         return {}
 
@@ -89,7 +91,7 @@ class Agent:
     @property
     def model(self) -> Sequence[str]:
         """The arguments that select the model, if the project names one."""
-        if not self.options.model:
+        if not self.options.model or self.options.sets(self.model_flag):
             return ()
         return (self.model_flag, self.options.model)
 
@@ -104,19 +106,15 @@ class Agent:
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
         """Carry out `job` and read from the program's output how it went."""
-
-        def show(line: str) -> None:
-            if on_output is not None:
-                on_output(self.summarize_line(line))
-
+        idle = IdleWatch(runner.root, job.idle_limit)
         try:
             launch = Launch.prepare(job, runner.logs)
             result = launch.run(
                 runner,
                 argv=[*self.program, *self.arguments(launch)],
-                env=self.environment(),
+                env=self.environment(launch),
                 label=self.name,
-                on_output=show if on_output else None,
+                watch=LiveReader(self.add_to, idle, on_output),
             )
         except (RunError, OSError) as error:
             return not_started(job, error, missing=self.available(), kinds=self._kinds)
@@ -124,9 +122,9 @@ class Agent:
         transcript = self.read_output(result)
         if not transcript.session_id:
             transcript.session_id = launch.session if self.names_session else launch.resume
-        return read_outcome(
-            job, result, transcript, root=runner.root, kinds=self._kinds, must_answer=True
-        )
+        run = FinishedRun(job, result, transcript, runner.root, is_agent=True)
+        outcome = read_outcome(run, self._kinds)
+        return replace(outcome, transcript=launch.write_transcript(transcript.entries))
 
     def read_output(self, result: CommandResult) -> Transcript:
         """Return the transcript of a run that has ended."""
@@ -134,21 +132,6 @@ class Agent:
         for event in read_events(result.stdout.path):
             self.add_to(transcript, event)
         return transcript
-
-    def summarize_line(self, line: str) -> str:
-        """Return the readable part of one line of the program's output, for the live display."""
-        transcript = Transcript()
-        event = parse_line(line)
-        self.add_to(transcript, event)
-
-        text = transcript.text.strip()
-        if text:
-            return text.splitlines()[-1]
-        if transcript.error:
-            return transcript.error
-        if transcript.running_tool:
-            return transcript.running_tool
-        return line if isinstance(event, str) else ""
 
     def add_to(self, transcript: Transcript, event: Event | str) -> None:
         """Add an event, or a line that is not one, to `transcript`."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import TASKS_NAME
 from pytest_ralph.fixing.agents.agent import Agent
 
 if TYPE_CHECKING:
@@ -31,8 +33,13 @@ UNATTENDED = (
 # Commits are made by --ralph-commit, and .gitignore belongs to the project.
 NO_GIT_CHANGES = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
+TEST_FILE = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_|[._](?:test|spec)\.")
 APPLIED_EDIT = re.compile(r"Applied edit to (.+)")
-TOKENS = re.compile(r"Tokens: \S+ sent,.*?\b(\S+) received")
+# `Tokens: 2.3k sent, 1.1k cache hit, 210 received. Cost: $0.01 message, $0.03 session.`
+TOKENS = re.compile(
+    r"Tokens: (?P<sent>\S+) sent,.*?\b(?P<received>[\d.,]+[kM]?) received"
+    r"(?:.*?Cost: \$(?P<cost>\d+\.\d+) message)?"
+)
 GAVE_UP = re.compile(
     r"Only \d+ reflections allowed|did not conform to the edit format|has hit a token limit"
 )
@@ -45,7 +52,7 @@ NOT_THE_ANSWER = re.compile(
     r"(?:Aider v\d|(?:Main|Weak|Editor) model:|Git repo:|Repo-map:|Added .+ to the chat"
     r"|Retrying in \d|Tokens: |Cost: |Warning: Input is not a terminal"
     r"|Restored previous conversation|Analytics|Update git (?:name|email)"
-    r"|HTTPSConnectionPool|https?://aider\.chat/)"
+    r"|HTTPSConnectionPool|https?://aider\.chat/|The API provider )"
 )
 
 
@@ -65,11 +72,18 @@ class Aider(Agent):
         words += ["--chat-history-file", f"{launch.session}.history"]
         if launch.resume:
             words.append("--restore-chat-history")
+        tests = [
+            path for path in launch.job.files if TEST_FILE.search(path) and Path(path).exists()
+        ]
+        # Tests say what is wanted, unless the task is to write tests.
+        read_only = tests if len(tests) < len(launch.job.files) else []
         if launch.job.files:
             words += self.options.default("--map-tokens", "0")
         words += [*self.model, *self.options.args]
         for path in launch.job.files:
-            words += ["--file", path]
+            words += ["--read" if path in read_only else "--file", path]
+        if launch.job.spec_path:
+            words += ["--read", str(Path(launch.job.spec_path, TASKS_NAME))]
         return words
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
@@ -85,19 +99,35 @@ class Aider(Agent):
         tokens = TOKENS.match(line)
         if tokens:
             transcript.has_events = True
-            if tokens[1] != "0":
+            if tokens["received"] != "0":
                 transcript.clear_error()
+            cost = float(tokens["cost"]) if tokens["cost"] else None
+            transcript.add_usage(_number(tokens["sent"]), _number(tokens["received"]), cost)
             return
 
         if GAVE_UP.search(line):
             transcript.set_error(line)
             return
 
-        error = SERVICE_ERROR.match(line)
+        # aider wraps long lines after a space.
+        whole_line = transcript.wrapped_error + line
+        transcript.wrapped_error = ""
+        error = SERVICE_ERROR.match(whole_line)
         if error:
             name = error["litellm"] or error["api"]
             transcript.set_error(f"{name}: {error['text']}")
+            if line.endswith(" "):
+                transcript.wrapped_error = whole_line
             return
 
         if not NOT_THE_ANSWER.match(line):
             transcript.append_text(f"{line}\n")
+
+
+def _number(text: str) -> int:
+    """Return the number in `2.3k`, `1,024` or `10`."""
+    text = text.replace(",", "")
+    for suffix, factor in (("k", 1_000), ("M", 1_000_000)):
+        if text.endswith(suffix):
+            return round(float(text[:-1]) * factor)
+    return int(text)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.agents.trouble import Trouble
     from pytest_ralph.running.runner import CommandResult, Runner
+
+# An agent needs some seconds to start, and its model some more for a first answer.
+SHORTEST_IDLE_LIMIT = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One task for an executor. `session_id` names an earlier run of that executor to continue."""
+    """One task for an executor.
+
+    `session_id` names an earlier run of that executor to continue. `verify` are the commands that
+    the executor may run and `files` the files to start from.
+    """
 
     task_id: str
     prompt: str
@@ -26,6 +34,14 @@ class Job:
     attempt: int = 1
     session_id: str = ""
     files: tuple[str, ...] = ()
+    verify: tuple[str, ...] = ()
+
+    @property
+    def idle_limit(self) -> float | None:
+        """Seconds without a tool call, a word or a changed file after which the run is ended."""
+        if self.timeout is None:
+            return None
+        return max(self.timeout / 3, SHORTEST_IDLE_LIMIT)
 
     def environment(self, prompt_file: Path) -> dict[str, str]:
         """Return the variables of the executor protocol."""
@@ -39,30 +55,52 @@ class Job:
         }
 
 
+class Usage(NamedTuple):
+    """What a run used, as far as the executor reports it. `cost` is in US dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+NO_USAGE = Usage()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """How an executor run went, as far as the executor can know: only Verify decides.
 
-    `failure` is set whenever `completed` is false. `output` is the executor's last message, cut
-    to a bounded length, and `note` is one line for the log.
+    A run is completed, or has failed with a `failure`. If `trouble` is set as well, the executor
+    itself could not work (rate limit, login, network ...), which says nothing about the project.
+
+    `output` is the executor's last message, cut to a bounded length, `note` is one line for the
+    log, `denied` are the actions that the executor was not permitted, and `transcript` is a file
+    with everything it said and did.
     """
 
     completed: bool
     failure: Failure | None = None
+    trouble: Trouble | None = None
     session_id: str = ""
     ended: CommandResult | None = None
     note: str = ""
     output: str = ""
+    usage: Usage = NO_USAGE
+    tools: Mapping[str, int] = field(default_factory=dict)
+    denied: tuple[str, ...] = ()
+    transcript: Path | None = None
+    worked: bool = False
 
     @property
     def progress(self) -> bool:
-        """Whether the executor did anything, so that more time may help."""
-        if self.completed:
+        """Whether the executor did anything, so that more time may help.
+
+        Tool calls and words count, a banner or a message about a retry does not.
+        """
+        if self.completed or self.worked:
             return True
         failure = self.failure
-        if failure is not None and (failure.tool_usage or failure.files_modified):
-            return True
-        return self.ended is not None and self.ended.progress
+        return failure is not None and bool(failure.tool_usage or failure.files_modified)
 
     @property
     def interrupted(self) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.permissions import allowed_commands
 from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
@@ -14,9 +17,21 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
 
+PERMISSION_OPTIONS = (
+    "--allowedTools",
+    "--allowed-tools",
+    "--permission-mode",
+    "--dangerously-skip-permissions",
+)
+# Claude splits the list of tools at commas and does not read nested parentheses in it.
+NOT_FOR_A_LIST = re.compile(r"[(),\\]")
+
 
 class Claude(Agent):
-    """Claude may edit files. The argument `--allowedTools Bash` lets it run commands as well."""
+    """Claude may edit files and run the commands of the Verify field.
+
+    The argument `--allowedTools Bash` lets it run all commands.
+    """
 
     name = "claude"
     install = "npm install -g @anthropic-ai/claude-code"
@@ -28,9 +43,29 @@ class Claude(Agent):
         )
         if launch.resume:
             words += ["--resume", launch.resume]
+        if not self.options.sets(*PERMISSION_OPTIONS):
+            words += self._permissions(allowed_commands(launch.job))
         # The project's arguments come last: nothing may follow a variadic option like
         # `--allowedTools`.
         return [*words, *self.model, *self.options.args]
+
+    def _permissions(self, commands: Sequence[str]) -> list[str]:
+        """Return the arguments that let Claude run `commands`, and no other commands."""
+        listed = []
+        escaped = []
+        for command in commands:
+            if NOT_FOR_A_LIST.search(command):
+                pattern = re.sub(r"([()\\])", r"\\\1", command)
+                escaped.append(f"Bash({pattern})")
+            else:
+                listed.append(f"Bash({command})")
+
+        words = []
+        if escaped and not self.options.sets("--settings"):
+            words += ["--settings", json.dumps({"permissions": {"allow": escaped}})]
+        if listed:
+            words += ["--allowedTools", *listed]
+        return words
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         read_stream_json(event, transcript)

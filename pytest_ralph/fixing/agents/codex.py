@@ -44,9 +44,18 @@ class Codex(Agent):
             _read_item(event["item"], transcript)
         elif kind in ("error", "turn.failed"):
             transcript.set_error(event.get("error") or event.get("message"))
+        elif kind == "item.started":
+            _start_item(event["item"], transcript)
         elif kind == "turn.completed":
             # The error was a lost connection, and a later attempt to connect succeeded.
             transcript.clear_error()
+            usage = event.get("usage") or {}
+            transcript.add_usage(usage.get("input_tokens"), usage.get("output_tokens"))
+
+
+def _start_item(item: Event, transcript: Transcript) -> None:
+    if item.get("type") == "command_execution":
+        transcript.start_tool(item.get("id"), "shell", {"command": item.get("command", "")})
 
 
 def _read_item(item: Event, transcript: Transcript) -> None:
@@ -54,7 +63,11 @@ def _read_item(item: Event, transcript: Transcript) -> None:
     if kind in ("agent_message", "assistant_message"):
         transcript.set_text(item.get("text", ""))
     elif kind == "command_execution":
-        transcript.add_tool("shell", succeeded=item.get("exit_code") == 0)
+        succeeded = item.get("exit_code") == 0
+        if transcript.is_running(item.get("id")):
+            transcript.end_tool(item.get("id"), succeeded=succeeded)
+        else:
+            transcript.add_tool("shell", command=item.get("command", ""), succeeded=succeeded)
     elif kind == "file_change":
         for change in item.get("changes") or ():
             path = change.get("path", "")

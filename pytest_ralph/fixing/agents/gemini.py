@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.permissions import allowed_commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pytest_ralph.fixing.agents.base import Job
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
 
+PERMISSION_OPTIONS = ("-y", "--yolo", "--approval-mode", "--policy", "--allowed-tools")
+# Gemini loads only files with the suffix .toml.
+POLICY_SUFFIX = ".policy.toml"
+
 
 class Gemini(Agent):
-    """Gemini may edit files. The argument `--yolo` lets it run commands as well."""
+    """Gemini may edit files and run the commands of the Verify field.
+
+    The argument `--yolo` lets it run all commands.
+    """
 
     name = "gemini"
     install = "npm install -g @google/gemini-cli"
@@ -25,9 +35,11 @@ class Gemini(Agent):
         words += self.options.default("--approval-mode", "auto_edit", unless=["-y", "--yolo"])
         if launch.resume:
             words += ["--resume", launch.resume]
+        if launch.job.verify and not self.options.sets(*PERMISSION_OPTIONS):
+            words += ["--policy", str(launch.write_file(POLICY_SUFFIX, _policy(launch.job)))]
         return [*words, *self.model, *self.options.args]
 
-    def environment(self) -> Mapping[str, str]:
+    def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
         # Without a terminal Gemini cannot ask whether to trust the directory. Whoever runs the
         # commands of a spec here trusts it.
         return {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
@@ -63,8 +75,24 @@ def _read_message(event: Event, transcript: Transcript) -> None:
         transcript.set_text(text)
 
 
+def _policy(job: Job) -> str:
+    """Return a policy file that allows the commands of the Verify field."""
+    rules = []
+    for command in allowed_commands(job):
+        rules.append("[[rule]]")
+        rules.append('toolName = "run_shell_command"')
+        # A JSON string is a valid string in TOML.
+        rules.append(f"commandPrefix = {json.dumps(command)}")
+        rules.append('decision = "allow"')
+        rules.append("priority = 500")
+    return "\n".join(rules) + "\n"
+
+
 def _read_result(event: Event, transcript: Transcript) -> None:
+    stats = event.get("stats") or {}
+    transcript.add_usage(stats.get("input_tokens"), stats.get("output_tokens"))
     if event.get("status") == "success":
         transcript.clear_error()
-    else:
+    elif event.get("error") or not transcript.error:
+        # An error without words of its own was explained by the event before it.
         transcript.set_error(event.get("error") or event.get("status"))

@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.transcript import Transcript
 
 # goose prints an error of its provider as one more message, and exits with 0.
-PROVIDER_ERROR = re.compile(r"Ran into this error: (.+)", re.DOTALL)
+ERROR_PREFIX = "Ran into this error: "
+PROVIDER_ERROR = re.compile(rf"{ERROR_PREFIX}|Network error: |The model returned an empty response")
+PAYMENT_REQUIRED = 402
 
 
 class Goose(Agent):
-    """goose does not print the id of its session, so we name the session."""
+    """goose does not print the id of its session, so we name the session.
+
+    It runs unattended only in a mode that allows all tools.
+    """
 
     name = "goose"
     install = "see https://block.github.io/goose/docs/getting-started/installation"
@@ -33,13 +38,18 @@ class Goose(Agent):
         words += ["--name", f"ralph-{Path(launch.session).name}"]
         return [*words, *self.model, *self.options.args]
 
-    def environment(self) -> Mapping[str, str]:
+    def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
         return {"GOOSE_MODE": "auto"}
+
+    def read_line(self, line: str, transcript: Transcript) -> None:
+        """Ignore the line: goose prints a banner before its events."""
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         kind = event.get("type")
         if kind == "error":
-            transcript.set_error(event.get("error"))
+            _read_error(str(event.get("error")), transcript)
+        elif kind == "complete":
+            transcript.add_usage(event.get("input_tokens"), event.get("output_tokens"))
         elif kind == "message":
             message = event["message"]
             for part in message.get("content") or ():
@@ -50,6 +60,10 @@ def _read_part(part: Event, role: object, transcript: Transcript) -> None:
     kind = part.get("type")
     if kind == "text" and role == "assistant":
         _read_text(part.get("text", ""), transcript)
+    elif kind == "error":
+        _read_error(part.get("message", ""), transcript)
+    elif kind == "systemNotification" and part.get("notificationType") == "creditsExhausted":
+        transcript.set_error(part.get("msg"), status=PAYMENT_REQUIRED)
     elif kind == "toolRequest":
         call = (part.get("toolCall") or {}).get("value") or {}
         # The text before a tool call is not the answer.
@@ -61,8 +75,12 @@ def _read_part(part: Event, role: object, transcript: Transcript) -> None:
 
 
 def _read_text(text: str, transcript: Transcript) -> None:
-    transcript.append_text(text)
-    error = PROVIDER_ERROR.search(text)
-    if error:
-        first_paragraph = error[1].split("\n\n")[0]
-        transcript.set_error(first_paragraph)
+    if PROVIDER_ERROR.match(text):
+        _read_error(text, transcript)
+    else:
+        transcript.append_text(text)
+
+
+def _read_error(text: str, transcript: Transcript) -> None:
+    first_paragraph = text.removeprefix(ERROR_PREFIX).partition("\n\n")[0]
+    transcript.set_error(first_paragraph)

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.agents.base import Job
     from pytest_ralph.running.runner import CommandResult, Runner
+    from pytest_ralph.running.spool import Spool
 
-PROMPT_SUFFIX = ".prompt.md"
+# No suffix that formatters and linters of the project pick up.
+PROMPT_SUFFIX = ".prompt"
+TRANSCRIPT_SUFFIX = ".transcript.log"
 SHOWN_WORD = 80
 
 
@@ -51,7 +54,28 @@ class Launch:
     @property
     def session(self) -> str:
         """The session to continue, or a name for a new one if the name is ours to choose."""
-        return self.job.session_id or str(self.prompt_file).removesuffix(PROMPT_SUFFIX)
+        return self.job.session_id or self._file_stem
+
+    @property
+    def _file_stem(self) -> str:
+        return str(self.prompt_file).removesuffix(PROMPT_SUFFIX)
+
+    def write_file(self, suffix: str, text: str) -> Path:
+        """Write a file for this run beside its prompt."""
+        file = Path(self._file_stem + suffix)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8", "replace")
+        return file
+
+    def write_transcript(self, entries: Sequence[str]) -> Path | None:
+        """Write what an agent said and did as readable text beside its prompt."""
+        if not entries:
+            return None
+        try:
+            return self.write_file(TRANSCRIPT_SUFFIX, "\n\n".join(entries) + "\n")
+        except OSError:
+            # The raw log still has everything.
+            return None
 
     def run(
         self,
@@ -61,7 +85,8 @@ class Launch:
         argv: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
         label: str,
-        on_output: Callable[[str], None] | None,
+        on_output: Callable[[str], None] | None = None,
+        watch: Callable[[Sequence[Spool]], bool] | None = None,
     ) -> CommandResult:
         """Run `command` with the shell, or `argv` without one."""
         return runner.run(
@@ -74,6 +99,7 @@ class Launch:
             stdin=self.prompt_file,
             label=f"{self.job.task_id}-{label}",
             on_output=on_output,
+            watch=watch,
         )
 
 

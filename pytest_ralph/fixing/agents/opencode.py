@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.permissions import allowed_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
@@ -15,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class OpenCode(Agent):
-    """opencode's own configuration says what it may do."""
+    """opencode may edit files and run the commands of the Verify field.
+
+    A value of OPENCODE_PERMISSION in the environment of pytest replaces these permissions.
+    """
 
     name = "opencode"
     install = "npm install -g opencode-ai"
@@ -23,6 +29,12 @@ class OpenCode(Agent):
     def arguments(self, launch: Launch) -> Sequence[str]:
         session = ("--session", launch.resume) if launch.resume else ()
         return ["run", "--format", "json", *session, *self.model, *self.options.args]
+
+    def environment(self, launch: Launch) -> Mapping[str, str]:
+        if not launch.job.verify or "OPENCODE_PERMISSION" in os.environ:
+            return {}
+        commands = {"*": "deny", **dict.fromkeys(allowed_commands(launch.job), "allow")}
+        return {"OPENCODE_PERMISSION": json.dumps({"edit": "allow", "bash": commands})}
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         kind = event.get("type")
@@ -38,8 +50,11 @@ class OpenCode(Agent):
             transcript.end_tool(part.get("callID"), succeeded=state.get("status") == "completed")
         elif kind == "error":
             _read_error(event.get("error") or {}, transcript)
-        elif kind == "step_finish" and part.get("reason") == "stop":
-            transcript.clear_error()
+        elif kind == "step_finish":
+            tokens = part.get("tokens") or {}
+            transcript.add_usage(tokens.get("input"), tokens.get("output"), part.get("cost"))
+            if part.get("reason") == "stop":
+                transcript.clear_error()
 
 
 def _read_error(error: Event, transcript: Transcript) -> None:

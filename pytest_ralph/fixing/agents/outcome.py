@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.advice import guidance, suggested_actions
+from pytest_ralph.failure.agent_limits import meaning_of_error
 from pytest_ralph.failure.classify import classify_evidence
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import Claims, read_claims
@@ -19,6 +20,7 @@ from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.agents.base import Job, Outcome
+from pytest_ralph.fixing.agents.trouble import Trouble
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -45,6 +47,17 @@ ERROR_WORDS = re.compile(
     r"|try again|ran out|hit (?:your|the|a)|\b429\b|\b5\d\d\b|used up|insufficient",
     re.IGNORECASE,
 )
+# Errors of agents that a shell command may have started. Narrower than the patterns for an agent's
+# own events, because the output of a script may be about the project as well.
+AGENT_ERROR = re.compile(
+    r"invalid api key|please run /login|not logged in|credit balance is too low|usage limit reached"
+    r"|(?:authentication|overloaded|rate_limit|billing)_error|insufficient_quota"
+    r"|litellm\.\w*(?:RateLimit|Authentication|ServiceUnavailable|APIConnection)\w*Error",
+    re.IGNORECASE,
+)
+# A line of a log that reports an error: stack traces and warnings name connections as well.
+ERROR_IN_LOG = re.compile(r"error|failed|cannot|unable|not logged in|invalid|denied", re.IGNORECASE)
+LONGEST_LOG_LINE = 300
 INTERRUPTED = "interrupted before it ended"
 TIME_LIMIT_BLOCKER = "Time limit insufficient"
 
@@ -56,46 +69,71 @@ class Reason(NamedTuple):
     error: str = ""
 
 
-def read_outcome(
-    job: Job,
-    result: CommandResult,
-    transcript: Transcript,
-    *,
-    root: Path,
-    kinds: Kinds | None,
-    must_answer: bool,
-) -> Outcome:
-    """Return the outcome of a run that has ended.
+@dataclass(frozen=True)
+class FinishedRun:
+    """An executor run that has ended: its job, its process and what it said and did.
 
-    `must_answer` is true for agents: one that prints no answer has not completed its task, whatever
-    its exit status.
+    `is_agent` is true for presets: a preset that prints no answer has not completed its task,
+    whatever its exit status.
     """
-    answer = without_prompt(transcript.text, job.prompt)
+
+    job: Job
+    result: CommandResult
+    transcript: Transcript
+    root: Path
+    is_agent: bool
+
+    @property
+    def answer(self) -> str:
+        """The last message, without the prompt that some programs print back."""
+        return without_prompt(self.transcript.text, self.job.prompt)
+
+    @property
+    def log(self) -> str:
+        """The end of what was printed on stderr."""
+        stderr = self.result.stderr
+        return without_prompt(stderr.text(0, LOG_LIMIT), self.job.prompt) if stderr else ""
+
+    @property
+    def worked(self) -> bool:
+        """Whether the executor said or did anything."""
+        if self.is_agent:
+            return self.transcript.worked
+        return bool(self.answer.strip() or self.log.strip())
+
+    @property
+    def ran_out_of_time(self) -> bool:
+        """Whether the run was ended because of its time limit, or because it was idle."""
+        return self.result.timed_out or self.result.idle
+
+
+def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
+    """Return the outcome of a run that has ended."""
+    transcript = run.transcript
+    answer = run.answer
     claims = read_claims(answer)
-    reason = _why_incomplete(job, result, transcript, answer, claims, must_answer)
-    output = answer[-OUTPUT_LIMIT:]
-
-    if reason is None:
-        unmarked = must_answer and not claims.complete
-        return Outcome(
-            completed=True,
-            session_id=transcript.session_id,
-            ended=result,
-            note="ended without TASK_COMPLETE" if unmarked else "",
-            output=output,
-        )
-
-    failure = _failure(job, result, transcript, answer, reason, root, kinds or Kinds.load())
-    # A session whose context is full cannot be continued.
-    resumable = failure.kind != "context_exhausted"
-    return Outcome(
-        completed=False,
-        failure=failure,
-        session_id=transcript.session_id if resumable else "",
-        ended=result,
-        note=f"{failure.kind}: {failure.error}",
-        output=output,
+    reason = _why_incomplete(run, answer, claims)
+    outcome = Outcome(
+        completed=reason is None,
+        session_id=transcript.session_id,
+        ended=run.result,
+        output=answer[-OUTPUT_LIMIT:],
+        usage=transcript.usage,
+        tools=dict(transcript.tools),
+        denied=tuple(transcript.denied),
+        worked=run.worked,
     )
+    if reason is None:
+        unmarked = run.is_agent and not claims.complete
+        return replace(outcome, note="ended without TASK_COMPLETE" if unmarked else "")
+
+    failure = _failure(run, answer, reason, kinds or Kinds.load())
+    trouble = _trouble(run, reason)
+    note = f"{failure.kind}: {failure.error}" if trouble is None else str(trouble)
+    if failure.kind == "context_exhausted":
+        # A session whose context is full cannot be continued.
+        outcome = replace(outcome, session_id="")
+    return replace(outcome, failure=failure, trouble=trouble, note=note)
 
 
 def not_started(
@@ -108,15 +146,17 @@ def not_started(
     kinds = kinds or Kinds.load()
     if missing:
         reason = Reason("command_not_found", missing)
+        trouble = Trouble("not_installed", missing)
         evidence = Evidence(output=str(error), exit_code=NOT_FOUND, source="executor")
     else:
         reason = Reason(error=f"executor could not be started: {one_line(str(error))}")
+        trouble = Trouble("refused", reason.error)
         evidence = Evidence(output=str(error), exit_code=None, source="executor")
 
     failure = _with_reason(classify_evidence(evidence, kinds), reason, evidence, kinds)
     # A fix of the fix cannot help: the same executor would have to make it.
     failure = replace(failure, task_id=job.task_id, retryable=False)
-    return Outcome(completed=False, failure=failure, note=reason.error)
+    return Outcome(completed=False, failure=failure, trouble=trouble, note=reason.error)
 
 
 def without_prompt(text: str, prompt: str) -> str:
@@ -125,34 +165,31 @@ def without_prompt(text: str, prompt: str) -> str:
     return text.replace(prompt, "") if prompt else text
 
 
-def _why_incomplete(
-    job: Job,
-    result: CommandResult,
-    transcript: Transcript,
-    answer: str,
-    claims: Claims,
-    must_answer: bool,
-) -> Reason | None:
+def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | None:
     """Return the first reason that applies: how it ended, what it reported, what it said last."""
+    result = run.result
+    transcript = run.transcript
     if result.interrupted:
         return Reason(error=INTERRUPTED)
+    if result.idle:
+        return Reason("timeout", f"executor made no progress for {run.job.idle_limit:g} s")
     if result.timed_out:
-        return Reason("timeout", f"executor timed out after {job.timeout:g} s")
+        return Reason("timeout", f"executor timed out after {run.job.timeout:g} s")
     if transcript.error:
-        return Reason(transcript.error_kind, one_line(transcript.error))
+        return Reason(transcript.meaning.kind, one_line(transcript.error))
 
     number = _fatal_signal(result)
     if number:
         name = signal.strsignal(number)
         return Reason("crash", f"executor was killed by signal {number} ({name})")
 
-    if result.exit_code == NOT_FOUND and not must_answer:
+    if result.exit_code == NOT_FOUND and not run.is_agent:
         return Reason("command_not_found")
     if result.exit_code != 0 or claims.failed_block or claims.report:
         return Reason()
     if answer.strip():
         return _why_doubtful(transcript, answer, claims)
-    return Reason("task_incomplete", NOT_COMPLETE) if must_answer else None
+    return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
 
 
 def _why_doubtful(transcript: Transcript, answer: str, claims: Claims) -> Reason | None:
@@ -165,8 +202,7 @@ def _why_doubtful(transcript: Transcript, answer: str, claims: Claims) -> Reason
         return None
 
     # A program without events prints an error of its service as its last words.
-    last_lines = "\n".join(answer.split("\n")[-LAST_LINES:])
-    limit = _limit(read_claims(last_lines))
+    limit = _limit(read_claims(_last_lines(answer)))
     if limit is not None and ERROR_WORDS.search(limit.error):
         return limit
     return None
@@ -180,6 +216,60 @@ def _limit(claims: Claims) -> Reason | None:
     return None
 
 
+def _last_lines(text: str) -> str:
+    return "\n".join(text.rstrip().split("\n")[-LAST_LINES:])
+
+
+def _trouble(run: FinishedRun, reason: Reason) -> Trouble | None:
+    """Return why the executor itself could not work, or None if it could."""
+    transcript = run.transcript
+    if run.result.interrupted or reason.kind == "context_exhausted":
+        return None
+    if transcript.meaning.reason:
+        return Trouble(transcript.meaning.reason, one_line(transcript.error), transcript.resets_at)
+    if not run.is_agent:
+        return _trouble_of_command(run, reason)
+    if run.worked or transcript.error:
+        return None
+
+    # Nothing was done: the log may say why, for example that the program retries for ever.
+    trouble = _trouble_in_log(run.log)
+    if trouble is None and run.ran_out_of_time:
+        return Trouble("hung", reason.error)
+    return trouble
+
+
+def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:
+    """Return the trouble of an agent that a shell command started."""
+    if reason.kind == "command_not_found":
+        return Trouble("not_installed", _first_line(run.log) or "command not found")
+    if run.ran_out_of_time and not run.worked:
+        return Trouble("hung", reason.error)
+    if reason.kind == "service_unavailable":
+        meaning = meaning_of_error(reason.error)
+        return Trouble(meaning.reason or "service", one_line(reason.error))
+    if run.result.exit_code == 0:
+        return None
+
+    for line in _last_lines(f"{run.answer.strip()}\n{run.log.strip()}").splitlines():
+        if AGENT_ERROR.search(line):
+            return Trouble(meaning_of_error(line).reason or "service", one_line(line))
+    return None
+
+
+def _trouble_in_log(log: str) -> Trouble | None:
+    for line in reversed(log.splitlines()):
+        meaning = meaning_of_error(line)
+        if meaning.reason and ERROR_IN_LOG.search(line):
+            return Trouble(meaning.reason, one_line(line, LONGEST_LOG_LINE))
+    return None
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return one_line(lines[0]) if lines else ""
+
+
 def _fatal_signal(result: CommandResult) -> int:
     """Return the signal that ended the executor or a command of its script, or 0."""
     if result.signal:
@@ -189,34 +279,27 @@ def _fatal_signal(result: CommandResult) -> int:
     return number if number in FATAL_SIGNALS else 0
 
 
-def _failure(
-    job: Job,
-    result: CommandResult,
-    transcript: Transcript,
-    answer: str,
-    reason: Reason,
-    root: Path,
-    kinds: Kinds,
-) -> Failure:
-    log = result.stderr.text(0, LOG_LIMIT) if result.stderr else ""
-    texts = (answer, transcript.error, without_prompt(log, job.prompt))
+def _failure(run: FinishedRun, answer: str, reason: Reason, kinds: Kinds) -> Failure:
+    result = run.result
+    transcript = run.transcript
+    texts = (answer, transcript.error, run.log)
     evidence = Evidence(
         output="\n".join(text for text in texts if text.strip()),
         exit_code=result.exit_code,
         command=result.command,
-        root=root,
-        timed_out=result.timed_out,
+        root=run.root,
+        timed_out=run.ran_out_of_time,
         signal=result.signal,
-        timeout=job.timeout,
+        timeout=run.job.timeout,
         duration=result.duration,
         source="executor",
     )
     failure = _with_reason(classify_evidence(evidence, kinds), reason, evidence, kinds)
 
-    edited = transcript.edited_files(root)
+    edited = transcript.edited_files(run.root)
     return replace(
         failure,
-        task_id=job.task_id,
+        task_id=run.job.task_id,
         files_modified=failure.files_modified or edited,
         completed_steps=failure.completed_steps or tuple(f"Changed {path}" for path in edited),
         tool_usage=dict(transcript.tools),

@@ -7,16 +7,23 @@ import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.launch import Launch
-from pytest_ralph.fixing.agents.outcome import not_started, read_outcome, without_prompt
+from pytest_ralph.fixing.agents.live import IdleWatch
+from pytest_ralph.fixing.agents.outcome import (
+    FinishedRun,
+    not_started,
+    read_outcome,
+    without_prompt,
+)
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Job, Outcome
     from pytest_ralph.running.runner import Runner
+    from pytest_ralph.running.spool import Spool
 
 NAME_LENGTH = 60
 BARE_WORD = re.compile(r"[A-Za-z][\w.-]*")
@@ -57,13 +64,19 @@ class ShellExecutor:
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
         """Carry out `job` by running the command line."""
+        idle = IdleWatch(runner.root, job.idle_limit)
+
+        def watch(output: Sequence[Spool]) -> bool:
+            return idle.goes_on(sum(spool.size for spool in output))
+
         try:
             launch = Launch.prepare(job, runner.logs)
-            result = launch.run(runner, command=self.command, label="executor", on_output=on_output)
+            result = launch.run(
+                runner, command=self.command, label="executor", on_output=on_output, watch=watch
+            )
         except (RunError, OSError) as error:
             return not_started(job, error, kinds=self._kinds)
 
         transcript = Transcript(text=without_prompt(result.stdout.text(), job.prompt))
-        return read_outcome(
-            job, result, transcript, root=runner.root, kinds=self._kinds, must_answer=False
-        )
+        run = FinishedRun(job, result, transcript, runner.root, is_agent=False)
+        return read_outcome(run, self._kinds)

@@ -16,6 +16,7 @@ EARLY_ENDS = {
     "prompt_too_long": "context_exhausted",
     "model_context_window_exceeded": "context_exhausted",
 }
+INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def read_stream_json(event: Event, transcript: Transcript) -> None:
@@ -30,6 +31,11 @@ def read_stream_json(event: Event, transcript: Transcript) -> None:
         _read_tool_results(event, transcript)
     elif kind == "result":
         _read_result(event, transcript)
+    elif kind == "system" and event.get("subtype") == "api_retry":
+        retry = f"API retry {event.get('attempt')} of {event.get('max_retries')}"
+        transcript.set_error(f"{retry}: {event.get('error')}", status=event.get("error_status"))
+    elif kind == "rate_limit_event":
+        _read_rate_limit(event["rate_limit_info"], transcript)
     elif kind == "error":
         transcript.set_error(event.get("error") or event.get("message"))
 
@@ -41,7 +47,14 @@ def _read_message(event: Event, transcript: Transcript) -> None:
             texts.append(block.get("text", ""))
         elif block.get("type") == "tool_use":
             transcript.start_tool(block.get("id"), block.get("name"), block.get("input"))
-    transcript.set_text("\n".join(texts))
+
+    text = "\n".join(texts)
+    if event.get("error"):
+        # An error of the service in place of the model's answer.
+        transcript.set_error(text or event["error"])
+    else:
+        transcript.clear_error()
+        transcript.set_text(text)
 
 
 def _read_tool_results(event: Event, transcript: Transcript) -> None:
@@ -51,19 +64,31 @@ def _read_tool_results(event: Event, transcript: Transcript) -> None:
 
 
 def _read_result(event: Event, transcript: Transcript) -> None:
-    result = event.get("result") or ""
-    transcript.set_text(result)
+    usage = event.get("usage") or {}
+    input_tokens = sum(usage.get(name) or 0 for name in INPUT_TOKENS)
+    transcript.add_usage(input_tokens, usage.get("output_tokens"), event.get("total_cost_usd"))
+    for denial in event.get("permission_denials") or ():
+        command = (denial.get("tool_input") or {}).get("command", "")
+        transcript.denied.append(f"{denial.get('tool_name')} {command}".strip())
 
     kind = ""
     for reason in (event.get("subtype"), event.get("terminal_reason")):
         kind = EARLY_ENDS.get(reason or "", kind)
+    result = event.get("result") or ""
     if not event.get("is_error") and not kind:
         transcript.clear_error()
+        if result != transcript.text:
+            transcript.set_text(result)
         return
 
     errors = "\n".join(event.get("errors") or ())
     message = event.get("error") or result or errors or event.get("subtype")
     transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
+
+
+def _read_rate_limit(limit: Event, transcript: Transcript) -> None:
+    if limit.get("status") == "rejected" and isinstance(limit.get("resetsAt"), int | float):
+        transcript.resets_at = float(limit["resetsAt"])
 
 
 def _content(event: Event) -> list[Event]:

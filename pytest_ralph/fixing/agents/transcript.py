@@ -4,113 +4,217 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.agent_limits import kind_of_agent_error
+from pytest_ralph.failure.agent_limits import NOT_UNDERSTOOD, ErrorMeaning, meaning_of_error
+from pytest_ralph.fixing.agents.base import NO_USAGE, Usage
 from pytest_ralph.fixing.agents.events import plain_message
+from pytest_ralph.fixing.agents.reset_time import reset_time
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 TEXT_LIMIT = 64 * 1024
+MAX_ENTRIES = 5_000
+LONGEST_DESCRIPTION = 200
 
-# The arguments of a tool call that name the file it works on.
+# The arguments of a tool call that name the file it works on, or the command it runs.
 PATH_ARGUMENTS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
+COMMAND_ARGUMENTS = ("command", "cmd")
 
-# Names of tools that change files.
+# What a tool does, by its name. The first pattern that matches counts.
 EDITING_TOOL = re.compile(r"edit|write|replace|patch|create_file|undo", re.IGNORECASE)
+ACTIVITIES = (
+    (EDITING_TOOL, "Editing"),
+    (re.compile(r"bash|shell|exec|command", re.IGNORECASE), "Running"),
+    (re.compile(r"read|view", re.IGNORECASE), "Reading"),
+)
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that the agent has called, and the file it works on, if any."""
+    """A tool that the agent has called, the file it works on and a description for people."""
 
     tool: str
     path: str = ""
+    description: str = ""
 
 
 @dataclass
 class Transcript:
     """Filled event by event while the output of an agent is read.
 
-    `text` is the last message, `error` the agent's own words for why it stopped and `error_kind`
-    the kind of failure they mean. `tools` counts the calls per tool. `has_events` tells whether the
-    program keeps to its event format: then errors of its service are events, and its messages need
-    not be searched for them.
+    `text` is the last message, `error` the agent's own words for why it stopped, and `meaning` what
+    they mean. `tools` counts the calls per tool. `entries` are all messages and tool calls in their
+    order. `has_events` tells whether the program keeps to its event format: then errors of its
+    service are events, and its messages need not be searched for them.
     """
 
     text: str = ""
     session_id: str = ""
     error: str = ""
-    error_kind: str = ""
+    meaning: ErrorMeaning = NOT_UNDERSTOOD
+    resets_at: float | None = None
+    usage: Usage = NO_USAGE
     tools: dict[str, int] = field(default_factory=dict)
     last_tool: str | None = None
     edited_paths: dict[str, None] = field(default_factory=dict)
+    denied: list[str] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
     has_events: bool = False
+    has_words: bool = False
+    # Grows with every tool call and message, but not with errors and retries.
+    steps: int = 0
+    # The beginning of an error that the program has wrapped at the width of a terminal.
+    wrapped_error: str = ""
     _running: dict[str, ToolCall] = field(default_factory=dict)
+    _continues: bool = False
 
     def set_text(self, text: str) -> None:
         """Start a new message, unless `text` is empty."""
-        if text:
-            self.text = text[-TEXT_LIMIT:]
+        if not text:
+            return
+        self.text = text[-TEXT_LIMIT:]
+        self._add_entry(text)
+        self.has_words = True
+        self.steps += 1
 
     def append_text(self, text: str) -> None:
         """Continue the current message."""
         self.text = (self.text + text)[-TEXT_LIMIT:]
+        if self._continues and self.entries:
+            self.entries[-1] = (self.entries[-1] + text)[-TEXT_LIMIT:]
+        else:
+            self._add_entry(text)
+            self._continues = True
+        if text.strip():
+            self.has_words = True
+            self.steps += 1
 
     def start_tool(self, call_id: object, tool: object, arguments: object = None) -> None:
         """Record that the agent has called a tool."""
-        self._running[str(call_id)] = ToolCall(str(tool or "tool"), _path_argument(arguments))
+        name = str(tool or "tool")
+        path = _argument(arguments, PATH_ARGUMENTS)
+        description = describe_tool(name, path, _argument(arguments, COMMAND_ARGUMENTS))
+        # goose's text editor both shows and changes files; its argument `command` tells which.
+        if isinstance(arguments, dict) and arguments.get("command") == "view":
+            path = ""
+        self._running[str(call_id)] = ToolCall(name, path, description)
+        self._add_entry(f"→ {description}")
+        self.steps += 1
 
     def end_tool(self, call_id: object, *, succeeded: bool) -> None:
         """Record that a tool has answered."""
         call = self._running.pop(str(call_id), None)
         if call is not None:
-            self.add_tool(call.tool, call.path, succeeded=succeeded)
+            self._count_tool(call, succeeded)
 
-    def add_tool(self, tool: str, path: str = "", *, succeeded: bool) -> None:
+    def is_running(self, call_id: object) -> bool:
+        """Return whether a tool call has started and not ended."""
+        return str(call_id) in self._running
+
+    def add_tool(self, tool: str, path: str = "", command: str = "", *, succeeded: bool) -> None:
         """Record a tool call that has ended, for agents that report each call only once."""
-        self.tools[tool] = self.tools.get(tool, 0) + 1
+        call = ToolCall(tool, path, describe_tool(tool, path, command))
+        self._add_entry(f"→ {call.description}")
+        self._count_tool(call, succeeded)
+
+    def _count_tool(self, call: ToolCall, succeeded: bool) -> None:
+        self.steps += 1
+        self.tools[call.tool] = self.tools.get(call.tool, 0) + 1
         if not succeeded:
+            self._add_entry(f"  failed: {call.description}")
             return
-        self.last_tool = tool
-        if path and EDITING_TOOL.search(tool):
-            self.edited_paths[path] = None
+        self.last_tool = call.tool
+        if call.path and EDITING_TOOL.search(call.tool):
+            self.edited_paths[call.path] = None
 
     def set_error(self, error: object, *, status: object = None, kind: str = "") -> None:
         """Record an error that the agent reports; `status` is the HTTP status, if it names one."""
         self.error = plain_message(error)
-        self.error_kind = kind or kind_of_agent_error(self.error, status)
+        self.meaning = ErrorMeaning(kind) if kind else meaning_of_error(self.error, status)
+        self.resets_at = self.resets_at or reset_time(self.error, time.time())
+        entry = f"error: {self.error}"
+        if self.entries[-1:] != [entry]:
+            self._add_entry(entry)
 
     def clear_error(self) -> None:
         """Forget the error: the agent went on after it."""
         self.error = ""
-        self.error_kind = ""
+        self.meaning = NOT_UNDERSTOOD
+        self.resets_at = None
+
+    def add_usage(self, input_tokens: object, output_tokens: object, cost: object = None) -> None:
+        """Add the tokens and the cost of one step of the run. Values that are no numbers count 0."""
+        total = self.usage.cost
+        if isinstance(cost, int | float):
+            total = (total or 0.0) + cost
+        self.usage = Usage(
+            self.usage.input_tokens + _count(input_tokens),
+            self.usage.output_tokens + _count(output_tokens),
+            total,
+        )
 
     @property
     def running_tool(self) -> str:
-        """The tool that was called last and has not answered yet."""
+        """A description of the tool that was called last and has not answered yet."""
         if not self._running:
             return ""
         last_call = list(self._running)[-1]
-        return self._running[last_call].tool
+        return self._running[last_call].description
+
+    @property
+    def last_activity(self) -> str:
+        """What the agent does at the moment or said last, in one line."""
+        if self.running_tool:
+            return self.running_tool
+        if self.error:
+            return one_line(self.error, LONGEST_DESCRIPTION)
+        if not self.entries:
+            return ""
+        last_line = self.entries[-1].rstrip().splitlines()[-1]
+        return one_line(last_line.removeprefix("→ "), LONGEST_DESCRIPTION)
+
+    @property
+    def worked(self) -> bool:
+        """Whether the agent has said or done anything."""
+        return bool(self.has_words or self.tools or self._running)
 
     def edited_files(self, root: Path) -> tuple[str, ...]:
         """Return the files that the agent's tools changed, relative to `root` if inside it."""
         return tuple(_relative_to(root, path) for path in self.edited_paths)
 
+    def _add_entry(self, entry: str) -> None:
+        self._continues = False
+        if len(self.entries) < MAX_ENTRIES and entry.strip():
+            self.entries.append(entry.strip())
 
-def _path_argument(arguments: object) -> str:
+
+def describe_tool(tool: str, path: str, command: str) -> str:
+    """Return `Editing src/parser.py`, `Running pytest -q`, or the name of the tool."""
+    for pattern, activity in ACTIVITIES:
+        if not pattern.search(tool):
+            continue
+        target = command if activity == "Running" else path
+        return one_line(f"{activity} {target}", LONGEST_DESCRIPTION) if target else tool
+    return tool
+
+
+def _argument(arguments: object, names: tuple[str, ...]) -> str:
+    """Return the first of the named arguments that is a text."""
     if not isinstance(arguments, dict):
         return ""
-    # goose's text editor both shows and changes files; its argument `command` tells which.
-    if arguments.get("command") == "view":
-        return ""
-    for key in PATH_ARGUMENTS:
-        if isinstance(arguments.get(key), str):
-            return str(arguments[key])
+    for name in names:
+        if isinstance(arguments.get(name), str):
+            return str(arguments[name])
     return ""
+
+
+def _count(tokens: object) -> int:
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _relative_to(root: Path, path: str) -> str:

@@ -9,6 +9,8 @@ import stat
 import sys
 import time
 from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -17,11 +19,12 @@ import pytest
 
 from pytest_ralph.fixing.agents import PRESETS, make_executor
 from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
+from pytest_ralph.fixing.agents.permissions import allowed_commands
+from pytest_ralph.fixing.repairs.declared import read_toml
 from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 JOB = Job(
     task_id="1.3.1",
@@ -199,6 +202,80 @@ def test_permissions_of_the_project_replace_the_default(
 
     assert ours not in words
     assert own.split(maxsplit=1)[0] in words
+
+
+def with_verify(*commands: str) -> Job:
+    return Job(task_id="1.3.1", prompt="x", timeout=30, verify=commands)
+
+
+def test_claude_may_run_exactly_the_verify_commands(tmp_path: Path, runner: Runner) -> None:
+    words = arguments("claude", tmp_path, runner, with_verify("pytest -q", "ruff check ."))
+
+    at = words.index("--allowedTools")
+    assert words[at + 1 :] == ["Bash(pytest -q)", "Bash(ruff check .)"]
+
+
+def test_claude_gets_difficult_commands_as_settings(tmp_path: Path, runner: Runner) -> None:
+    words = arguments("claude", tmp_path, runner, with_verify('python -c "print(1, 2)"'))
+
+    settings = json.loads(words[words.index("--settings") + 1])
+    assert settings == {"permissions": {"allow": ['Bash(python -c "print\\(1, 2\\)")']}}
+    assert "--allowedTools" not in words
+
+
+@pytest.mark.parametrize(
+    ("verify", "commands"),
+    [
+        ("pytest -q", ("pytest -q",)),
+        ("cd web && npm test", ("cd web && npm test", "cd web", "npm test")),
+        (
+            "grep -c 'a && b' f | wc -l",
+            ("grep -c 'a && b' f | wc -l", "grep -c 'a && b' f", "wc -l"),
+        ),
+        ('python -c "a; b" 2>&1', ('python -c "a; b" 2>&1',)),
+        ("echo a\\;b", ("echo a\\;b",)),
+    ],
+)
+def test_parts_of_a_verify_are_allowed(verify: str, commands: tuple[str, ...]) -> None:
+    assert allowed_commands(with_verify(verify)) == commands
+
+
+def test_gemini_gets_a_policy_for_the_verify(tmp_path: Path, runner: Runner) -> None:
+    words = arguments("gemini", tmp_path, runner, with_verify('python -c "print(1)"'))
+
+    policy = read_toml(Path(words[words.index("--policy") + 1]))
+    assert policy["rule"][0]["commandPrefix"] == 'python -c "print(1)"'
+    assert policy["rule"][0]["decision"] == "allow"
+
+
+def test_opencode_gets_permission_for_the_verify(
+    tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENCODE_PERMISSION", raising=False)
+    body = "import os, pathlib\npathlib.Path('seen').write_text(os.environ['OPENCODE_PERMISSION'])"
+
+    fake_agent("opencode", tmp_path, body).run(with_verify("pytest -q"), runner)
+
+    permissions = json.loads((runner.root / "seen").read_text())
+    assert permissions == {"edit": "allow", "bash": {"*": "deny", "pytest -q": "allow"}}
+
+
+def test_aider_reads_tests_and_the_spec(
+    tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(runner.root)
+    (runner.root / "tests").mkdir()
+    (runner.root / "tests" / "test_app.py").write_text("")
+    files = ("app.py", "tests/test_app.py", "tests/test_new.py")
+    job = Job(task_id="1", prompt="x", timeout=30, files=files, spec_path="specs/demo")
+
+    words = arguments("aider", tmp_path, runner, job)
+
+    pairs = list(pairwise(words))
+    assert ("--file", "app.py") in pairs
+    assert ("--read", "tests/test_app.py") in pairs
+    assert ("--file", "tests/test_new.py") in pairs
+    assert ("--read", "specs/demo/tasks.md") in pairs
 
 
 def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None:

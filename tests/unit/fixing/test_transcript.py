@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ralph.failure.agent_limits import kind_of_agent_error
+from pytest_ralph.failure.agent_limits import meaning_of_error
 from pytest_ralph.fixing.agents import make_executor
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.events import plain_message, read_events
@@ -69,7 +69,7 @@ def test_a_completed_run_is_read_in_full(
         last_tool,
     )
     assert transcript.edited_files(ROOT) == ("app.py",)
-    assert (transcript.error, transcript.error_kind) == ("", "")
+    assert (transcript.error, transcript.meaning.kind) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_error_keeps_the_words_of_the_agent(
 ) -> None:
     transcript = read_output(preset, sample(preset, name))
 
-    assert (transcript.error_kind, transcript.error) == (kind, error)
+    assert (transcript.meaning.kind, transcript.error) == (kind, error)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_an_error_keeps_the_words_of_the_agent(
     ],
 )
 def test_words_of_an_error_outrank_its_status(message: str, status: int | None, kind: str) -> None:
-    assert kind_of_agent_error(message, status) == kind
+    assert meaning_of_error(message, status).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -207,29 +207,3 @@ def test_lines_without_an_event_stay_text(tmp_path: Path) -> None:
 
     assert lines[:4] == [{"type": "a"}, "plain \ufffd text", "{broken", "[1]"]
     assert list(read_events(tmp_path / "absent")) == []
-
-
-LOOKING = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Let me look."}]}}
-CALLING = {
-    "type": "assistant",
-    "message": {"content": [{"type": "tool_use", "id": "1", "name": "Bash"}]},
-}
-
-
-@pytest.mark.parametrize(
-    ("preset", "line", "shown"),
-    [
-        ("claude", json.dumps(LOOKING), "Let me look."),
-        ("claude", json.dumps(CALLING), "Bash"),
-        ("claude", "not JSON", "not JSON"),
-        ("codex", json.dumps({"type": "turn.started"}), ""),
-        (
-            "codex",
-            json.dumps({"type": "error", "message": "Reconnecting... 1/5"}),
-            "Reconnecting... 1/5",
-        ),
-        ("aider", "Looking at app.py", "Looking at app.py"),
-    ],
-)
-def test_one_line_is_summarized_for_the_display(preset: str, line: str, shown: str) -> None:
-    assert agent_of(preset).summarize_line(line) == shown

@@ -1,0 +1,114 @@
+"""Follow an executor while it runs: for the live display and for the idle limit."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import SPEC_FILES
+from pytest_ralph.fixing.agents.events import parse_line
+from pytest_ralph.fixing.agents.transcript import Transcript
+from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
+from pytest_ralph.running.spool import STORED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.running.spool import Spool
+
+RETRY = re.compile(r"retry|attempt|reconnect", re.IGNORECASE)
+LOG_TAIL = 2_000
+
+
+class IdleWatch:
+    """Ends an executor that makes no progress for `limit` seconds.
+
+    Progress is whatever `steps` counts, and any change of a file in the project.
+    """
+
+    def __init__(self, root: Path, limit: float | None) -> None:
+        self._root = root
+        self._limit = limit
+        self._steps = 0
+        self._last_progress = time.time()
+
+    def goes_on(self, steps: int, *, busy: bool = False) -> bool:
+        """Return whether the run may go on. `busy` means that it waits for one of its own tools."""
+        now = time.time()
+        if steps != self._steps or busy:
+            self._steps = steps
+            self._last_progress = now
+        if self._limit is None or now - self._last_progress < self._limit:
+            return True
+
+        # Looking at all files is slow, so this happens only before a run would be ended.
+        self._last_progress = max(self._last_progress, self._last_change())
+        return now - self._last_progress < self._limit
+
+    def _last_change(self) -> float:
+        """Return when a file of the project was changed last, except those that ralph writes."""
+        latest = 0
+        for path, (_, changed) in take_snapshot(self._root).items():
+            if path.rpartition("/")[2] not in SPEC_FILES:
+                latest = max(latest, changed)
+        return latest / 1e9
+
+
+class LiveReader:
+    """Reads the output of a running agent as it grows."""
+
+    def __init__(
+        self,
+        add_event: Callable[[Transcript, Event | str], None],
+        idle: IdleWatch,
+        show: Callable[[str], None] | None,
+    ) -> None:
+        self.transcript = Transcript()
+        self._add_event = add_event
+        self._idle = idle
+        self._show = show
+        self._shown = ""
+        self._offset = 0
+
+    def __call__(self, output: Sequence[Spool]) -> bool:
+        """Read what is new, show it, and return whether the run may go on."""
+        stdout = output[0]
+        self._read_new_lines(stdout.path)
+        self._update_display(output)
+
+        # Beyond this size only the end of the output is stored, and only when the run has ended.
+        steps = stdout.size if stdout.size >= STORED else self.transcript.steps
+        return self._idle.goes_on(steps, busy=bool(self.transcript.running_tool))
+
+    def _read_new_lines(self, file: Path) -> None:
+        try:
+            with file.open("rb") as opened:
+                opened.seek(self._offset)
+                data = opened.read()
+        except OSError:
+            return
+        complete = data[: data.rfind(b"\n") + 1]
+        self._offset += len(complete)
+        for line in complete.decode("utf-8", "replace").splitlines():
+            self._add_event(self.transcript, parse_line(line))
+
+    def _update_display(self, output: Sequence[Spool]) -> None:
+        if self._show is None:
+            return
+        line = self.transcript.last_activity
+        if not line and len(output) > 1:
+            line = _last_retry(output[1])
+        if line and line != self._shown:
+            self._shown = line
+            self._show(line)
+
+
+def _last_retry(log: Spool) -> str:
+    """Return the last line of a log that is about another attempt to reach the service."""
+    for line in reversed(log.text(0, LOG_TAIL).splitlines()):
+        if RETRY.search(line):
+            return line.strip()
+    return ""

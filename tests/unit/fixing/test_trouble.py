@@ -1,0 +1,336 @@
+"""Trouble of an executor, its cost and its permissions, read from recorded output of real agents."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.fixing.agents import make_executor
+from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.base import Job, Outcome, Usage
+from pytest_ralph.fixing.agents.live import IdleWatch
+from pytest_ralph.fixing.agents.reset_time import reset_time
+from pytest_ralph.fixing.agents.trouble import REASONS, Trouble
+from pytest_ralph.running.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
+JOB = Job(task_id="1.3.1", prompt="Fix it.", timeout=30)
+NOW = datetime(2026, 3, 4, 12, 0).astimezone().timestamp()
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[Runner]:
+    root = tmp_path / "project"
+    root.mkdir()
+    with closing(Runner(root=root, environ=os.environ, logs=root / ".ralph" / "logs")) as runner:
+        yield runner
+
+
+def sample(preset: str, name: str) -> Path:
+    return next((SAMPLES / preset).glob(f"{name}.*"))
+
+
+def replay(
+    preset: str, name: str, runner: Runner, tmp_path: Path, *, status: int = 0, job: Job = JOB
+) -> Outcome:
+    """Run the preset with a program that prints a recorded output."""
+    program = tmp_path / "program.sh"
+    program.write_text(f"#!/bin/sh\ncat {sample(preset, name)}\nexit {status}\n")
+    program.chmod(0o755)
+    executor = make_executor(preset, {"program": str(program)})
+    assert executor is not None
+    return executor.run(job, runner)
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "reason"),
+    [
+        ("claude", "invalid_key", "login"),
+        ("claude", "rate_limited", "rate_limit"),
+        ("claude", "quota", "quota"),
+        ("claude", "usage_limit", "quota"),
+        ("claude", "overloaded", "overload"),
+        ("claude", "no_credit", "billing"),
+        ("claude", "no_network", "network"),
+        ("codex", "invalid_key", "login"),
+        ("codex", "rate_limited", "rate_limit"),
+        ("codex", "quota", "quota"),
+        ("codex", "usage_limit", "quota"),
+        ("codex", "overloaded", "overload"),
+        ("codex", "no_credit", "billing"),
+        ("codex", "no_network", "network"),
+        ("gemini", "invalid_key", "login"),
+        ("gemini", "no_credit", "billing"),
+        ("goose", "invalid_key", "login"),
+        ("goose", "quota", "quota"),
+        ("goose", "overloaded", "overload"),
+        ("goose", "no_credit", "billing"),
+        ("goose", "no_network", "network"),
+        ("opencode", "invalid_key", "login"),
+        ("opencode", "no_credit", "billing"),
+        ("aider", "invalid_key", "login"),
+        ("aider", "quota", "quota"),
+        ("cursor-agent", "usage_limit", "quota"),
+    ],
+)
+def test_trouble_is_read_from_each_agent(
+    preset: str, name: str, reason: str, runner: Runner, tmp_path: Path
+) -> None:
+    outcome = replay(preset, name, runner, tmp_path)
+
+    assert outcome.trouble is not None, outcome.note
+    assert outcome.trouble.reason == reason
+    assert outcome.trouble.message
+    assert "\n" not in str(outcome.trouble)
+    assert not outcome.completed
+    assert not outcome.progress
+
+
+@pytest.mark.parametrize(
+    ("preset", "name"),
+    [
+        ("claude", "well"),
+        ("claude", "context"),
+        ("claude", "max_turns"),
+        ("claude", "empty"),
+        ("claude", "no_session"),
+        ("codex", "context"),
+        ("gemini", "context"),
+        ("gemini", "max_turns"),
+        ("gemini", "empty"),
+        ("goose", "empty"),
+        ("opencode", "context"),
+        ("aider", "context"),
+        ("aider", "gave_up"),
+    ],
+)
+def test_other_ends_are_no_trouble(preset: str, name: str, runner: Runner, tmp_path: Path) -> None:
+    assert replay(preset, name, runner, tmp_path).trouble is None
+
+
+def test_gemini_keeps_the_message_of_its_error(runner: Runner, tmp_path: Path) -> None:
+    outcome = replay("gemini", "empty", runner, tmp_path)
+
+    assert outcome.failure is not None
+    assert outcome.failure.error.startswith("The model returned an empty response")
+
+
+def test_work_before_the_trouble_is_progress(runner: Runner, tmp_path: Path) -> None:
+    both = sample("claude", "well").read_text().splitlines()[:-1]
+    both.append(sample("claude", "rate_limited").read_text().splitlines()[-1])
+    program = tmp_path / "claude"
+    (tmp_path / "output").write_text("\n".join(both) + "\n")
+    program.write_text(f"#!/bin/sh\ncat {tmp_path / 'output'}\nexit 1\n")
+    program.chmod(0o755)
+    executor = make_executor("claude", {"program": str(program)})
+    assert executor is not None
+
+    outcome = executor.run(JOB, runner)
+
+    assert outcome.trouble is not None
+    assert outcome.trouble.reason == "rate_limit"
+    assert outcome.progress
+    assert outcome.tools == {"Bash": 1, "Edit": 1}
+
+
+def test_the_log_explains_a_silent_failure(runner: Runner, tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    words = "--dangerously-skip-permissions cannot be used with root/sudo privileges"
+    program.write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    executor = make_executor("claude", {"program": str(program)})
+    assert executor is not None
+
+    outcome = executor.run(JOB, runner)
+
+    assert outcome.trouble == Trouble("refused", words)
+
+
+@pytest.mark.parametrize("preset", ["goose", "claude", "codex"])
+def test_a_hanging_model_is_trouble(preset: str, runner: Runner, tmp_path: Path) -> None:
+    program = tmp_path / preset
+    program.write_text(f"#!/bin/sh\ncat {sample('goose', 'hang')}\nexec sleep 60\n")
+    program.write_text(program.read_text() if preset == "goose" else "#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    executor = make_executor(preset, {"program": str(program)})
+    assert executor is not None
+
+    outcome = executor.run(Job(task_id="1", prompt="x", timeout=1.0), runner)
+
+    assert outcome.trouble is not None
+    assert outcome.trouble.reason == "hung"
+    assert not outcome.progress
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("echo 'litellm.RateLimitError: Rate limit reached'", "rate_limit"),
+        ("echo 'Invalid API key · Please run /login' >&2; exit 1", "login"),
+        ("echo 'Credit balance is too low'; exit 1", "billing"),
+        ("no-such-agent --fix", "not_installed"),
+        ("echo 'connect ECONNREFUSED 127.0.0.1:5432'; exit 1", None),
+        ("echo 'Error: prompt is too long: 21 > 20 tokens'", None),
+        ("exit 3", None),
+    ],
+)
+def test_trouble_behind_a_shell_command(command: str, reason: str | None, runner: Runner) -> None:
+    executor = make_executor(command)
+    assert executor is not None
+
+    trouble = executor.run(JOB, runner).trouble
+
+    assert (trouble.reason if trouble else None) == reason
+
+
+def test_a_missing_program_is_trouble(runner: Runner) -> None:
+    executor = make_executor("claude", {"program": "/nowhere/claude"})
+    assert executor is not None
+
+    trouble = executor.run(JOB, runner).trouble
+
+    assert trouble is not None
+    assert trouble.reason == "not_installed"
+    assert not trouble.can_pass
+
+
+def test_every_reason_has_words() -> None:
+    for reason, words in REASONS.items():
+        assert str(Trouble(reason, "m")) == f"{words}: m"
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Claude AI usage limit reached|1800000000", 1_800_000_000 - NOW),
+        ("Please retry in 35.5s", 35.5),
+        ("Rate limited, try again in 1 hour 5 minutes", 3900),
+        ("try again in 2 days", 172_800),
+        ("You've hit your limit · resets 3pm (Europe/Berlin)", 3 * 3600),
+        ("or try again at 2:18 AM.", 14 * 3600 + 18 * 60),
+        ("Overloaded, try again in a moment", None),
+        ("resets soon", None),
+    ],
+)
+def test_the_end_of_a_limit_is_read(message: str, seconds: float | None) -> None:
+    found = reset_time(message, NOW)
+
+    assert (None if found is None else found - NOW) == seconds
+
+
+def test_codex_says_when_its_limit_ends(runner: Runner, tmp_path: Path) -> None:
+    trouble = replay("codex", "usage_limit", runner, tmp_path).trouble
+
+    assert trouble is not None
+    assert trouble.resets_at is not None
+    assert 0 < trouble.resets_at - time.time() <= 86_400
+
+
+@pytest.mark.parametrize(
+    ("preset", "usage"),
+    [
+        ("claude", Usage(10, 10, 0.00030000000000000003)),
+        ("codex", Usage(10, 10)),
+        ("gemini", Usage(10, 10)),
+        ("goose", Usage(10, 10)),
+        ("opencode", Usage(10, 10, 0.0)),
+        ("aider", Usage(10, 10, 0.00013)),
+    ],
+)
+def test_tokens_and_cost_are_read(
+    preset: str, usage: Usage, runner: Runner, tmp_path: Path
+) -> None:
+    outcome = replay(preset, "usage", runner, tmp_path)
+
+    assert outcome.completed, outcome.note
+    assert outcome.usage == usage
+
+
+def test_denied_actions_are_reported(runner: Runner, tmp_path: Path) -> None:
+    assert replay("claude", "denied", runner, tmp_path).denied == ("Bash pytest -q",)
+
+
+def test_a_readable_transcript_is_written(runner: Runner, tmp_path: Path) -> None:
+    transcript = replay("claude", "well", runner, tmp_path).transcript
+
+    assert transcript is not None
+    text = transcript.read_text()
+    assert "Let me look" in text
+    assert "→ Editing" in text
+    assert text.rstrip().endswith("TASK_COMPLETE")
+
+
+@pytest.mark.parametrize(
+    ("command", "preset", "model"),
+    [
+        ("claude --model opus", True, ["--model", "opus"]),
+        ("codex -c model_reasoning_effort=high", True, []),
+        ("claude -p < $RALPH_PROMPT_FILE", False, []),
+        ("claude -p 'Fix it'", False, []),
+        ("codex exec -", False, []),
+        ("./claude --model opus", False, []),
+    ],
+)
+def test_arguments_may_follow_a_preset(command: str, preset: bool, model: list[str]) -> None:
+    executor = make_executor(command, {"model": "sonnet"})
+
+    assert isinstance(executor, Agent) == preset
+    if model:
+        assert isinstance(executor, Agent)
+        assert list(executor.options.args) == model
+        assert executor.model == ()
+
+
+class TestIdleWatch:
+    """The clock of a real run is too slow for tests, so the limit is small."""
+
+    def test_new_steps_are_progress(self, tmp_path: Path) -> None:
+        watch = IdleWatch(tmp_path, 0.05)
+        time.sleep(0.1)
+
+        assert watch.goes_on(1)
+        time.sleep(0.1)
+        assert not watch.goes_on(1)
+
+    def test_a_changed_file_is_progress(self, tmp_path: Path) -> None:
+        watch = IdleWatch(tmp_path, 0.2)
+        time.sleep(0.3)
+        (tmp_path / "tasks.md").write_text("ours")
+        assert not watch.goes_on(0)
+
+        (tmp_path / "app.py").write_text("new")
+        assert watch.goes_on(0)
+
+    def test_a_running_tool_is_progress(self, tmp_path: Path) -> None:
+        watch = IdleWatch(tmp_path, 0.05)
+        time.sleep(0.1)
+
+        assert watch.goes_on(0, busy=True)
+
+
+def test_an_idle_run_is_ended_early(
+    runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ralph.fixing.agents.base.SHORTEST_IDLE_LIMIT", 0.0)
+    executor = make_executor("sleep 60")
+    assert executor is not None
+    started = time.monotonic()
+
+    outcome = executor.run(Job(task_id="1", prompt="x", timeout=6.0), runner)
+
+    assert time.monotonic() - started < 5
+    assert outcome.ended is not None
+    assert outcome.ended.idle
+    assert outcome.failure is not None
+    assert outcome.failure.error == "executor made no progress for 2 s"
+    assert outcome.trouble is not None
+    assert outcome.trouble.reason == "hung"
