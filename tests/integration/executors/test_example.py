@@ -25,6 +25,6 @@ def test_the_example_recovers_with_its_own_executor_and_templates(
     )
     spec = (pytester.path / "specs" / "sums" / "tasks.md").read_text()
     assert "2. Repair the cause" in spec
-    (prompt,) = (pytester.path / ".ralph" / "logs").rglob("*.prompt.md")
+    (prompt,) = (pytester.path / ".ralph" / "logs").rglob("*.prompt")
     assert "## How we work here" in prompt.read_text()
     assert "## What failed" in prompt.read_text()
