@@ -1,0 +1,357 @@
+"""What a statement about a command asks of it, once a pattern of expect.py has matched.
+
+Each function returns the expectations, an empty sequence if the exit status says it already, or
+None if the statement cannot be about this command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.amounts import expect_amount, expect_lines, expect_nothing
+from pytest_ralph.verify.model import Expect, OneOf
+from pytest_ralph.verify.names import names_in
+from pytest_ralph.verify.stdout_kind import (
+    Prints,
+    compares,
+    counts_only,
+    ends_with_echo,
+    filters,
+    is_http,
+    lists_changes,
+    lists_names,
+    prints,
+    prints_in_turn,
+    shows_contents,
+)
+from pytest_ralph.verify.vocabulary import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.verify.clauses import Clause
+
+_EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
+_EACH_LINE = regex(r"\b(?:each|every|all) (?:lines?|counts?)\b")
+_TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
+# Placeholders and wildcards are not printed as they are written.
+_NOT_LITERAL = regex(
+    r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
+    r"|^v?\d+(?:\.\d+)*\.x$|…"
+)
+_PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
+_ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
+_SEARCH = regex(r"(?:^|[|;&]\s*)(?:grep|egrep|fgrep|rg|ls|git grep)\b[^|;&]*$")
+_PASSING = words("prose", "passing")
+_FAILING = words("prose", "failing")
+_DESCRIBING = words("prose", "describing")
+_IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
+
+
+class Statement(NamedTuple):
+    """A clause about a command that a pattern has matched."""
+
+    command: str
+    clause: Clause
+    match: re.Match[str]
+    # Whether an earlier clause of the sentence is about the output.
+    is_about_output: bool = False
+
+    def group(self, name: str) -> str:
+        """Return what a group of the pattern matched, or an empty string."""
+        return self.match.groupdict().get(name) or ""
+
+    @property
+    def each(self) -> bool:
+        return bool(_EACH.search(self.clause.text))
+
+    @property
+    def each_line(self) -> bool:
+        return bool(_EACH_LINE.search(self.clause.text))
+
+    @property
+    def is_choice(self) -> bool:
+        return "/" in self.group("values")
+
+    @property
+    def texts(self) -> list[str]:
+        """The values that are printed as they are written."""
+        values = [self.clause.values[int(index)] for index in self.indexes]
+        if any(value.kind == "name" for value in values) and not lists_names(self.command):
+            return []
+        if any(_NOT_LITERAL.search(value.text) for value in values):
+            return []
+        return [value.text for value in values if value.text]
+
+    @property
+    def indexes(self) -> list[str]:
+        return re.split("[&/]", self.group("values") or self.group("created"))
+
+    @property
+    def word(self) -> str:
+        """The word of the pattern's group, as it was written before it became lower case."""
+        word = self.group("word")
+        found = re.search(rf"(?i)(?<!\w){re.escape(word)}(?!\w)", self.clause.source)
+        return found[0] if found else word
+
+
+Ask = Callable[[Statement], "Sequence[Expect] | None"]
+
+
+def always(*expects: Expect) -> Ask:
+    """Return an answer that is the same for every command."""
+    return lambda _: expects
+
+
+def bare_word(op: str) -> Ask:
+    """Return an answer that compares the output with a word that has no quotes around it."""
+
+    def ask(said: Statement) -> Sequence[Expect] | None:
+        word = said.word
+        if word.lower() in _DESCRIBING:
+            return None
+        names_output = "output" in said.clause.source.lower() or op == "not_contains"
+        if prints(said.command) is Prints.STATUS and not names_output:
+            # "Expected: red" of a tool describes its run.
+            return None
+        return [Expect("stdout", op, word)]
+
+    return ask
+
+
+def shouted_word(said: Statement) -> Sequence[Expect] | None:
+    """A word in capitals is printed as it is, unless it names a format such as JSON."""
+    if not said.word.isupper() or said.word.lower() in _DESCRIBING:
+        return None
+    return [Expect("stdout", "contains", said.word)]
+
+
+def exit_status(said: Statement) -> Sequence[Expect]:
+    return [Expect("exit", "==", int(said.group("number")))]
+
+
+def exit_status_in(said: Statement) -> Sequence[Expect]:
+    return [Expect("exit", "in", OneOf((int(said.group("number")), int(said.group("other")))))]
+
+
+def failure(said: Statement) -> Sequence[Expect] | None:
+    if is_http(said.command):
+        # A client that receives an error response has still succeeded.
+        return None
+    return [Expect("exit", "nonzero")]
+
+
+def failure_count(said: Statement) -> Sequence[Expect]:
+    if int(said.group("number")) == 0:
+        return []
+    return [Expect("exit", "nonzero")]
+
+
+def nonzero(said: Statement) -> Sequence[Expect] | None:
+    noun = said.group("noun")
+    counts = prints(said.command) in (Prints.COUNT, Prints.COUNTS)
+    if _PRINTS_STATUS.search(said.command):
+        return [Expect("stdout", "!=", 0)]
+    if counts or noun.startswith(("count", "number", "total", "integer")):
+        return [Expect("stdout", ">", 0)]
+    if said.group("verb") == "prints":
+        return [Expect("stdout", ">", 0)]
+    if not noun or noun.startswith(("code", "status", "exit")):
+        return [Expect("exit", "nonzero")]
+    return expect_lines(said.command, ">", 0)
+
+
+def amount(said: Statement) -> Sequence[Expect] | None:
+    number = _number(said.group("number"))
+    noun = f"{said.group('unit')} {said.group('noun')}".strip()
+    counts = prints(said.command) in (Prints.COUNT, Prints.COUNTS)
+    if not said.group("verb") and not said.group("op") and not counts and not noun:
+        return None
+    if noun.startswith("⟦") and not is_http(said.command):
+        return None
+    op = said.group("op") or "=="
+    if said.group("not"):
+        op = "!="
+    if said.group("verb") == "contains" and not noun and not counts:
+        return [Expect("stdout", "contains", number)]
+    if said.each_line and op == "==":
+        return [Expect("stdout", "each_line==", number)]
+    return expect_amount(said.command, op, number, noun, said.group("verb"), said.each)
+
+
+def amount_in(said: Statement) -> Sequence[Expect] | None:
+    asked = amount(said)
+    if not asked or asked[0].op != "==" or said.group("op"):
+        return asked
+    choices = OneOf((_number(said.group("number")), _number(said.group("other"))))
+    return [asked[0]._replace(op="in", value=choices)]
+
+
+def amount_between(said: Statement) -> Sequence[Expect] | None:
+    if shows_contents(said.command) or prints(said.command) is Prints.STATUS:
+        return None
+    asked = amount(said)
+    if not asked or asked[0].op != "==":
+        return None
+    low = asked[0]._replace(op=">=")
+    high = asked[0]._replace(op="<=", value=_number(said.group("other")))
+    return [low, high]
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def silence(said: Statement) -> Sequence[Expect] | None:
+    if said.each and lists_names(said.command):
+        # `ls a b`: "both empty" is about the files.
+        return None
+    return expect_nothing(said.command)
+
+
+def clean(said: Statement) -> Sequence[Expect] | None:
+    if "clean" in said.clause.source.lower() and _TERSE_STATUS.search(said.command):
+        return [Expect("stdout", "empty")]
+    return None
+
+
+def no_lines(said: Statement) -> Sequence[Expect] | None:
+    if said.group("noun") in ("diff", "change", "changes", "differences"):
+        return expect_nothing(said.command) if compares(said.command) else None
+    if prints(said.command) is Prints.STATUS and not said.group("noun").startswith(_IN_OUTPUT):
+        return None
+    return expect_nothing(said.command)
+
+
+def no_errors(said: Statement) -> Sequence[Expect] | None:
+    """`… || echo "MISSING $f"` outputs no errors: not the word that announces one."""
+    echoed = _ECHOED.search(said.command)
+    if echoed is None:
+        return []
+    if said.command.count("echo ") > 1 or "grep -E" in said.command:
+        return [Expect("stdout", "not_contains", echoed[1])]
+    return [Expect("stdout", "empty")]
+
+
+def results(said: Statement) -> Sequence[Expect]:
+    if prints(said.command) is Prints.STATUS or _SEARCH.search(said.command):
+        # A search that finds something exits with 0.
+        return []
+    return [Expect("stdout", "nonempty")]
+
+
+def whole_text(said: Statement) -> Sequence[Expect] | None:
+    texts = said.texts
+    if not texts or counts_only(said.command):
+        return None
+    if said.is_choice:
+        return [Expect("stdout", "in", OneOf(texts))]
+    if len(texts) > 1:
+        return contained(said)
+    if said.each and prints_in_turn(said.command):
+        return [Expect("stdout", "each_line==", texts[0])]
+    if "only" in said.clause.source and prints(said.command) is Prints.LINES:
+        return contained(said)
+    return [Expect("stdout", "==", texts[0])]
+
+
+def whole_text_or_nothing(said: Statement) -> Sequence[Expect] | None:
+    if len(said.texts) != 1:
+        return None
+    return [Expect("stdout", "in", OneOf((said.texts[0], "")))]
+
+
+def contained(said: Statement) -> Sequence[Expect] | None:
+    texts = said.texts
+    if not texts or said.is_choice or counts_only(said.command):
+        return None
+    if said.group("verb") == "with" and prints(said.command) is Prints.STATUS:
+        # "fails with `x`" does not say on which stream.
+        return None
+    return [Expect("stdout", "contains", text) for text in texts]
+
+
+def further_text(said: Statement) -> Sequence[Expect] | None:
+    """`exits 0, "3 passed"`: a text on its own goes on about the output."""
+    if not said.clause.goes_on:
+        return None
+    return contained(said)
+
+
+def not_contained(said: Statement) -> Sequence[Expect] | None:
+    texts = said.texts
+    if not texts or counts_only(said.command):
+        return None
+    is_stated = said.group("negated") or said.group("verb") not in ("", "with")
+    is_stated = is_stated or said.is_about_output
+    if prints(said.command) is Prints.STATUS and not is_stated:
+        # "passes with no `any` types" is about the code, not about the output.
+        return None
+    return [Expect("stdout", "not_contains", text) for text in texts]
+
+
+def outcome_word(said: Statement) -> Sequence[Expect] | None:
+    """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
+    if prints(said.command) is not Prints.STATUS or len(said.texts) != 1:
+        return None
+    is_result = said.group("verb") in ("returns", "is", "equals", "expect", "→", "=", "==")
+    is_shouted = said.clause.values[int(said.indexes[0])].kind == "capitals"
+    if not is_result and not (is_shouted and not said.group("verb")):
+        return None
+    word = said.texts[0]
+    if word in said.command:
+        return None
+    if word.upper() in _PASSING:
+        return []
+    if word.upper() in _FAILING:
+        return [Expect("exit", "nonzero")]
+    return None
+
+
+def matched(said: Statement) -> Sequence[Expect] | None:
+    value = said.clause.values[int(said.indexes[0])]
+    if value.kind == "regex":
+        return [Expect("stdout", "matches", value.text)]
+    return contained(said)
+
+
+def no_file_name(said: Statement) -> Sequence[Expect] | None:
+    if prints(said.command) is not Prints.LINES:
+        return None
+    return [Expect("stdout", "not_contains", said.word)]
+
+
+def named_in_command(said: Statement) -> Sequence[Expect] | None:
+    """`grep -E '^(name|model):' f` returns both fields: the two that the command looks for."""
+    count = said.group("number")
+    if said.group("both"):
+        count = "2"
+    names = names_in(said.command)
+    wanted = [name for name in names if not count or len(names) == int(count)]
+    if said.group("field"):
+        wanted = [name for name in names if name.strip(":").lower() == said.group("field")]
+    if not wanted:
+        return None
+    return [Expect("stdout", "contains", name) for name in wanted]
+
+
+def excepted(said: Statement) -> Sequence[Expect] | None:
+    """`no matches except the heading`: some output is allowed, unless it is filtered out."""
+    if filters(said.command):
+        return expect_nothing(said.command)
+    return None
+
+
+def no_change_to(said: Statement) -> Sequence[Expect] | None:
+    if not lists_changes(said.command):
+        return None
+    return not_contained(said)
+
+
+def echoed(said: Statement) -> Sequence[Expect] | None:
+    if ends_with_echo(said.command) and re.search(rf"\b{re.escape(said.word)}\b", said.command):
+        return [Expect("stdout", "contains", said.word)]
+    return None
