@@ -1,4 +1,4 @@
-"""The CommandLine, that is, whether a piece of text is something a shell can run, and what it prints."""
+"""Whether a piece of text looks like a command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import words
 
-# Programs whose names are everyday words: without an option, a path or an operator they are read as prose.
+# Programs named like everyday words need an option, a path or an operator to be told from prose.
 _WORDS = words("programs", "everyday")
 _VERBS = words("programs", "verb")
 _PROGRAMS = words("programs", "program") | _WORDS
@@ -16,7 +16,7 @@ _SHELL_WORDS = frozenset(
     ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
 )
 _NOT_SHELL = words("programs", "never")
-# What works on a file or on what is piped into it.
+# These need a pattern or a file; with options alone they are only talked about.
 _FILTERS = frozenset(
     "grep egrep fgrep rg ag ack awk cmp comm cut diff head sed sort tail tr uniq wc".split()
 )
@@ -38,10 +38,12 @@ _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
 _PROMPT = regex(r"^[ \t]*[$❯➜][ \t]+")
+_BINARIES = regex(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/")
+_CAPITAL_OR_DIGIT = regex(r"[A-Z\d]")
 
 
 class Likeness(IntEnum):
-    """How much a piece of text is a command line."""
+    """How much a piece of text looks like a command line."""
 
     NONE = 0
     # One word that could be the name of anything.
@@ -52,103 +54,125 @@ class Likeness(IntEnum):
 
 
 def likeness(text: str) -> Likeness:
-    """How sure a reader who sees only `text` is that it is a command line."""
+    """Return how sure a reader who sees only `text` is that it is a command line."""
     text = text.strip()
-    body = text[match.end() :] if (match := _PREFIX.match(text)) else text
-    assigned = bool(match) and "=" in text[: match.end()] if match else False
-    if not body or ("\n" in body and _looks_like_script(body)):
-        return Likeness.SURE if body else Likeness.NONE
-    first, _, rest = body.partition(" ")
-    rest = f" {rest.strip()}" if rest.strip() else ""
-    if first in _SHELL_WORDS:
+    prefix, body = _split_prefix(text)
+    if not body:
+        return Likeness.NONE
+    if "\n" in body and _looks_like_script(body):
+        return Likeness.SURE
+    program, rest = _split_program(body)
+    if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
-    if not _can_be_program(first, rest):
-        return Likeness.SURE if assigned and _OPERATOR.search(text) else Likeness.NONE
-    return _program_likeness(first, rest)
+    if _can_be_program(program, rest):
+        return _program_likeness(program, rest)
+    sets_variable = "=" in prefix
+    return Likeness.SURE if sets_variable and _OPERATOR.search(text) else Likeness.NONE
 
 
 def runs_alone(text: str) -> bool:
-    """Whether `text`, all that a field holds, is a command: then even an unknown word is one."""
+    """Whether `text`, which is all that a field holds, is a command: even an unknown word may be."""
     if likeness(text) is not Likeness.NONE:
         return True
     body = text.strip()
-    known_otherwise = (
-        body.startswith(("/", "{", "<")) or body.split(" ", 1)[0] in _METHODS | _NOT_SHELL
-    )
-    return not known_otherwise and bool(_OPERATOR.search(body) or _OPTION.search(body))
+    first, _ = _split_program(body)
+    if body.startswith(("/", "{", "<")) or first in _METHODS | _NOT_SHELL:
+        return False
+    return bool(_OPERATOR.search(body) or _OPTION.search(body))
 
 
 def is_powershell(text: str) -> bool:
     """Whether only PowerShell can run `text`: it starts with a cmdlet such as `Get-ChildItem`."""
-    first, _, _ = text.strip().lstrip("(").partition(" ")
+    first, _ = _split_program(text.strip().lstrip("("))
     return bool(_CMDLET.match(first))
 
 
 def is_only_words(text: str) -> bool:
-    """`build the app`: an everyday verb with words behind it, where no backticks say that it is typed."""
-    first, _, rest = text.strip().partition(" ")
-    rest = f" {rest}"
-    return first in _VERBS and not (
-        _OPERATOR.search(rest) or _OPTION.search(rest) or _PATHLIKE.search(rest)
-    )
+    """Whether a line without backticks is prose that starts with a verb: `build the app`."""
+    first, rest = _split_program(text.strip())
+    return first in _VERBS and not _is_typed(rest) and not _PATHLIKE.search(rest)
+
+
+def without_prompt(text: str) -> str:
+    """Return `$ npm test` without the prompt."""
+    return _PROMPT.sub("", text)
+
+
+def _split_prefix(text: str) -> tuple[str, str]:
+    """Split off what may stand before a program: `$ `, `sudo `, `FOO=1 `."""
+    match = _PREFIX.match(text)
+    end = match.end() if match else 0
+    return text[:end], text[end:]
+
+
+def _split_program(text: str) -> tuple[str, str]:
+    """Split a command line into its first word and the rest, which keeps its leading space."""
+    first, _, rest = text.partition(" ")
+    rest = rest.strip()
+    return first, f" {rest}" if rest else ""
+
+
+def _is_typed(rest: str) -> bool:
+    """Whether an operator or an option shows that somebody typed it into a shell."""
+    return bool(_OPERATOR.search(rest) or _OPTION.search(rest))
 
 
 def _looks_like_script(body: str) -> bool:
-    return any(likeness(line) is Likeness.SURE for line in body.split("\n")[:20] if line.strip())
+    lines = [line for line in body.split("\n")[:20] if line.strip()]
+    return any(likeness(line) is Likeness.SURE for line in lines)
 
 
 def _can_be_program(first: str, rest: str) -> bool:
     if first in _PROGRAMS or _CMDLET.match(first):
         return True
-    if not _NAME.match(first) or (first.endswith((".", "/")) and first != ".") or first in _METHODS:
+    if not _NAME.match(first) or first in _METHODS or first.lower() in _NOT_SHELL:
         return False
     if first.startswith("/"):
-        return bool(_ROOTS.match(first))
-    if first.startswith(("-", "@", "+")) or first.lower() in _NOT_SHELL:
+        return bool(_ROOTS.match(first)) and not first.endswith((".", "/"))
+    if first.startswith(("-", "@", "+")) or first.endswith((".", "/")):
         return False
     if "=" in rest[:3] or rest.startswith((" : ", " =>", " ->", " {")):
+        # An assignment, a key or a function, not a command.
         return False
-    return "/" in first or not (first[:1].isupper() or first[:1].isdigit())
+    return "/" in first or not _CAPITAL_OR_DIGIT.match(first)
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:
     if first in _FILTERS and all(word.startswith("-") for word in rest.split()):
-        # `rg -c` without a pattern, `wc -l` without a file are only talked about.
         return Likeness.NONE
-    evident = bool(_OPERATOR.search(rest) or _OPTION.search(rest))
-    name = first.rsplit("/", 1)[-1]
-    if "/" in first or _SCRIPT.search(name):
-        return _path_likeness(first, rest, evident)
-    if (first in _PROGRAMS and first not in _WORDS) or _CMDLET.match(first):
-        return Likeness.SURE if rest else Likeness.MAYBE
+    if "/" in first or _SCRIPT.search(first):
+        return _path_likeness(first, rest)
     if first in _WORDS:
-        return (
-            Likeness.SURE
-            if rest and (evident or _PATHLIKE.search(rest) or len(rest.split()) < 3)
-            else Likeness.MAYBE
-        )
-    if "." in name and not first.startswith("$"):
+        return _everyday_likeness(rest)
+    if first in _PROGRAMS or _CMDLET.match(first):
+        return Likeness.SURE if rest else Likeness.MAYBE
+    if "." in first and not first.startswith("$"):
         # A file name: `config.ts`, `task.verify`.
-        return Likeness.MAYBE if evident else Likeness.NONE
+        return Likeness.MAYBE if _is_typed(rest) else Likeness.NONE
     if not rest:
         return Likeness.WORD
-    return Likeness.SURE if evident else Likeness.MAYBE
+    return Likeness.SURE if _is_typed(rest) else Likeness.MAYBE
 
 
-def _path_likeness(first: str, rest: str, evident: bool) -> Likeness:
-    """A path is run if it is a script or lies where programs lie; otherwise it is a file that is talked about."""
-    if (first.startswith("./") and (rest or "." not in first[2:])) or _SCRIPT.search(first):
-        return Likeness.SURE if rest or first.startswith("./") else Likeness.MAYBE
-    if (
-        re.search(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/", first)
-        and "." not in first.rsplit("/", 1)[-1][1:]
-    ):
-        return Likeness.SURE if rest else Likeness.MAYBE
-    if evident:
+def _everyday_likeness(rest: str) -> Likeness:
+    """Return the likeness of a line that starts with `make`, `test`, `time`, …"""
+    if not rest:
+        return Likeness.MAYBE
+    is_short = len(rest.split()) < 3
+    if is_short or _is_typed(rest) or _PATHLIKE.search(rest):
         return Likeness.SURE
-    return Likeness.MAYBE if rest and "." not in first.rsplit("/", 1)[-1] else Likeness.NONE
+    return Likeness.MAYBE
 
 
-def without_prompt(text: str) -> str:
-    """`$ npm test` is typed as `npm test`."""
-    return _PROMPT.sub("", text)
+def _path_likeness(first: str, rest: str) -> Likeness:
+    """Return the likeness of a path: a script or a program, not a file that is talked about."""
+    name = first.rsplit("/", 1)[-1]
+    has_suffix = "." in name[1:]
+    is_local = first.startswith("./") and (rest or "." not in first[2:])
+    if is_local or _SCRIPT.search(first):
+        return Likeness.SURE if rest or first.startswith("./") else Likeness.MAYBE
+    if _BINARIES.search(first) and not has_suffix:
+        return Likeness.SURE if rest else Likeness.MAYBE
+    if _is_typed(rest):
+        return Likeness.SURE
+    return Likeness.MAYBE if rest and "." not in name else Likeness.NONE
