@@ -1,4 +1,4 @@
-"""Write docs/reference.md and docs/modules.md from the code, so that they cannot say anything else than it does.
+"""Write docs/reference.md from the code, so that the two always agree.
 
 python scripts/reference.py           write them
 python scripts/reference.py --check   say whether they are up to date
@@ -6,7 +6,6 @@ python scripts/reference.py --check   say whether they are up to date
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import sys
@@ -23,7 +22,7 @@ from pytest_ralph.session.reporting import WORDS
 from pytest_ralph.verify import hazards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pytest_ralph"
@@ -169,59 +168,16 @@ def reference() -> str:
     return "\n".join(lines) + "\n"
 
 
-def modules() -> str:
-    """Every module with the first lines of what it says of itself, by room."""
-    lines = [
-        "# Modules",
-        "",
-        "Made from the code by `scripts/reference.py`. How the rooms stand to each other is on",
-    ]
-    lines += [
-        "the page [Architecture](architecture.md).",
-        "",
-        "## Top level",
-        "",
-        *module_table(PACKAGE, PACKAGE.glob("*.py")),
-    ]
-    for room in sorted(path.parent for path in PACKAGE.glob("*/__init__.py")):
-        own = room / "__init__.py"
-        inside = (file for file in room.rglob("*.py") if file != own)
-        lines += ["", f"## {room.name}/", "", says(own), "", *module_table(room, inside)]
-    return "\n".join(lines) + "\n"
-
-
-def module_table(room: Path, files: Iterable[Path]) -> Iterator[str]:
-    named = ((f"`{file.relative_to(room).as_posix()}`", says(file)) for file in sorted(files))
-    return table(("module", "what it is"), *named)
-
-
-def says(file: Path) -> str:
-    """The first paragraph of a module's docstring, without the name of the room it begins with."""
-    paragraph = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split(
-        "\n\n"
-    )[0]
-    room = file.relative_to(PACKAGE).parts[0]
-    return re.sub(
-        rf"^(?:room )?{room}(?: room)?: ", "", " ".join(paragraph.split()), flags=re.IGNORECASE
-    )
-
-
-PAGES = {"reference.md": reference, "modules.md": modules}
-
-
 def main() -> int:
-    stale = []
-    for name, write in PAGES.items():
-        target, text = ROOT / "docs" / name, write()
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            stale.append(name)
-        if "--check" not in sys.argv[1:]:
-            target.write_text(text, encoding="utf-8")
+    page = ROOT / "docs" / "reference.md"
+    text = reference()
     if "--check" not in sys.argv[1:]:
+        page.write_text(text, encoding="utf-8")
         return 0
-    for name in stale:
-        print(f"docs/{name} is not what scripts/reference.py writes: run it")
-    return 1 if stale else 0
+    if page.read_text(encoding="utf-8") == text:
+        return 0
+    print("docs/reference.md is out of date: run scripts/reference.py")
+    return 1
 
 
 if __name__ == "__main__":
