@@ -37,6 +37,10 @@ _FORMS: dict[str, Form] = {
 }
 
 
+# Actions that go on with the work of the run before. Its session is empty if its context is full.
+RESUMING_ACTIONS = ("continue", "retry")
+
+
 class ExecutorRuns:
     """All executor runs for one original task; a continuation resumes the session before it."""
 
@@ -69,7 +73,7 @@ class ExecutorRuns:
             spec_path=self.spec_files.spec.directory,
             kind=failure.kind if failure else "",
             attempt=self.log.runs + 1,
-            session_id=self._session_id if decision.action == "continue" else "",
+            session_id=self._session_id if decision.action in RESUMING_ACTIONS else "",
             files=task.files,
             verify=tuple(check.command for check in task.verify.checks),
         )

@@ -128,6 +128,29 @@ def test_an_executor_that_made_progress_gets_twice_the_time(one_task: Project) -
     assert one_task.calls == ["1.3.1", "1.3.1"]
 
 
+FAKE_CLAUDE = """#!/bin/sh
+echo "$@" >> arguments.txt
+echo '{"type": "assistant", "session_id": "s-1", "message": {"content": "Let me look."}}'
+[ -e half.txt ] || { touch half.txt; exec sleep 9; }
+echo fixed > parser.txt
+echo '{"type": "result", "is_error": false, "session_id": "s-1", "result": "TASK_COMPLETE"}'
+"""
+
+
+def test_more_time_goes_to_the_same_session(one_task: Project) -> None:
+    program = one_task.root / "fake-claude"
+    program.write_text(FAKE_CLAUDE)
+    program.chmod(0o755)
+    (one_task.root / "pytest.ini").write_text(f"[pytest]\nralph_executor_program = {program}\n")
+
+    result = one_task.run("--ralph-executor-timeout", "2", executor="claude")
+
+    assert result.ret == 0
+    first, second = (one_task.root / "arguments.txt").read_text().splitlines()
+    assert "--resume" not in first
+    assert "--resume s-1" in second
+
+
 def test_an_executor_that_hangs_without_a_trace_is_given_up(one_task: Project) -> None:
     result = one_task.run("--ralph-executor-timeout", "0.4", executor="sleep 60")
 
