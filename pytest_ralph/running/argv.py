@@ -19,7 +19,7 @@ _PLAIN = regex(r"[A-Za-z0-9_./][\w./:@%+,-]*(?: +[\w./:@%+,=-]+)*", re.ASCII)
 
 # Reserved words and builtins of bash, dash and ksh, except `true` and `false`, which do the same as
 # programs.
-_SHELL_WORDS = frozenset(
+SHELL_WORDS = frozenset(
     """
     . : [ alias autoload bg bind break builtin caller case cd chdir command compgen complete compopt
     continue coproc declare dirs disown do done echo elif else enable esac eval exec exit export fc
@@ -38,7 +38,7 @@ def is_plain(command: str) -> bool:
     first, _, arguments = command.partition(" ")
     if first in {"true", "false"}:
         return not arguments
-    return first not in _SHELL_WORDS
+    return first not in SHELL_WORDS
 
 
 def direct_argv(command: str, environ: Mapping[str, str]) -> list[str] | None:

@@ -12,15 +12,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.running.runner import CommandResult, Runner
+    from pytest_ralph.running.soundness import Defect
     from pytest_ralph.verify.model import Check, Verify
 
 
 class CheckResult(NamedTuple):
-    """One command that ran, and the expectations that it did not meet."""
+    """One command that ran, and the expectations that it did not meet.
+
+    `defect` says why the result of the command means nothing, if that is so.
+    """
 
     check: Check
     ended: CommandResult
     unmet: tuple[Unmet, ...] = ()
+    defect: Defect | None = None
 
     @property
     def passed(self) -> bool:
@@ -98,24 +103,33 @@ def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResu
 
 def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
     """Run one command and compare the result with its expectations."""
+    directory = around.root / check.directory if check.directory else around.root
     ended = runner.run(
         check.command,
         timeout=around.timeout,
         env=around.env,
         split=check.reads_output,
-        cwd=around.root / check.directory if check.directory else around.root,
+        cwd=directory,
         keep=around.keep,
         label=around.label,
         on_output=around.on_output,
     )
     missed = unmet(check.expect, ended)
     if check.files and not missed:
-        missed = _missing_files(check, around.root)
-    return CheckResult(check, ended, missed)
+        missed = _missing_files(check, directory)
+
+    defect = None
+    if missed or check.expect or check.command.startswith("!"):
+        # Imported here: most commands pass by their exit status alone.
+        from pytest_ralph.running.soundness import find_defect
+
+        defect = find_defect(check, ended, runner, directory)
+        if defect is not None and not missed:
+            missed = (defect.as_unmet(),)
+    return CheckResult(check, ended, missed, defect)
 
 
-def _missing_files(check: Check, root: Path) -> tuple[Unmet, ...]:
+def _missing_files(check: Check, directory: Path) -> tuple[Unmet, ...]:
     """Return the files that the command was to leave behind and did not."""
-    directory = root / check.directory if check.directory else root
     missing = [path for path in check.files if not (directory / path).exists()]
     return tuple(Unmet(f"file {path}", "no such file") for path in missing)

@@ -14,6 +14,7 @@ import itertools
 import os
 import re
 import signal
+import subprocess
 import threading
 import time
 from datetime import datetime
@@ -29,7 +30,7 @@ from pytest_ralph.running.environment import (
     with_junit,
 )
 from pytest_ralph.running.process import BEAT, LINGER, Process
-from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, mask_file
+from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, decode, mask_file
 from pytest_ralph.running.strays import (
     VARIABLE,
     Mark,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 # Seconds between SIGTERM and SIGKILL for a command whose time is up.
 GRACE = 1.0
+# Seconds that a shell may take to parse a command without running it.
+PARSING = 10.0
 # PIDs may have wrapped during a longer command, and a thorough search costs little beside it.
 LONG = 10.0
 # Linux limits one argument to 128 KiB.
@@ -224,6 +227,29 @@ class Runner:
             idle=idle,
             junit=self._written(plan),
         )
+
+    def syntax_error(self, command: str) -> str:
+        """Return what the shell says about a command that it cannot parse, otherwise nothing."""
+        shell = find_shell(self._shell, self.environ)
+        if shell is None or len(os.fsencode(command)) >= LONGEST_ARGUMENT:
+            return ""
+        words = shell_argv(shell, command)
+        try:
+            parsed = subprocess.run(
+                [shell, "-n", *words[1:]],
+                env=self.environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PARSING,
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            return ""
+        if parsed.returncode == 0:
+            return ""
+        lines = decode(parsed.stderr).strip().splitlines()
+        message = lines[0].removeprefix(f"{shell}: ") if lines else "the shell cannot parse it"
+        return message if self._mask is None else self._mask(message)
 
     def stop(self) -> None:
         """Kill everything that runs. Commands started later end at once, as interrupted."""

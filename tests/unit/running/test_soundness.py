@@ -1,0 +1,168 @@
+"""An expectation counts only if the command really ran: samples with real processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.running.checks import CheckResult, RunContext, run_check
+from pytest_ralph.running.runner import Runner
+from pytest_ralph.verify.model import Check, Expect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTHING = Expect("stdout", "empty")
+ZERO = Expect("stdout", "==", 0)
+NO_ERROR_WORD = Expect("stdout", "not_contains", "ERROR")
+FAILS = Expect("exit", "nonzero")
+PYTHON_DIES = "python3 -c 'raise ValueError(1)'"
+
+NEVER_RAN = [
+    ("nosuchtool --list", NOTHING),
+    ("./missing.sh", NO_ERROR_WORD),
+    ("./plain.txt", NO_ERROR_WORD),
+    ("nosuchtool src | wc -l", ZERO),
+    ("nosuchtool src 2>/dev/null | wc -l", ZERO),
+    ("cat f | nosuchtool | wc -l", ZERO),
+    ("./missing.sh | wc -l", ZERO),
+    ("./plain.txt 2>/dev/null | wc -l", ZERO),
+    ("cd sub && ./missing.sh 2>/dev/null | wc -l", ZERO),
+    ("timeout 9 nosuchtool 2>/dev/null | wc -l", ZERO),
+    ("echo $(nosuchtool 2>/dev/null | wc -l)", ZERO),
+    ("nosuchtool", FAILS),
+    ("! nosuchtool", None),
+    ("kill -9 $$", NOTHING),
+    ("sh -c 'kill -SEGV $$'; exit $?", NOTHING),
+    ("kill -9 $$", FAILS),
+    (PYTHON_DIES, NOTHING),
+    (f"{PYTHON_DIES} 2>&1", NO_ERROR_WORD),
+    (f"{PYTHON_DIES} | wc -l", ZERO),
+    ("grep -rn TODO no/such/dir", NOTHING),
+    ("grep -rn TODO no/such/dir | wc -l", ZERO),
+    ("! grep -rn TODO no/such/dir", NOTHING),
+    ("grep '[' f", NOTHING),
+    ("diff f no-such-file", NOTHING),
+    ("git log nosuchbranch", NOTHING),
+    ("git log nosuchbranch | wc -l", ZERO),
+    ("git -C no-such-directory status", NOTHING),
+    ("if true; then echo", NOTHING),
+    ("echo 'x", FAILS),
+]
+
+REALLY_RAN = [
+    ("grep -c x f", ZERO),
+    ("grep x f", NOTHING),
+    ("grep x f | wc -l", ZERO),
+    ("! grep x f", NOTHING),
+    ("diff f g", Expect("stdout", "contains", "a")),
+    ("grep -rn TODO no/such/dir", Expect("exit", "==", 2)),
+    ("grep -rn TODO no/such/dir 2>/dev/null | wc -l", ZERO),
+    ("grep -rn TODO no/such/dir || true", NOTHING),
+    ("nosuchtool", Expect("exit", "==", 127)),
+    ("nosuchtool", Expect("exit", "in", (1, 127))),
+    ("nosuchtool 2>/dev/null || echo absent", Expect("stdout", "==", "absent")),
+    ("nosuchtool 2>/dev/null; cat f | wc -l", Expect("stdout", "==", 1)),
+    ("command -v nosuchtool", NOTHING),
+    ("command -v nosuchtool | wc -l", ZERO),
+    ("false", FAILS),
+    ("! false", None),
+    (PYTHON_DIES, FAILS),
+    (f"{PYTHON_DIES} 2>&1", Expect("stdout", "contains", "ValueError")),
+    (PYTHON_DIES, Expect("stderr", "contains", "ValueError")),
+    ("python3 -c 'print(0); raise SystemExit(3)'", ZERO),
+    ("python3 -c 'for i in range(99999): print(i)' | head -1", ZERO),
+    ("set -o pipefail; yes 0 | head -1", ZERO),
+    ("say() { echo 0; }; say | cat", ZERO),
+    ("timeout -s KILL 0.1 sleep 5", NOTHING),
+    ("find . -name f | xargs grep x", NOTHING),
+    ("echo 0 | while read -r line; do echo $line; done", ZERO),
+    ("echo 0 | { cat; }", ZERO),
+    ("(echo 0) | cat", ZERO),
+    ("if true; then echo 0; fi | cat", ZERO),
+    ("echo 0 | $PAGER_OF_MINE cat", ZERO),
+    ("./sub/run.sh | cat", ZERO),
+    ("cd sub && ./run.sh | cat", ZERO),
+    ("PATH=$PWD/sub:$PATH run.sh | cat", ZERO),
+    ("git rev-parse --is-inside-work-tree", Expect("stdout", "contains", "true")),
+]
+
+
+@pytest.fixture
+def files(runner: Runner) -> None:
+    root = runner.root
+    (root / "f").write_text("a\n")
+    (root / "g").write_text("b\n")
+    (root / "plain.txt").write_text("words\n")
+    (root / "sub").mkdir()
+    script = root / "sub" / "run.sh"
+    script.write_text("#!/bin/sh\necho 0\n")
+    script.chmod(0o755)
+    runner.run("git init -q .")
+
+
+def check(runner: Runner, command: str, expect: Expect | None) -> CheckResult:
+    expects = () if expect is None else (expect,)
+    return run_check(Check(command, expects), runner, RunContext(root=runner.root, timeout=10))
+
+
+@pytest.mark.parametrize(("command", "expect"), NEVER_RAN)
+@pytest.mark.usefixtures("files")
+def test_a_command_that_never_ran_fails(
+    runner: Runner, command: str, expect: Expect | None
+) -> None:
+    assert not check(runner, command, expect).passed
+
+
+@pytest.mark.parametrize(("command", "expect"), REALLY_RAN)
+@pytest.mark.usefixtures("files")
+def test_a_command_that_ran_is_believed(
+    runner: Runner, command: str, expect: Expect | None
+) -> None:
+    result = check(runner, command, expect)
+    assert result.passed, result.unmet
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize(
+    ("command", "expect"),
+    [
+        ("nosuchtool --list", NOTHING),
+        ("nosuchtool src | wc -l", ZERO),
+        ("./plain.txt", NO_ERROR_WORD),
+        ("if true; then echo", NOTHING),
+    ],
+)
+def test_every_shell_shows_what_never_ran(
+    tmp_path: Path, shell: str, command: str, expect: Expect
+) -> None:
+    (tmp_path / "plain.txt").write_text("words\n")
+    other = Runner(root=tmp_path, environ={"PATH": "/usr/bin:/bin"}, logs=tmp_path, shell=shell)
+    assert not check(other, command, expect).passed
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "expect", "got"),
+    [
+        ("nosuchtool", NOTHING, "exit status 127, not found"),
+        ("nosuchtool 2>/dev/null | wc -l", ZERO, "nosuchtool: command not found"),
+        ("kill -9 $$", NOTHING, "signal 9"),
+        (PYTHON_DIES, NOTHING, "ValueError: 1"),
+        ("grep x no-such-file", NOTHING, "exit status 2 of grep"),
+    ],
+)
+def test_the_reason_is_named(runner: Runner, command: str, expect: Expect, got: str) -> None:
+    (unmet,) = check(runner, command, expect).unmet
+    assert str(unmet) == f"the command to do its work, got {got}"
+
+
+def test_a_syntax_error_is_told_from_the_output_of_a_tool(runner: Runner) -> None:
+    broken = check(runner, "if true; then echo", None)
+    assert broken.defect is not None
+    assert broken.defect.reason == "syntax"
+    assert "syntax error" in broken.defect.message
+
+    tool = check(runner, "echo 'app.py: syntax error' >&2; exit 2", None)
+    assert tool.defect is None
