@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ralph.running.soundness import Defect
+
 Source = Literal["verify", "executor"]
 
 
@@ -29,3 +31,5 @@ class Evidence:
     unmet: tuple[str, ...] = ()
     # Files that the task is about: the project's own, even before they are there.
     planned: tuple[str, ...] = ()
+    # Why the command did not do its work, if the run of the Verify field has found that out.
+    defect: Defect | None = None

@@ -75,6 +75,20 @@ def read_time_limit(context: FailureContext) -> Finding | None:
     return None
 
 
+def read_defect(context: FailureContext) -> Finding | None:
+    """A command that did not do its work although its output or exit status does not show it."""
+    defect = context.evidence.defect
+    if defect is None:
+        return None
+    if defect.reason == "syntax":
+        return Finding("malformed", defect.message)
+    if defect.reason == "no test":
+        return Finding("no tests", defect.message)
+    if defect.missing is not None:
+        return Finding("command", defect.message, missing=defect.missing)
+    return None
+
+
 def read_nothing_collected(context: FailureContext) -> Finding | None:
     """pytest's exit status for a run without tests, whatever else it prints."""
     step = context.main_step

@@ -51,6 +51,7 @@ VERDICTS = {
     ),
     "configuration": Verdict(34, "build_error"),
     "invalid": Verdict(35, "plan_invalid"),
+    "malformed": Verdict(35, "invalid_task"),
     "setting": Verdict(36, "unknown", category="tool_error"),
     "usage": Verdict(38, "unknown"),
     "no tests": Verdict(39, "task_incomplete"),

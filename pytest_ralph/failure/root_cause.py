@@ -45,6 +45,7 @@ def root_cause(context: FailureContext) -> Finding:
     """Return the finding that explains the failure best."""
     readers = (
         exit_status.read_time_limit,
+        exit_status.read_defect,
         _read_tests,
         exit_status.read_nothing_collected,
         _read_cause,

@@ -62,6 +62,7 @@ def evidence_of(checked: CheckResult, task: Task, timeout: float, services: Serv
         timeout=timeout,
         duration=ended.duration,
         unmet=unmet,
+        defect=checked.defect,
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.running.expectations import Unmet, unmet
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.soundness import Defect
     from pytest_ralph.verify.model import Check, Verify
+
+# Every report of a run without tests has one of these, so that most outputs need no closer look.
+WITHOUT_TESTS = regex(
+    r"no[ -](?:test|source)|notests|no (?:specs?|examples|scenarios)\b|1\.\.0"
+    r"|\b0 (?:tests?|pass|passing|passed|examples|items|runs|scenarios|specs)\b|tests(?: run)?:? +0",
+    re.IGNORECASE,
+)
 
 
 class CheckResult(NamedTuple):
@@ -85,7 +94,7 @@ def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResu
     checked: list[CheckResult] = []
     decisive = verify.mode == "any"
     for check in verify.checks:
-        result = run_check(check, runner, around)
+        result = _require_tests(run_check(check, runner, around), verify)
         checked.append(result)
         if result.passed == decisive or result.ended.interrupted:
             break
@@ -99,6 +108,24 @@ def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResu
         mode=verify.mode,
         commands=len(verify.checks),
     )
+
+
+def _require_tests(result: CheckResult, verify: Verify) -> CheckResult:
+    """Fail a command that passed and printed that it ran no test, unless the field says so."""
+    ended = result.ended
+    if not result.passed or not ended.progress:
+        return result
+    if not WITHOUT_TESTS.search(ended.output()):
+        return result
+    # Imported here: few outputs get this far.
+    from pytest_ralph.running.no_test_ran import expects_no_test, no_test_ran
+    from pytest_ralph.running.soundness import Defect
+
+    line = no_test_ran(result.check.command, ended.output(), ended.exit_code)
+    if line is None or expects_no_test(verify):
+        return result
+    defect = Defect("no test", f"no test ran: {line}")
+    return result._replace(unmet=(Unmet("a test to run", defect.message),), defect=defect)
 
 
 def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.running.argv import SHELL_WORDS
@@ -18,6 +17,7 @@ from pytest_ralph.shell.command import Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.shell.command import Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.failure.no_test_ran import no_test_ran
+from pytest_ralph.running.no_test_ran import no_test_ran
 
 EMPTY = [
     ("pytest -q -k nothing", "12 deselected in 0.02s\nno tests ran in 0.01s\n"),
@@ -48,6 +48,8 @@ FULL = [
     ("grep -n tests README.md", "3:no tests found\n"),
     ("pytest --co -q", "a.py::test_x\n\n1 test collected in 0.01s\n"),
     ("make build", "cc -o a a.c\n"),
+    ("echo no tests found", "no tests found\n"),
+    ("cat log.txt | tail -3", "no tests ran in 0.01s\n"),
     ("pytest -q", "s\n1 skipped in 0.01s\n"),
 ]  # fmt: skip
 

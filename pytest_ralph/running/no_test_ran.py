@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.output import CommandOutput
-from pytest_ralph.shell.steps import read_steps
+from pytest_ralph.shell.command import Command
+from pytest_ralph.text.inert import terminal
+
+if TYPE_CHECKING:
+    from pytest_ralph.verify.model import Verify
 
 # Lines by which runners report that there was nothing to run.
 NOTHING_RAN = re.compile(
@@ -38,6 +42,11 @@ SOMETHING_RAN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# How a Verify field says that no test runs.
+NO_TEST_WORDS = re.compile(
+    r"\b(?:no|zero|0) (?:tests?|specs?|examples|items|scenarios)\b|\bwithout tests\b",
+    re.IGNORECASE,
+)
 # Commands that print what others wrote: their output says nothing about tests that ran.
 READING_ROLES = frozenset({"check", "data", "net", "versions"})
 
@@ -47,15 +56,32 @@ def no_test_ran(command: str, output: str, exit_code: int | None) -> str | None:
 
     A run in which only some packages have no tests is not a run without tests.
     """
-    if exit_code != 0:
-        return None
-    roles = {step.role for step in read_steps(command)}
-    if roles and roles <= READING_ROLES:
+    if exit_code != 0 or not _may_run_tests(command):
         return None
     nothing = None
-    for line in CommandOutput(output).lines:
+    for line in terminal(output).splitlines():
         if SOMETHING_RAN.search(line):
             return None
         if nothing is None and NOTHING_RAN.search(line):
             nothing = line.strip()
     return nothing
+
+
+def _may_run_tests(command: str) -> bool:
+    """Whether a program of the command line does more than print what there is."""
+    for stage in Command.parse(command).stages:
+        if stage.role in READING_ROLES:
+            continue
+        if stage.is_listed("texts") or stage.is_listed("lists") or stage.is_listed("silent"):
+            continue
+        return True
+    return False
+
+
+def expects_no_test(verify: Verify) -> bool:
+    """Whether a Verify field says in so many words that no test runs."""
+    prose = verify.text
+    for check in verify.checks:
+        prose = prose.replace(check.command, "")
+    values = [str(expect.value) for check in verify.checks for expect in check.expect]
+    return any(NO_TEST_WORDS.search(text) for text in (prose, *values))
