@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MERGED_STREAMS = regex(r"2>&1|&>|\|&")
 _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
+_PRINTING = regex(r"(?:prints|shows)\b")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 _PLACE = regex(
     r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within"
@@ -56,8 +57,12 @@ class Pattern(NamedTuple):
 def read_expectations(command: str, said: str) -> Demands:
     """Return what `said`, the words behind `command`, asks of it."""
     demands = Demands()
+    is_about_output = False
     for clause in split_clauses(said):
-        _take(command, clause, demands)
+        is_about_output = clause.goes_on and is_about_output
+        _take(command, clause, demands, is_about_output)
+        has_output = any(one.stream != "exit" for one in demands.expect)
+        is_about_output = has_output or bool(_PRINTING.match(clause.text))
     if "stderr" in said:
         demands.expect = [_on_stderr(one) for one in demands.expect]
     elif not _MERGED_STREAMS.search(command):
@@ -66,15 +71,17 @@ def read_expectations(command: str, said: str) -> Demands:
     return demands
 
 
-def _take(command: str, clause: Clause, demands: Demands) -> None:
-    """Add to `demands` what one clause says."""
+def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool) -> None:
+    """Add to `demands` what one clause says.
+
+    `is_about_output`: an earlier clause of the sentence is about the output.
+    """
     if made := _CREATES.fullmatch(clause.text):
         statement = Statement(command, clause, made)
         paths = [clause.values[int(index)].text for index in statement.indexes]
         if all(_PATH.fullmatch(path) for path in paths):
             demands.files += paths
             return
-    is_about_output = clause.goes_on and any(one.stream != "exit" for one in demands.expect)
     for text in (clause.text, _PLACE.sub("", clause.text)):
         for pattern in PATTERNS:
             match = pattern.form.fullmatch(text)

@@ -44,6 +44,7 @@ _NOT_LITERAL = regex(
 )
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
+_AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
 _SEARCH = regex(r"(?:^|[|;&]\s*)(?:grep|egrep|fgrep|rg|ls|git grep)\b[^|;&]*$")
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
@@ -175,7 +176,8 @@ def amount(said: Statement) -> Sequence[Expect] | None:
     op = said.group("op") or "=="
     if said.group("not"):
         op = "!="
-    if said.group("verb") == "contains" and not noun and not counts:
+    is_part = said.group("verb") == "contains" or _AT_ONE_END.search(said.clause.source)
+    if is_part and not noun and op == "==" and not counts_only(said.command):
         return [Expect("stdout", "contains", number)]
     if said.each_line and op == "==":
         return [Expect("stdout", "each_line==", number)]
@@ -268,7 +270,8 @@ def contained(said: Statement) -> Sequence[Expect] | None:
     texts = said.texts
     if not texts or said.is_choice or counts_only(said.command):
         return None
-    if said.group("verb") == "with" and prints(said.command) is Prints.STATUS:
+    is_unclear = said.group("verb") == "with" and not said.is_about_output
+    if is_unclear and prints(said.command) is Prints.STATUS:
         # "fails with `x`" does not say on which stream.
         return None
     return [Expect("stdout", "contains", text) for text in texts]
