@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.fields import inline_verify, verify_text
-from pytest_ralph.spec.formats.checkpoint import check_in_title, refers_to_commands
 from pytest_ralph.spec.formats.run_steps import read_run_steps
+from pytest_ralph.spec.formats.title_check import check_in_title
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.checkpoints import read_checkpoint
 from pytest_ralph.verify.expect_field import apply_expect_field, problem_with
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify
@@ -16,6 +19,13 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.formats.run_steps import RunStep
     from pytest_ralph.spec.task_finder import TaskBlock
+
+# A field with more words than these may ask for more than its commands can show: a person looks.
+_ALL_COMMANDS = regex(
+    r"(?:all|both)(?: of)?(?: the)? (?:commands|checks)(?: must)?"
+    r" (?:exit(?: with)?(?: code| status)? 0|pass|succeed)\W*",
+    re.IGNORECASE,
+)
 
 
 def read_task_verify(block: TaskBlock, lines: Sequence[str], expect: str | None) -> Verify:
@@ -37,8 +47,9 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     text = verify_text(block.fields) or inline_verify(lines[block.line])
     if not text.strip():
         return _verify_without_field(block, lines)
-    if refers_to_commands(text):
-        return _commands_elsewhere(block, text)
+    if _ALL_COMMANDS.fullmatch(text.strip()):
+        do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
+        return read_checkpoint(text, *do, block.title.title)
     return read_verify(text)
 
 
@@ -69,13 +80,3 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
     if not checks:
         return read_verify(text)
     return Verify(tuple(checks), text=text, unread=tuple(unread))
-
-
-def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
-    """Return the commands in the Do field or in the title, which a checkpoint refers to."""
-    do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
-    for source in (*do, block.title.title):
-        found = read_verify(source)
-        if found.checks:
-            return found._replace(text=text)
-    return read_verify(text)
