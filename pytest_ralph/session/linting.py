@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_ralph.session.items import WARNED, TaskItem
 from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.lint import Finding, format_github, format_text, lint
+from pytest_ralph.spec.lint import Finding, format_github, format_text, lint, lint_syntax
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,14 +45,24 @@ def lint_specs(config: pytest.Config) -> int:
     is_github = config.getoption("ralph_lint") == "github"
     format_finding = format_github if is_github else format_text
     errors = warnings = 0
+    is_brief = not is_github and config.get_verbosity() <= 0
     for path in paths:
         shown = shown_path(config, path)
-        for finding in find_problems(path, settings.verify):
+        findings = find_problems(path, settings.verify)
+        of_code = Counter(finding.code for finding in findings)
+        for finding in findings:
             is_error = finding.severity == "error"
             errors += is_error
             warnings += not is_error
+            others = of_code.pop(finding.code, 0) - 1
+            if is_brief and others < 0:
+                # The first finding with this code stands for all of them.
+                continue
+            line = format_finding(finding, shown)
+            if is_brief and others > 0:
+                line += f" and {others} more (-v lists them)"
             markup = {} if is_github else {"red": is_error, "yellow": not is_error}
-            writer.line(format_finding(finding, shown), **markup)
+            writer.line(line, **markup)
     writer.line(
         f"{_count(len(paths), 'spec')}, {_count(errors, 'error')}, {_count(warnings, 'warning')}"
     )
@@ -75,7 +86,7 @@ def find_problems(path: Path, verify: Mapping[str, str]) -> list[Finding]:
         spec = Spec.load(path, verify=verify)
     except SpecError as error:
         return [Finding(error.line, "unreadable", error.message, "error")]
-    return sorted([*_setting_problems(spec), *lint(spec)])
+    return sorted([*_setting_problems(spec), *lint(spec), *lint_syntax(spec)])
 
 
 def _setting_problems(spec: Spec) -> Iterator[Finding]:

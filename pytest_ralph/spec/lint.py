@@ -1,14 +1,17 @@
-"""The Findings of a spec: what is wrong with it, each with its line, found without running anything."""
+"""What is wrong with a spec, found without running anything of it."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.spec.order import is_e2e_startup, plan
 from pytest_ralph.text.github import annotation
+from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.hazards import hazards
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning"]
 
-# Of the reader's and the planner's problems: those that do not make a run wrong.
+# Problems that do not make a run wrong.
 _ONLY_WARNINGS = frozenset({"wrong-total"})
 _PLAN_CODES = {
     "circular_dependency": "cycle",
@@ -29,11 +32,18 @@ _PLAN_CODES = {
     "file_conflict": "shared-file",
 }
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\")
+_DURATION = regex(
+    r"(?P<number>\d+(?:\.\d+)?)[ ]?(?P<unit>ms|s|sec\w*|m|min\w*|h|hours?|d)?\b", re.IGNORECASE
+)
+# Only quotes, brackets, operators and keywords can be written wrongly.
+_HAS_SYNTAX = regex(
+    r"[\"'`(){}<>|&;]|\\$|\b(?:if|then|fi|for|while|until|do|done|case|esac|function)\b"
+)
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Finding:
-    """One thing that is wrong. `code` is a stable name for it, `severity` `error` or `warning`."""
+    """One thing that is wrong with a spec. `code` is a stable name for its kind."""
 
     line: int
     code: str
@@ -42,82 +52,141 @@ class Finding:
 
 
 def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tuple[Finding, ...]:
-    """Everything that is wrong with `spec`, by line. Without `plan_problems` the plan is made here."""
-    problems = plan(spec.tasks).problems if plan_problems is None else plan_problems
-    lines = spec.source.splitlines()
-    found = [
-        Finding(each.line, each.code, each.message, _severity(each.code)) for each in spec.problems
-    ]
+    """Return everything that is wrong with `spec`, by line.
+
+    A caller that has made the plan passes its problems, so that it is not made again.
+    """
+    if plan_problems is None:
+        plan_problems = plan(spec.tasks).problems
+    found: list[Finding] = []
+    for problem in spec.problems:
+        severity: Severity = "warning" if problem.code in _ONLY_WARNINGS else "error"
+        found.append(Finding(problem.line, problem.code, problem.message, severity))
     found += [
-        Finding(each.line, _PLAN_CODES[each.kind], each.message, "error") for each in problems
+        Finding(conflict.line, _PLAN_CODES[conflict.kind], conflict.message, "error")
+        for conflict in plan_problems
     ]
+
+    lines = spec.source.splitlines()
     for task in spec.tasks:
-        found += _of_task(task, lines)
+        # A fix task has the Verify of its original.
+        if task.fix_for is None:
+            found += _task_findings(task, lines)
     return tuple(sorted(dict.fromkeys(found)))
 
 
-def _severity(code: str) -> Severity:
-    return "warning" if code in _ONLY_WARNINGS else "error"
+def lint_syntax(spec: Spec) -> list[Finding]:
+    """Return the checks that the shell cannot parse.
+
+    `bash -n` reads a command without running it. It takes a process per command, so this is not
+    part of `lint`, which also serves ordinary runs.
+    """
+    found = []
+    lines = spec.source.splitlines()
+    for task in spec.tasks:
+        if task.fix_for is not None:
+            continue
+        for check in task.verify.checks:
+            error = _syntax_error(check.command)
+            if error:
+                line = _line_of_text(task, lines, check.command)
+                message = f"{task.id}: the shell cannot parse the Verify: {error}"
+                found.append(Finding(line, "shell-syntax", message, "error"))
+    return found
 
 
-def _of_task(task: Task, lines: list[str]) -> Iterator[Finding]:
-    # A fix is verified by its original's Verify, and written by us.
-    if task.fix_for is not None:
-        return
-    at = _line_of_field(task, lines, "verify")
+def _syntax_error(command: str) -> str:
+    """Return what `bash -n` says about a command, or an empty string."""
+    if not _HAS_SYNTAX.search(command):
+        return ""
+    try:
+        ended = subprocess.run(
+            ["bash", "-n"], input=command, capture_output=True, text=True, check=False, timeout=10
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return ""
+    if ended.returncode == 0:
+        return ""
+    first = ended.stderr.strip().partition("\n")[0]
+    return re.sub(r"^\S*bash: (?:line \d+: )?", "", first)
+
+
+def _task_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
+    verify_line = _line_of_field(task, lines, "verify")
     if task.verify.checks:
-        yield from _of_checks(task, lines)
+        yield from _check_findings(task, lines)
     elif task.verify.manual:
-        yield Finding(
-            at, "manual", f"{task.id}: nobody but a person can check this: {task.verify.manual}"
-        )
+        message = f"{task.id}: only a person can check this: {task.verify.manual}"
+        yield Finding(verify_line, "manual", message)
     else:
-        yield Finding(
-            task.line,
-            "no-verify",
-            f"{task.id}: no Verify field, so nothing tells whether it is done",
-        )
-    if outside := [file for file in task.files if _leaves(file)]:
+        message = f"{task.id}: no Verify field, so nothing tells whether it is done"
+        yield Finding(task.line, "no-verify", message)
+
+    if task.verify.unread:
+        words = "; ".join(task.verify.unread)
+        message = f"{task.id}: not checked: {words}; state it exactly with `**Expect**:`"
+        yield Finding(verify_line, "unread-words", message)
+
+    outside = [file for file in task.files if _is_outside(file)]
+    if outside:
         more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-        where = _line_of_field(task, lines, "files")
-        yield Finding(
-            where,
-            "outside-project",
-            f"{task.id}: Files names a path outside the project: {outside[0]}{more}",
-        )
+        message = f"{task.id}: Files names a path outside the project: {outside[0]}{more}"
+        files_line = _line_of_field(task, lines, "files")
+        yield Finding(files_line, "outside-project", message)
 
 
-def _leaves(file: str) -> bool:
-    return (
-        bool(_ABSOLUTE.match(file))
-        or posixpath.normpath(file.replace("\\", "/")).split("/")[0] == ".."
-    )
+def _is_outside(file: str) -> bool:
+    if _ABSOLUTE.match(file):
+        return True
+    return posixpath.normpath(file.replace("\\", "/")).split("/")[0] == ".."
 
 
-def _of_checks(task: Task, lines: list[str]) -> Iterator[Finding]:
+def _check_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
+    starts_service = is_e2e_startup(task)
+    limit = _DURATION.match(task.fields.get("Timeout", "").strip(" `"))
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
-        for hazard in hazards(check, starts_service=is_e2e_startup(task)):
+        for hazard in hazards(check, starts_service=starts_service):
             severity: Severity = "error" if hazard.severe else "warning"
             yield Finding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
+
+        if limit and _seconds(limit) < _sleep_time(check.command):
+            message = f"{task.id}: the time limit {limit[0]} is shorter than the sleep in the check"
+            yield Finding(line, "short-timeout", message, "error")
+
+
+def _sleep_time(command: str) -> float:
+    """Return for how many seconds a command sleeps at least."""
+    total = 0.0
+    for stage in Command.parse(command).stages:
+        times = [_DURATION.fullmatch(argument) for argument in stage.arguments]
+        if stage.program == "sleep" and times and times[0]:
+            total += _seconds(times[0])
+    return total
+
+
+def _seconds(duration: re.Match[str]) -> float:
+    unit = (duration["unit"] or "s").lower()
+    if unit == "ms":
+        return float(duration["number"]) / 1000
+    return float(duration["number"]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit[0]]
 
 
 def _line_of_field(task: Task, lines: list[str], name: str) -> int:
     pattern = re.compile(rf"^[\s*+_-]*{name}\w*\b[^:]{{0,40}}:", re.IGNORECASE)
-    return next(
-        (number for number, line in _own_lines(task, lines) if pattern.match(line)), task.line
-    )
+    for number in range(task.line, task.end_line + 1):
+        if pattern.match(lines[number - 1]):
+            return number
+    return task.line
 
 
 def _line_of_text(task: Task, lines: list[str], text: str) -> int:
-    """Where a command is written; commands of several lines are found by their first."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    written = (number for number, line in _own_lines(task, lines) if first and first in line)
-    return next(written, _line_of_field(task, lines, "verify"))
-
-
-def _own_lines(task: Task, lines: list[str]) -> list[tuple[int, str]]:
-    return list(enumerate(lines[task.line - 1 : task.end_line], task.line))
+    """Return the line of a command, or that of the field if it is written differently there."""
+    first = text.strip().partition("\n")[0].strip()
+    for number in range(task.line, task.end_line + 1):
+        if first and first in lines[number - 1]:
+            return number
+    return _line_of_field(task, lines, "verify")
 
 
 def format_text(finding: Finding, path: PurePath | str) -> str:

@@ -6,6 +6,7 @@ output is not decided by its exit status, so hazards of the status do not concer
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -82,10 +83,44 @@ def _status_hazards(command: Command) -> Iterator[Hazard]:
             "pipe-hides-status",
             f"`| {shown}` hides the exit status of what it reads; use pipefail",
         )
+    elif _greps_output(command):
+        yield Hazard(
+            "grep-hides-status",
+            f"`| {_shown(last)}` passes if the text is printed, even by a command that fails",
+        )
+    elif _always_raises(last):
+        yield Hazard(
+            "never-passes", f"`{_shown(last)}` ends with an error in any case", severe=True
+        )
     elif last.before != "|" and _prints_verdict(last):
         yield Hazard(
             "prints-verdict", f"`{last.program}` prints its verdict but ends well either way"
         )
+
+
+_JUDGES = frozenset(["test", "lint", "types", "build", "format"])
+
+
+def _greps_output(command: Command) -> bool:
+    """Whether a search in the output of a test run or the like replaces its exit status."""
+    pipeline = command.pipelines[-1]
+    if len(pipeline) < 2 or "pipefail" in command.text:
+        return False
+    return pipeline[-1].program in ("grep", "egrep", "rg") and pipeline[0].role in _JUDGES
+
+
+def _always_raises(stage: Stage) -> bool:
+    """Whether a Python one-liner raises an exception that no condition guards."""
+    if not stage.program.startswith("python") or stage.arguments[:1] != ("-c",):
+        return False
+    script = "".join(stage.arguments[1:2])
+    if "raise" not in script:
+        return False
+    try:
+        statements = ast.parse(script).body
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return any(isinstance(statement, ast.Raise) for statement in statements)
 
 
 def _always_true(stages: Sequence[Stage]) -> Iterator[Hazard]:
@@ -219,6 +254,70 @@ def _long_sleep(stage: Stage) -> Hazard | None:
     )
 
 
+# Formatters that rewrite files unless one of these options asks for a check only.
+_CHECK_OPTIONS = {
+    "black": ("--check", "--diff"),
+    "cargo fmt": ("--check",),
+    "dart format": ("--set-exit-if-changed",),
+    "deno fmt": ("--check",),
+    "dotnet format": ("--verify-no-changes",),
+    "go fmt": (),
+    "isort": ("--check", "--check-only", "-c", "--diff"),
+    "mix format": ("--check-formatted",),
+    "ruff format": ("--check", "--diff"),
+    "rustfmt": ("--check",),
+    "terraform fmt": ("-check",),
+}
+_WRITING_OPTION = re.compile(r"--(?:fix|write|apply|auto-?correct(?:-all)?|in-place)")
+_SHORT_WRITING_OPTIONS = {
+    "clang-format": ("-i",),
+    "gofmt": ("-w",),
+    "goimports": ("-w",),
+    "prettier": ("-w",),
+    "rubocop": ("-a", "-A"),
+    "sed": ("-i",),
+}
+
+
+def _changes_tree(stage: Stage) -> Hazard | None:
+    """A check that rewrites what it checks passes at the second run, whatever it found."""
+    arguments = stage.arguments
+    check_options = _CHECK_OPTIONS.get(stage.name)
+    writes = check_options is not None and not set(check_options) & set(arguments)
+    if any(_WRITING_OPTION.fullmatch(argument) for argument in arguments):
+        writes = True
+    if set(_SHORT_WRITING_OPTIONS.get(stage.program, ())) & set(arguments):
+        writes = True
+    if not writes:
+        return None
+    return Hazard(
+        "changes-tree", f"`{_shown(stage)}` rewrites files; a check should only read them"
+    )
+
+
+_FILTER_OPTIONS = {
+    "go test": ("-run",),
+    "dotnet test": ("--filter",),
+    "swift test": ("--filter",),
+    "jest": ("-t", "--testNamePattern"),
+    "vitest": ("-t", "--testNamePattern"),
+}
+_PASSES_EMPTY = re.compile(r"--pass-?with-?no-?tests|--if-present", re.IGNORECASE)
+
+
+def _may_match_nothing(stage: Stage) -> Hazard | None:
+    """A runner that succeeds without a test makes a misspelt filter pass."""
+    options = {argument.partition("=")[0] for argument in stage.arguments}
+    filters = set(_FILTER_OPTIONS.get(stage.name, ())) & options
+    selects = stage.name == "cargo test" and len(stage.operands) > 1
+    passes_empty = any(_PASSES_EMPTY.fullmatch(option) for option in options)
+    if not (filters or selects or passes_empty):
+        return None
+    return Hazard(
+        "may-match-nothing", f"`{_shown(stage)}` succeeds even if its filter selects no test"
+    )
+
+
 _EXTENDED = re.compile(r"-[A-Za-z]*[EPF][A-Za-z]*|--(?:extended|perl|fixed).*")
 
 
@@ -241,6 +340,8 @@ _STAGE_RULES: tuple[Callable[[Stage], Hazard | None], ...] = (
     _interactive,
     _long_sleep,
     _basic_alternation,
+    _changes_tree,
+    _may_match_nothing,
 )
 
 

@@ -190,3 +190,16 @@ def test_a_time_limit_that_fits_is_not_talked_about(
     remember(pytester, "1.2", "passed", 20.0)
 
     assert "time limits" not in pytester.runpytest("--ralph", "specs", "-v", "--co").stdout.str()
+
+
+def test_findings_of_one_kind_take_one_line(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="make | tail -1", t1_2="make | tail -2", t1_3="make | tail -3")
+
+    brief = pytester.runpytest("--ralph-lint")
+    full = pytester.runpytest("--ralph-lint", "-v")
+
+    assert brief.stdout.str().count("[pipe-hides-status]") == 1
+    brief.stdout.fnmatch_lines(["*pipe-hides-status* and 2 more (-v lists them)", "1 spec, 0 *"])
+    assert full.stdout.str().count("[pipe-hides-status]") == 3

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.lint import Finding, format_github, format_text, lint
+from pytest_ralph.spec.lint import Finding, format_github, format_text, lint, lint_syntax
 
 
 def findings(source: str) -> list[tuple[int, str, str]]:
@@ -70,6 +70,25 @@ def test_a_sound_spec_has_no_findings() -> None:
         (
             "- [ ] 1.1 A\n  - **Verify**:\n    ```bash\n    make\n    npm test | tail\n    ```\n",
             (4, "pipe-hides-status", "warning"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Timeout**: 40\n  - **Verify**: `sleep 20 && sleep 25 && make`\n",
+            (3, "short-timeout", "error"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Verify**: `make`, output should be pretty\n",
+            (2, "unread-words", "warning"),
+        ),
+        ("- [ ] 1.1 A\n  - **Verify**: `cargo fmt`\n", (2, "changes-tree", "warning")),
+        ("- [ ] 1.1 A\n  - **Verify**: `prettier --write .`\n", (2, "changes-tree", "warning")),
+        ("- [ ] 1.1 A\n  - **Verify**: `go test -run X`\n", (2, "may-match-nothing", "warning")),
+        (
+            "- [ ] 1.1 A\n  - **Verify**: `pytest | grep -q ok`\n",
+            (2, "grep-hides-status", "warning"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Verify**: `python -c 'raise ValueError'`\n",
+            (2, "never-passes", "error"),
         ),
         ("no tasks here\n", (1, "no-tasks", "error")),
         (
@@ -151,7 +170,7 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
         ("- **Do**: x", "1.1: no Verify field, so nothing tells whether it is done"),
         (
             "- **Verify**: Look at the page",
-            "1.1: nobody but a person can check this: Look at the page",
+            "1.1: only a person can check this: Look at the page",
         ),
         ("- **Verify**: `make || true`", "1.1: `|| true` makes it pass whatever happens"),
         (
@@ -171,3 +190,36 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
 def test_a_finding_names_the_task_and_what_is_wrong_with_it(block: str, message: str) -> None:
     found = lint(Spec.parse(f"- [ ] 1.1 A\n  {block}\n", "specs/foo/tasks.md"))
     assert [one.message for one in found] == [message]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cargo fmt --check",
+        "prettier --check .",
+        "black --check src",
+        "ruff check .",
+        "pytest -k parser",
+        "cargo test",
+        "cat log | grep -q ok",
+        "set -o pipefail; pytest | grep -q ok",
+        "python -c 'if x: raise ValueError'",
+        "sed -n 1p file",
+    ],
+)
+def test_a_sound_check_has_no_finding(command: str) -> None:
+    assert findings(f"- [ ] 1.1 A\n  - **Verify**: `{command}`\n") == []
+
+
+@pytest.mark.parametrize("command", ["if true; then make", "make 'x", "make $(", "make )", "a && "])
+def test_a_check_that_no_shell_can_parse_is_found(command: str) -> None:
+    spec = Spec.parse(f"- [ ] 1.1 A\n  - **Verify**:\n    ```bash\n    {command}\n    ```\n")
+    (finding,) = lint_syntax(spec)
+    assert (finding.line, finding.code, finding.severity) == (4, "shell-syntax", "error")
+    assert finding.message.startswith("1.1: the shell cannot parse the Verify: ")
+
+
+@pytest.mark.parametrize("command", ["make", "[ -f x ] && ! grep -q 'a|b' x", "f() { a; }; f"])
+def test_a_check_that_a_shell_can_parse_is_sound(command: str) -> None:
+    spec = Spec.parse(f"- [ ] 1.1 A\n  - **Verify**:\n    ```bash\n    {command}\n    ```\n")
+    assert lint_syntax(spec) == []
