@@ -9,7 +9,6 @@ from pytest_ralph.spec.fields import inline_verify, verify_text
 from pytest_ralph.spec.formats.run_steps import read_run_steps
 from pytest_ralph.spec.formats.title_check import check_in_title
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.checkpoints import read_checkpoint
 from pytest_ralph.verify.expect_field import apply_expect_field, problem_with
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify
@@ -48,8 +47,7 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     if not text.strip():
         return _verify_without_field(block, lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
-        do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
-        return read_checkpoint(text, *do, block.title.title)
+        return _commands_elsewhere(block, text)
     return read_verify(text)
 
 
@@ -80,3 +78,13 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
     if not checks:
         return read_verify(text)
     return Verify(tuple(checks), text=text, unread=tuple(unread))
+
+
+def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
+    """Return the commands in the Do field or in the title, to which a checkpoint refers."""
+    do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
+    for source in (*do, block.title.title):
+        found = read_verify(source)
+        if found.checks:
+            return found._replace(text=text)
+    return read_verify(text)
