@@ -241,13 +241,8 @@ def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
 def no_executor(fix: Task, executor: str) -> Decision:
     """Leave the fix task, which is in tasks.md, to a person."""
     why = "no built-in repair applies" if executor == "repair" else "there is no executor"
-    lines = (
-        f"Next: do task {fix.id} ({fix.title}), then run the same command again.",
-        "Or have an agent do it: --ralph-executor claude"
-        " (codex, gemini, opencode, aider, …, or any command line).",
-    )
     reason = f"{why}: task {fix.id} waits in tasks.md"
-    return Decision("escalate", reason, "no executor", lines=lines)
+    return Decision("escalate", reason, "no executor")
 
 
 def budget_spent(past: TaskHistory) -> Decision:

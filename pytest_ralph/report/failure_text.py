@@ -1,35 +1,31 @@
-"""What a person reads about a task that failed: the command, how it ended, what was expected, the lines that matter."""
+"""The text about a failed task in pytest's FAILURES section."""
 
 from __future__ import annotations
 
 import signal
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.report.phrases import duration
+from pytest_ralph.report.lines import Line
+from pytest_ralph.report.phrases import KIND_NAMES, duration
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_ralph.results import Attempt, TaskResult
 
-SHOWN_LINES = 40
-AROUND = 8
+OUTPUT_LINES = 8
+VERBOSE_OUTPUT_LINES = 40
 LONGEST_LINE = 400
-COMMAND_LINES = 12
+COMMAND_LINES = 3
+ALL_COMMAND_LINES = 40
+NAMES_SHOWN = 6
 ADVICE = 3
 WIDTH = 78
-
-
-class Line(NamedTuple):
-    """A line and how pytest's terminal writer is to mark it."""
-
-    text: str = ""
-    markup: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,142 +42,185 @@ class Crash:
 
 @dataclass(frozen=True)
 class FailureText:
-    """One block of text, never a traceback of ours. pytest draws it by `toterminal` and stores it by `str`."""
+    """What pytest takes as the representation of a failure, without any traceback.
+
+    pytest calls `toterminal` to show it, and `str` to store it.
+    """
 
     lines: tuple[Line, ...]
     reprcrash: Crash
-    # With `--tb=line` the one line that pytest writes itself is all.
-    drawn: bool = True
+    # With `--tb=line`, pytest writes one line itself, and nothing else is to be written.
+    shown: bool = True
 
     @classmethod
     def of(
-        cls,
-        story: TaskResult,
-        said: Sequence[str] = (),
-        root: Path | None = None,
-        *,
-        drawn: bool = True,
+        cls, task: TaskResult, root: Path | None = None, *, verbosity: int = 0, shown: bool = True
     ) -> FailureText:
-        lines = tuple(_lines(story, said, f"{root}/" if root else ""))
-        return cls(lines, Crash(story.spec_path, story.line, lines[0].text), drawn)
+        """Describe a failed task; `root` is removed from the paths of logs."""
+        prefix = f"{root}/" if root else ""
+        lines = tuple(_lines(task, prefix, verbosity))
+        return cls(lines, Crash(task.spec_path, task.line, lines[0].text), shown)
 
     def toterminal(self, writer: Any) -> None:
-        for line in self.lines if self.drawn else ():
-            writer.line(line.text, **dict.fromkeys(line.markup, True))
+        if self.shown:
+            for line in self.lines:
+                line.write(writer)
 
     def __str__(self) -> str:
         return "\n".join(line.text for line in self.lines)
 
 
-def _lines(story: TaskResult, said: Sequence[str], root: str) -> Iterator[Line]:
-    attempt = story.last_failure
-    regression = story.outcome == "regression"
-    what = f"{attempt.kind}: {attempt.error}" if attempt else story.reason
-    yield Line(
-        one_line(f"regression: {what}" if regression else what, LONGEST_LINE), ("red", "bold")
-    )
-    if regression:
-        yield Line("  checked off as complete, and fails now")
+def failure_headline(attempt: Attempt) -> str:
+    """Return the kind of a failure in words and its error: `tests failed: 3 != 4`."""
+    name = KIND_NAMES.get(attempt.kind, "")
+    error = one_line(attempt.error, LONGEST_LINE)
+    if not name or name in error.lower():
+        return error
+    return one_line(f"{name}: {error}", LONGEST_LINE)
+
+
+def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:
+    attempt = task.last_failure
+    headline = failure_headline(attempt) if attempt else one_line(task.reason, LONGEST_LINE)
+    if task.outcome == "regression":
+        headline = f"regression: {headline}"
+    yield Line(headline, ("red", "bold"))
+    if task.outcome == "regression":
+        yield Line("  checked off as complete, but fails now")
+
     if attempt:
-        yield from _command(attempt)
-        yield from (Line(f"  {line}") for line in (*_how_it_ended(attempt), *_what_it_was(attempt)))
-        yield from _output(attempt, root)
-        yield from _advice(attempt)
-    yield from _end(story, said)
-    yield Line(
-        f"{story.spec_path}:{story.line}: {one_line(story.heading, LONGEST_LINE)}", ("bold",)
-    )
+        yield from _command(attempt, verbosity)
+        for fact in _facts(attempt, verbosity):
+            yield Line(f"  {fact}")
+        yield from _output(attempt, root, verbosity)
+        if verbosity > 0:
+            yield from _advice(attempt)
+    yield from _decision(task, verbosity)
 
 
-def _command(attempt: Attempt) -> Iterator[Line]:
+def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
     lines = terminal(attempt.command).splitlines()
-    for number, line in enumerate(lines[:COMMAND_LINES]):
-        yield Line(f"  {'$' if number == 0 else '>'} {line}", ("bold",))
-    if len(lines) > COMMAND_LINES:
-        yield Line(f"  > … {len(lines) - COMMAND_LINES} more lines …")
+    most = ALL_COMMAND_LINES if verbosity > 0 else COMMAND_LINES
+    for number, line in enumerate(lines[:most]):
+        prompt = "$" if number == 0 else ">"
+        yield Line(f"  {prompt} {line}", ("bold",))
+    if len(lines) > most:
+        yield Line(f"  > … {len(lines) - most} more lines …")
 
 
-def _how_it_ended(attempt: Attempt) -> Iterator[str]:
+def _facts(attempt: Attempt, verbosity: int) -> Iterator[str]:
+    yield _how_it_ended(attempt)
+    for note in attempt.beside:
+        yield one_line(note, LONGEST_LINE)
+    # Output that is shown names the failing tests itself.
+    if attempt.failed_tests and (verbosity > 0 or not attempt.output.strip()):
+        yield f"failing tests: {_names(attempt.failed_tests)}"
+    if verbosity <= 0:
+        return
+    if attempt.missing:
+        yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
+    if attempt.files:
+        yield f"files: {_names(attempt.files)}"
+
+
+def _how_it_ended(attempt: Attempt) -> str:
     after = " ".join(duration(attempt.duration))
     if attempt.timed_out:
-        yield f"timed out after {after}"
-    elif attempt.exit_code is not None:
-        yield f"exited with {attempt.exit_code}{_signal(attempt.exit_code)} after {after}"
-    if attempt.expected and not attempt.timed_out:
-        got = f", got {one_line(attempt.got, LONGEST_LINE)}" if attempt.got else ""
-        yield f"expected {one_line(attempt.expected, LONGEST_LINE)}{got}"
-    yield from (one_line(note, LONGEST_LINE) for note in attempt.beside)
+        return f"timed out after {after}"
+    ended = f"ended after {after}"
+    if attempt.exit_code is not None:
+        ended = f"exited with {attempt.exit_code}{_signal_name(attempt.exit_code)} after {after}"
+    if not attempt.expected:
+        return ended
+
+    expected = f"expected {one_line(attempt.expected, LONGEST_LINE)}"
+    if attempt.expected.startswith("exit status") and attempt.exit_code is not None:
+        return f"{ended}, {expected}"
+    if attempt.got:
+        expected += f", got {one_line(attempt.got, LONGEST_LINE)}"
+    # The error may be the unmet expectation itself, and the headline has it already.
+    return ended if expected in attempt.error else f"{ended}, {expected}"
 
 
-def _signal(status: int) -> str:
-    """A shell reports death by a signal as 128 and its number."""
+def _signal_name(status: int) -> str:
+    """Return the signal behind an exit status: a shell reports it as 128 plus its number."""
     try:
         return f" ({signal.Signals(status - 128).name})" if status > 128 else ""
     except ValueError:
         return ""
 
 
-def _what_it_was(attempt: Attempt) -> Iterator[str]:
-    if attempt.missing:
-        yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
-    for name, many in (("failing tests", attempt.failed_tests), ("files", attempt.files)):
-        if many:
-            shown = [one_line(one, 120) for one in many[:6]]
-            more = f" … {len(many) - 6} more" if len(many) > 6 else ""
-            yield f"{name}: {', '.join(shown)}{more}"
+def _names(names: tuple[str, ...]) -> str:
+    text = ", ".join(one_line(name, 120) for name in names[:NAMES_SHOWN])
+    if len(names) > NAMES_SHOWN:
+        text += f" … {len(names) - NAMES_SHOWN} more"
+    return text
 
 
-def _output(attempt: Attempt, root: str) -> Iterator[Line]:
-    if text := relevant(terminal(attempt.output), attempt.error):
-        yield Line()
-        yield from (Line(f"  | {line[:LONGEST_LINE]}") for line in text)
+def _output(attempt: Attempt, root: str, verbosity: int) -> Iterator[Line]:
+    if verbosity >= 0:
+        output = terminal(attempt.output)
+        for line in relevant(output, attempt.error, output_lines(verbosity)):
+            yield Line(f"  | {line[:LONGEST_LINE]}")
     if attempt.log and attempt.output.strip():
-        yield Line(f"  full output: {attempt.log.removeprefix(root)}{_size(attempt.printed)}")
+        # The size matters if opening the file takes thought.
+        size = f" ({attempt.printed / 1e6:,.1f} MB)" if attempt.printed >= 1e5 else ""
+        yield Line(f"  full output: {attempt.log.removeprefix(root)}{size}")
 
 
-def _size(printed: int) -> str:
-    """Worth a word where it is more than one would open without a thought."""
-    return f" ({printed / 1e6:,.1f} MB)" if printed >= 1e5 else ""
+def output_lines(verbosity: int) -> int:
+    """Return how many lines of output to show."""
+    return VERBOSE_OUTPUT_LINES if verbosity > 0 else OUTPUT_LINES
+
+
+def relevant(output: str, error: str, most: int) -> list[str]:
+    """Return all of a short output; of a long one the lines around the error and the end."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    if len(lines) > most:
+        around = near(lines, error.strip(), most // 4)
+        # Two lines may stand for what is left out before and between the parts.
+        tail = max(most - len(around) - 2, 1)
+        wanted = {*around, *range(len(lines) - tail, len(lines))}
+        lines = list(with_gaps(lines, sorted(wanted)))
+    # The stored output may have been cut before, so that only the log tells how much is missing.
+    return ["…" if GAP.fullmatch(line) else line for line in lines]
 
 
 def _advice(attempt: Attempt) -> Iterator[Line]:
-    """What a person can do; the guidance among it is for whoever fixes it, and theirs to read."""
-    advised = [advice for advice in attempt.advice if advice != attempt.guidance]
-    if advised:
-        yield Line()
-    for advice in advised[:ADVICE]:
+    """Yield advice for a person; the guidance is written for executors."""
+    advice = [text for text in attempt.advice if text != attempt.guidance]
+    for text in advice[:ADVICE]:
         wrapped = textwrap.wrap(
-            one_line(advice, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    "
+            one_line(text, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    "
         )
         yield from map(Line, wrapped)
 
 
-def _end(story: TaskResult, said: Sequence[str]) -> Iterator[Line]:
-    """Why nothing more was tried, and what was said on the way."""
-    attempt = story.last_failure
-    given_up = story.reason if attempt and not story.reason.endswith(attempt.error) else ""
-    said = [line for text in said for line in terminal(text).splitlines()]
-    ids = {story.id, *(fix.id for _, fix in story.all_fixes)}
-    # What was said of a task or a fix was said on the way; after it comes what is to be done now.
-    way = max((at for at, line in enumerate(said, 1) if line.partition(": ")[0] in ids), default=0)
-    if given_up or said:
-        yield Line()
-    yield from map(Line, said[:way])
-    if given_up:
-        yield Line(f"given up: {one_line(given_up, LONGEST_LINE)}", ("red",))
-    yield from map(Line, said[way:])
-    if attempt:
-        yield Line()
+def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
+    """Yield what was decided and why, with the place of the task."""
+    steps, others = _split_notes(task)
+    attempt = task.last_failure
+    is_given_up = attempt and task.reason and not task.reason.endswith(attempt.error)
+    if verbosity > 0:
+        yield from map(Line, steps)
+    elif not is_given_up:
+        # The last step then says why nothing more was tried.
+        yield from map(Line, steps[-1:])
+    place = f"{task.spec_path}:{task.line}"
+    if is_given_up:
+        yield Line(f"{place}: given up: {one_line(task.reason, LONGEST_LINE)}", ("red",))
+    else:
+        yield Line(place)
+    yield from map(Line, others)
 
 
-def relevant(output: str, error: str) -> list[str]:
-    """All of a short output; of a long one the surroundings of the error and the end."""
-    lines = output.strip("\n").splitlines()
-    if len(lines) > SHOWN_LINES:
-        wanted = {
-            *near(lines, error.strip(), AROUND),
-            *range(len(lines) - SHOWN_LINES // 2, len(lines)),
-        }
-        lines = list(with_gaps(lines, sorted(wanted)))
-    # What is here was cut before: how much is missing in all can only be seen from the log.
-    return ["…" if GAP.fullmatch(line) else line for line in lines]
+def _split_notes(task: TaskResult) -> tuple[list[str], list[str]]:
+    """Separate the notes about single steps, which begin with an id, from all others."""
+    ids = {task.id, *(fix.id for _, fix in task.all_fixes)}
+    steps: list[str] = []
+    others: list[str] = []
+    for note in task.notes:
+        for line in terminal(note).splitlines():
+            is_step = line.partition(": ")[0] in ids
+            (steps if is_step else others).append(line)
+    return steps, others

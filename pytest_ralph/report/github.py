@@ -24,12 +24,20 @@ ERROR_LIMIT = 200
 
 
 def report(
-    run: RunSummary, environ: Mapping[str, str], write_line: Callable[[str], object]
+    run: RunSummary,
+    environ: Mapping[str, str],
+    write_line: Callable[[str], object],
+    *,
+    annotate_failures: bool = True,
 ) -> None:
-    """Write annotations and the summary, as far as this environment takes them."""
+    """Write annotations and the summary, as far as this environment takes them.
+
+    `annotate_failures` is False if another plugin annotates failed items already.
+    """
     if environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands(run, environ.get("GITHUB_WORKSPACE", "")):
-            write_line(line)
+            if annotate_failures or not line.startswith("::error"):
+                write_line(line)
 
     path = environ.get("GITHUB_STEP_SUMMARY")
     if not path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ralph.report.next_steps import next_step
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import columns, fitted, wrapped
 
@@ -22,15 +23,6 @@ NARROWEST = 40
 STATUS_WIDTH = 10
 SHOWN_AT_EITHER_END = 5
 LONGEST = 1_000
-# What a person has to fix, for the kinds of failure that have a name in plain words.
-TO_FIX = {
-    "test_failure": "the failing tests",
-    "lint_error": "the linting errors",
-    "typecheck_error": "the type errors",
-    "format_error": "the formatting",
-    "build_error": "the build",
-    "timeout": "what takes too long",
-}
 BOX = "╔═╗║╠╣╚╝─"
 ASCII_BOX = "+=+|++++-"
 
@@ -87,24 +79,6 @@ def _was_retried(task: TaskResult) -> bool:
     if task.earlier_failures:
         return True
     return any(fix.outcome != "open" for _, fix in task.all_fixes)
-
-
-def next_step(task: TaskResult) -> str:
-    """Return what a person should do about a failed task, as an instruction."""
-    open_fixes = [fix for _, fix in task.all_fixes if fix.outcome == "open"]
-    if open_fixes:
-        fix = open_fixes[-1]
-        return f"Do task {fix.id} ({fix.title}) in {task.spec_path or 'tasks.md'}"
-
-    failure = task.last_failure
-    if failure is None:
-        return f"Fix what fails in task {task.id} ({task.place})"
-    if failure.missing:
-        return f"Install {failure.missing}, which task {task.id} needs"
-    what = TO_FIX.get(failure.kind, "what fails")
-    if failure.files:
-        return f"Fix {what} of task {task.id} in {', '.join(failure.files[:3])}"
-    return f"Fix {what} in task {task.id} ({task.place})"
 
 
 def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool = True) -> list[str]:

@@ -1,10 +1,11 @@
-"""A line of terminal output with its markup, shared by everything that writes to the terminal."""
+"""Lines of terminal output, for everything that writes to the terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import pytest
     from _pytest._io import TerminalWriter
 
 
@@ -16,3 +17,11 @@ class Line(NamedTuple):
 
     def write(self, writer: TerminalWriter) -> None:
         writer.line(self.text, **dict.fromkeys(self.markup, True))
+
+
+def start_line(reporter: pytest.TerminalReporter) -> None:
+    """End the line that pytest is writing, also a line of progress letters with `-q`."""
+    reporter.ensure_newline()
+    writer = reporter.config.get_terminal_writer()
+    if writer.width_of_current_line:
+        writer.line()

@@ -1,4 +1,4 @@
-"""The end of a run on the terminal: what was recovered by what, what was tried in vain, through pytest's own writer."""
+"""The `ralph` section at the end of the terminal output."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents.naming import display_name
+from pytest_ralph.report.failure_text import failure_headline, output_lines, relevant
+from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.phrases import duration
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pytest
 
@@ -20,199 +22,277 @@ if TYPE_CHECKING:
 
 LONGEST = 400
 SHORTEST_TITLE = 16
-COLOURS = {"failed": "red", "regression": "red", "recovered": "green", "passed": "green"}
+CHANGED_SHOWN = 5
+COLOURS = {
+    "failed": "red",
+    "regression": "red",
+    "recovered": "green",
+    "passed": "green",
+}
 
 
-class Mark(NamedTuple):
-    """How the end of a fix is drawn."""
+class FixSign(NamedTuple):
+    """How the outcome of a fix is drawn."""
 
     sign: str
     colour: str
     words: str = ""
 
 
-MARKS = {
-    "completed": Mark("✓", "green"),
-    "verification_mismatch": Mark("✗", "red", "did not help"),
-    "failed": Mark("✗", "red", "failed"),
-    "open": Mark("○", "yellow", "waits"),
+FIX_SIGNS = {
+    "completed": FixSign("✓", "green"),
+    "verification_mismatch": FixSign("✗", "red", "did not help"),
+    "failed": FixSign("✗", "red", "failed"),
+    "open": FixSign("○", "yellow", "waits"),
 }
-IN_ASCII = str.maketrans(
+ASCII = str.maketrans(
     {"└": "`", "├": "|", "│": "|", "─": "-", "✓": "+", "✗": "x", "○": "o", "→": ">", "…": "..."}
 )
 
 
 def can_draw() -> bool:
-    """Whether standard output takes more than ASCII."""
-    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "").startswith("utf")
+    """Return whether standard output takes more than ASCII."""
+    encoding = getattr(sys.stdout, "encoding", "") or ""
+    return encoding.lower().replace("-", "").startswith("utf")
 
 
-def history_line(story: TaskResult) -> str:
-    """The line `.progress.md` keeps about a task that needed fixes."""
-    ids = [fix.id for depth, fix in story.all_fixes if depth == 0]
-    final = "PASS" if story.outcome == "recovered" else f"FAIL ({story.final})"
-    return fix_history_entry(story.id, ids, final)
+def history_line(task: TaskResult) -> str:
+    """Return the line that `.progress.md` keeps about a task that needed fixes."""
+    ids = [fix.id for depth, fix in task.all_fixes if depth == 0]
+    final = "PASS" if task.outcome == "recovered" else f"FAIL ({task.final})"
+    return fix_history_entry(task.id, ids, final)
+
+
+def blocked_lines(tasks: Iterable[TaskResult]) -> list[str]:
+    """Return `demo: 1.3 to 2.7 blocked by 1.2`, one line per spec and reason."""
+    ranges: dict[tuple[str, str], list[list[str]]] = {}
+    previous: tuple[str, str] | None = None
+    for task in sorted(tasks, key=lambda task: (task.spec_path, task.line)):
+        group = (task.spec, task.reason)
+        if task.outcome != "blocked":
+            previous = None
+            continue
+        if group != previous:
+            ranges.setdefault(group, []).append([])
+        ranges[group][-1].append(task.id)
+        previous = group
+
+    lines = []
+    for (spec, reason), parts in ranges.items():
+        shown = ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in parts)
+        lines.append(f"{spec}: {shown} {reason}")
+    return lines
 
 
 class Branch(NamedTuple):
-    """One fix of a lineage, and the strokes that lead to it and on from it."""
+    """One fix, with the strokes that lead to it and those below it."""
 
     stroke: str
-    on: str
+    below: str
     fix: FixResult
 
 
 def branches(fixes: Sequence[FixResult], indent: str = "") -> Iterator[Branch]:
-    """The lineage of fixes as a tree, parents first."""
+    """Yield the fixes as a tree, parents first."""
     for fix in fixes:
-        last = fix is fixes[-1]
-        on = indent + ("   " if last else "│  ")
-        yield Branch(indent + ("└─ " if last else "├─ "), on, fix)
-        yield from branches(fix.children, on)
+        is_last = fix is fixes[-1]
+        below = indent + ("   " if is_last else "│  ")
+        yield Branch(indent + ("└─ " if is_last else "├─ "), below, fix)
+        yield from branches(fix.children, below)
 
 
 class Summary:
-    """The section after the failures. Short with -q, everything with -vv, nothing where nothing happened."""
+    """Writes the section: one line per task with `-q`, every attempt with `-vv`."""
 
     def __init__(self, reporter: pytest.TerminalReporter, verbosity: int) -> None:
         self.reporter = reporter
         self.verbosity = verbosity
-        self._width = (
-            reporter.config.get_terminal_writer().fullwidth if reporter.isatty else LONGEST
-        )
+        self._width = LONGEST
+        if reporter.isatty:
+            self._width = reporter.config.get_terminal_writer().fullwidth
         self._unicode = can_draw()
+        self._started = False
 
-    def write(
-        self,
-        stories: Sequence[TaskResult],
-        lines: Mapping[str, Sequence[str]],
-        complete: Sequence[str],
-    ) -> None:
-        told = [
-            story
-            for story in stories
-            if story.outcome == "recovered" or (story.fixes and story.bad)
-        ]
-        told += [
-            story for story in stories if story.outcome == "passed" and lines.get(story.node_id)
-        ]
-        shown = stories if self.verbosity >= 2 else told
-        if self.verbosity >= 0 and (shown or complete):
-            self.reporter.write_sep("=", "ralph")
-        for story in shown:
+    def write(self, tasks: Sequence[TaskResult], complete: Sequence[str] = ()) -> None:
+        """Write the section, unless there is nothing to report."""
+        shown = tasks if self.verbosity >= 2 else [task for task in tasks if _is_notable(task)]
+        blocked = blocked_lines(tasks)
+        if shown or blocked or complete:
+            self._start_section()
+        for task in shown:
             if self.verbosity < 0:
-                self._brief(story)
+                self._brief(task)
             else:
-                self._task(
-                    story,
-                    [line for text in lines.get(story.node_id, ()) for line in text.splitlines()],
-                )
+                self._task(task)
+        for line in blocked:
+            self._line(one_line(line, LONGEST), "yellow")
+        if self.reporter.hasopt("skipped"):
+            # pytest lists only its own category under -rs.
+            for task in tasks:
+                if task.outcome in ("blocked", "manual"):
+                    self._line(f"SKIPPED [1] {task.place}: {one_line(task.reason, LONGEST)}")
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
+        self._cost(tasks)
+
+    def _start_section(self) -> None:
+        if self.verbosity >= 0 and not self._started:
+            self.reporter.write_sep("=", "ralph")
+            self._started = True
+
+    def next(self, lines: Iterable[str]) -> None:
+        """Write the `Next` block."""
+        self._start_section()
+        self._line("Next", "bold")
+        for line in lines:
+            self._line(line)
 
     def notes(self, notes: Iterable[str]) -> None:
-        """What is no matter of one task."""
+        """Write what does not concern a single task."""
         for note in notes:
             self._line(f"ralph: {terminal(note)}")
 
-    def _brief(self, story: TaskResult) -> None:
-        told = history_line(story) if story.fixes else f"- Task {story.id}: {story.reason}"
-        if story.outcome == "recovered" or story.final:
-            self._line(f"{story.spec}: {one_line(told, LONGEST)}", COLOURS.get(story.outcome, ""))
+    def _cost(self, tasks: Sequence[TaskResult]) -> None:
+        costs = [task.cost for task in tasks if task.cost is not None]
+        if costs:
+            tokens = sum(attempt.tokens or 0 for task in tasks for attempt in task.attempts)
+            count = f" ({tokens:,} tokens)" if tokens else ""
+            self._line(f"cost: ${sum(costs):.2f}{count}")
 
-    def _task(self, story: TaskResult, lines: Sequence[str]) -> None:
-        word, colour = story.outcome.upper(), COLOURS.get(story.outcome, "yellow")
-        self._parts(
-            (word, colour), (self._cut(f"{story.spec} {story.heading}", " ", len(word)), "bold")
-        )
-        said = _by_fix(story, lines)
-        for branch in branches(story.fixes):
+    def _brief(self, task: TaskResult) -> None:
+        if not task.passed and not task.final:
+            return
+        line = history_line(task) if task.fixes else f"- Task {task.id}: {task.reason}"
+        self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
+
+    def _task(self, task: TaskResult) -> None:
+        word = task.outcome.upper()
+        colour = COLOURS.get(task.outcome, "yellow")
+        heading = self._cut(f" {one_line(f'{task.spec} {task.heading}', LONGEST)}", len(word))
+        self._parts((word, colour), (heading, "bold"))
+
+        notes = _notes_by_fix(task)
+        for branch in branches(task.fixes):
             self._fix(branch)
-            for line in said.get(branch.fix.id, ()) if not story.bad else ():
-                self._said(line, f"  {branch.on}  ")
-        if not story.bad:
-            for line in self._besides(story, said[""]):
-                self._said(line, "  ")
-        if story.fixes and (story.final or not story.bad):
-            self._line(f"  {history_line(story)}")
+            details = _details(task, branch.fix)
+            if not task.bad:
+                details += notes[branch.fix.id]
+            for line in details:
+                self._detail(line, f"  {branch.below}  ")
+        if not task.bad:
+            for line in self._own_notes(task, notes[""]):
+                self._detail(line, "  ")
+        if task.fixes and (task.final or not task.bad):
+            self._line(f"  {history_line(task)}")
         if self.verbosity >= 2:
-            for attempt in story.attempts:
-                self._attempt(attempt, with_output=story.outcome == "recovered")
+            for attempt in task.attempts:
+                self._attempt(attempt, with_output=not task.bad)
 
     def _fix(self, branch: Branch) -> None:
         fix = branch.fix
-        mark = MARKS.get(fix.outcome, Mark("·", "", fix.outcome))
-        by = (
-            f"by {display_name(fix.executor)}" if fix.executor not in ("", "repair", "none") else ""
-        )
-        how = ", ".join(filter(None, (by, mark.words)))
+        sign = FIX_SIGNS.get(fix.outcome, FixSign("·", "", fix.outcome))
+        words = [sign.words] if sign.words else []
+        if fix.executor not in ("", "repair", "none"):
+            words.insert(0, f"by {display_name(fix.executor)}")
+        how = ", ".join(words)
+
         room = self._width - len(branch.stroke) - len("  ✓  ()") - 1
         if room - len(how) < len(fix.id) + SHORTEST_TITLE:
-            how = mark.words
+            how = sign.words
         title = one_line(f"{fix.id} {fix.title}", LONGEST)
+        if self.verbosity < 2:
+            title = fitted(title, room - len(how))
         self._parts(
             (f"  {branch.stroke}", ""),
-            (mark.sign, mark.colour),
-            (f" {title if self.verbosity >= 2 else fitted(title, room - len(how))}", ""),
+            (sign.sign, sign.colour),
+            (f" {title}", ""),
             (f" ({how})" if how else "", "light"),
         )
 
-    def _besides(self, story: TaskResult, lines: Sequence[str]) -> Iterator[str]:
-        """What was said of the task itself. That it was to be fixed goes without saying where the fixes are shown."""
-        decided = {
-            f"{story.id}: {attempt.decision}" for attempt in story.attempts if attempt.decision
-        }
-        hidden = decided if story.fixes and self.verbosity < 1 else ()
-        yield from (line for line in lines if line not in hidden)
-        if not story.fixes and story.reason:
-            yield story.reason
+    def _own_notes(self, task: TaskResult, notes: Sequence[str]) -> Iterator[str]:
+        """Yield the notes about the task itself.
+
+        The tree of fixes shows by itself that a fix was decided on.
+        """
+        decisions = {f"{task.id}: {attempt.decision}" for attempt in task.attempts}
+        for line in notes:
+            if self.verbosity >= 1 or not task.fixes or line not in decisions:
+                yield line
+        if not task.fixes and task.reason:
+            yield task.reason
 
     def _attempt(self, attempt: Attempt, *, with_output: bool) -> None:
         after = " ".join(duration(attempt.duration))
-        who = (
-            display_name(attempt.executor)
-            if attempt.executor
-            else one_line(attempt.command, LONGEST)
-        )
+        who = one_line(attempt.command, LONGEST)
+        if attempt.executor:
+            who = display_name(attempt.executor)
         self._line(f"  {attempt.number}. {attempt.what} {attempt.outcome} in {after}: {who}")
         if attempt.failed:
-            self._line(f"     {attempt.kind}: {one_line(attempt.error, LONGEST)}", "red")
+            self._line(f"     {failure_headline(attempt)}", "red")
         if attempt.decision:
             self._line(f"     → {one_line(attempt.decision, LONGEST)}")
         if attempt.failed and with_output:
-            from pytest_ralph.report.failure_text import relevant
-
-            for line in relevant(terminal(attempt.output), attempt.error):
+            output = terminal(attempt.output)
+            for line in relevant(output, attempt.error, output_lines(self.verbosity)):
                 self._line(f"     | {line[:LONGEST]}")
 
-    def _said(self, line: str, indent: str) -> None:
-        # A command is there to be copied.
-        whole = line.startswith("undo: ")
-        self._line(
-            f"{indent}{one_line(line, LONGEST)}" if whole else self._cut(line, indent), "light"
-        )
+    def _detail(self, line: str, indent: str) -> None:
+        text = indent + one_line(line, LONGEST)
+        # A command to undo something is there to be copied.
+        self._line(text if line.startswith("undo: ") else self._cut(text), "light")
 
-    def _cut(self, text: str, indent: str, taken: int = 0) -> str:
-        line = indent + one_line(text, LONGEST)
-        return line if self.verbosity >= 2 else fitted(line, self._width - taken - 1)
+    def _cut(self, line: str, taken: int = 0) -> str:
+        if self.verbosity >= 2:
+            return line
+        return fitted(line, self._width - taken - 1)
 
     def _line(self, text: str, markup: str = "") -> None:
         self._parts((text, markup))
 
     def _parts(self, *parts: tuple[str, str]) -> None:
-        """One line of several looks."""
-        self.reporter.ensure_newline()
+        """Write one line from pieces of text with their markup."""
+        start_line(self.reporter)
         for text, markup in parts:
-            drawn = text if self._unicode else text.translate(IN_ASCII)
+            drawn = text if self._unicode else text.translate(ASCII)
             self.reporter.write(drawn, **({markup: True} if markup else {}))
         self.reporter.write_line("")
 
 
-def _by_fix(story: TaskResult, lines: Iterable[str]) -> dict[str, list[str]]:
-    """What was said, by the fix it was said of; under the empty id what was said of the task or of nothing else."""
-    said: dict[str, list[str]] = {"": [], **{fix.id: [] for _, fix in story.all_fixes}}
-    for line in lines:
-        fix, colon, rest = line.partition(": ")
-        known = bool(colon) and fix in said
-        said[fix if known else ""].append(rest if known else line)
-    return said
+def _is_notable(task: TaskResult) -> bool:
+    if task.outcome in ("recovered", "flaky"):
+        return True
+    if task.bad:
+        # A fix task that only waits for a person is named under FAILURES.
+        return any(fix.outcome != "open" for _, fix in task.all_fixes)
+    return task.outcome == "passed" and bool(task.notes)
+
+
+def _details(task: TaskResult, fix: FixResult) -> list[str]:
+    """Return the files a fix changed, and its cost."""
+    attempts = [attempt for attempt in task.attempts if attempt.fix_id == fix.id]
+    changed = list(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
+    costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
+    details = []
+    if changed:
+        shown = ", ".join(changed[:CHANGED_SHOWN])
+        if len(changed) > CHANGED_SHOWN:
+            shown += f" and {len(changed) - CHANGED_SHOWN} more"
+        details.append(f"changed {shown}")
+    if costs:
+        details.append(f"cost ${sum(costs):.2f}")
+    return [", ".join(details)] if details else []
+
+
+def _notes_by_fix(task: TaskResult) -> dict[str, list[str]]:
+    """Group the notes by the fix they are about; those about the task itself come under ""."""
+    notes: dict[str, list[str]] = {"": []}
+    for _, fix in task.all_fixes:
+        notes[fix.id] = []
+    for note in task.notes:
+        for line in note.splitlines():
+            fix_id, colon, rest = line.partition(": ")
+            if colon and fix_id in notes:
+                notes[fix_id].append(rest)
+            else:
+                notes[""].append(line)
+    return notes

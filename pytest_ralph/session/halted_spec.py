@@ -10,6 +10,7 @@ from pytest_ralph.fixing.git.messages import commit_message
 from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
 from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
+from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.terminal import can_draw
 from pytest_ralph.session.command_line import command_line
 from pytest_ralph.spec.document import Spec, SpecError
@@ -52,16 +53,17 @@ class HaltedSpec:
             self.run.messages.note(str(error))
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
-        """Write the halt summary to the terminal."""
+        """Write one line to the terminal, or with `-vv` the whole halt summary."""
         halt = self._halt()
-        if self.run.config.option.verbose < 0:
-            lines = _brief_lines(halt)
-        else:
-            width = self.run.config.get_terminal_writer().fullwidth
-            box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))
-            lines = [*self._missing_dependencies(halt.command), *box]
-        reporter.write_line("")
-        for line in lines:
+        start_line(reporter)
+        if self.run.config.option.verbose < 2:
+            # With --ralph-keep-going the failure stopped nothing.
+            if not self.run.settings.keep_going:
+                reporter.write_line(f"{TITLE}: {halt.reason}")
+            return
+        width = self.run.config.get_terminal_writer().fullwidth
+        box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))
+        for line in (*self._missing_dependencies(halt.command), *box):
             reporter.write_line(line)
 
     def _halt(self) -> Halt:
@@ -101,12 +103,3 @@ class HaltedSpec:
                     command=command,
                 )
                 yield ""
-
-
-def _brief_lines(halt: Halt) -> list[str]:
-    """Return the halt summary with `-q`."""
-    lines = [f"{TITLE}: {halt.reason}"]
-    if halt.blocked:
-        lines.append(f"Blocked: {', '.join(task.id for task in halt.blocked[:5])}")
-    lines.append(f"Run: {halt.command}")
-    return lines

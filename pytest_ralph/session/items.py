@@ -135,8 +135,10 @@ class TaskItem(pytest.Item):
         from pytest_ralph.report.failure_text import FailureText
 
         is_whole = self.config.getoption("tbstyle", "") != "line"
-        result = excinfo.value.result
-        return FailureText.of(result, result.notes, self.run.root, drawn=is_whole)
+        verbosity = self.config.getoption("verbose", 0)
+        return FailureText.of(
+            excinfo.value.result, self.run.root, verbosity=verbosity, shown=is_whole
+        )
 
     def reportinfo(self) -> tuple[Path, int, str]:
         # Were this equal to the end of the node id, pytest would take its dots for a class and a

@@ -53,8 +53,8 @@ class Messages:
             self.unwritten.append(line)
 
     def show(self, lines: Sequence[str]) -> None:
-        """Write a paragraph at once, with `-v`."""
-        if self._config.option.verbose <= 0:
+        """Write a paragraph at once, with `-vv`."""
+        if self._config.option.verbose < 2:
             return
         if not self.screen.write(["", *lines, ""]):
             self.unwritten.extend(lines)

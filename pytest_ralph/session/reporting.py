@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 # By outcome: pytest's category, the letter, and the word with its colour.
 WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "recovered": ("recovered", "R", ("RECOVERED", {"green": True})),
-    "blocked": ("skipped", "b", ("BLOCKED", {"yellow": True})),
-    "manual": ("skipped", "m", ("MANUAL", {"yellow": True})),
+    "flaky": ("flaky", "f", ("FLAKY", {"yellow": True})),
+    "blocked": ("blocked", "b", ("BLOCKED", {"yellow": True})),
+    "manual": ("manual", "m", ("MANUAL", {"yellow": True})),
 }
 
 
@@ -29,7 +30,6 @@ class Reporting:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._in_summary = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -49,7 +49,8 @@ class Reporting:
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
         is_whole = item.config.getoption("tbstyle", "") != "line"
-        if result.report and spec_run.recovery and is_whole:
+        very_verbose = item.config.getoption("verbose", 0) >= 2
+        if result.report and spec_run.recovery and is_whole and very_verbose:
             report.sections.append(("ralph failure report", result.report))
         if result.outcome == "recovered":
             self._add_failed_attempts(report, result)
@@ -64,13 +65,7 @@ class Reporting:
         found = task_report(report)
         if found is None or report.when != "call":
             return None
-        if self._in_summary and report.skipped:
-            # The short summary lists all skipped items under one word, which must be pytest's.
-            return None
         return WORDS.get(found.result.outcome)
-
-    def pytest_terminal_summary(self) -> None:
-        self._in_summary = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(

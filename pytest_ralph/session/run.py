@@ -43,6 +43,8 @@ class Run:
         self.directory = self.root / RALPH_DIRECTORY
         self.started = time.time()
         self.session: pytest.Session | None = None
+        # The item that Ctrl-C cut off.
+        self.interrupted: TaskItem | None = None
         self.worker = Handover.received(config)
         self.id = self.worker.run_id if self.worker else new_run_id()
         self.run_directory = RunDirectory(
@@ -82,6 +84,9 @@ class Run:
         self.messages.screen.item = item
         try:
             return self.groups.perform(self.spec_run(item.parent.spec), item.task)
+        except KeyboardInterrupt:
+            self.interrupted = item
+            raise
         finally:
             self.messages.screen.item = None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from pytest_ralph.report.lines import start_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
@@ -56,9 +58,11 @@ class Screen:
         with self._uncaptured():
             for line in lines:
                 if self.item is None:
-                    reporter.ensure_newline()
+                    start_line(reporter)
                     reporter.write_line(line)
                 else:
+                    if self._config.option.verbose < 0:
+                        start_line(reporter)
                     # pytest's line for the running item already starts on a new line.
                     reporter.write_ensure_prefix(line, "")
             self._restart_item_line(reporter)

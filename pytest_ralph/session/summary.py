@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import __version__
-from pytest_ralph.files import LOGS_NAME
+from pytest_ralph.files import LOGS_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
+from pytest_ralph.report.lines import start_line
+from pytest_ralph.report.next_steps import interrupted_lines, next_lines
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import (
     PastKind,
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from pytest_ralph.session.halted_spec import HaltedSpec
     from pytest_ralph.session.run import Run
 
+# pytest-github-actions-annotate-failures annotates failed items itself.
+ANNOTATING_PLUGIN = "pytest_github_actions_annotate_failures"
+
 
 class EndOfRun:
     """Gathers the reports of all tasks, and writes what a run writes at its end."""
@@ -47,6 +52,7 @@ class EndOfRun:
         # Apart, since pytest may read every attribute of a plugin before the first test, and the
         # cached properties would then be computed too early.
         self.results = RunResults(run)
+        self._report = ""
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
@@ -81,23 +87,44 @@ class EndOfRun:
             return
         here = self.run.config.invocation_params.dir
         shown = path.relative_to(here) if path.is_relative_to(here) else path
-        self.run.messages.note(f"report: {shown}")
+        self._report = f"report: {shown}"
 
     def _write_github_annotations(self) -> None:
         from pytest_ralph.report import github
 
         reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            # GitHub reads an annotation only at the start of a line.
+            start_line(reporter)
         write_line = reporter.write_line if reporter else print
-        github.report(self.results.summary, os.environ, write_line)
+        annotated = self.run.config.pluginmanager.hasplugin(ANNOTATING_PLUGIN)
+        github.report(self.results.summary, os.environ, write_line, annotate_failures=not annotated)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        reports = self.results.reports
-        notes = {nodeid: report.result.notes for nodeid, report in reports.items()}
         summary = Summary(terminalreporter, self.run.config.option.verbose)
-        summary.write(self.results.tasks, notes, self.results.complete_specs())
+        summary.write(self.results.tasks, self.results.complete_specs())
         for halted in self.results.halted_specs:
             halted.write(terminalreporter)
-        summary.notes(self.run.messages.notes)
+        notes = list(self.run.messages.notes)
+        lines = self._next_lines()
+        if lines:
+            summary.next(lines)
+        elif self._report:
+            notes.append(self._report)
+        summary.notes(notes)
+
+    def _next_lines(self) -> list[str]:
+        """Return the `Next` block, if tasks failed or the run was interrupted."""
+        failed = [task for task in self.results.tasks if task.bad]
+        command = command_line(self.run.config, leave_out=("--ralph-fresh",))
+        where = self._report or f"output of all commands: {RALPH_DIRECTORY}/{LOGS_NAME}/"
+        if self.run.interrupted is not None:
+            heading = self.run.interrupted.task.heading
+            return interrupted_lines(heading, command, where)
+        is_quiet = self.run.config.option.verbose < 0
+        if not failed or (is_quiet and not self.results.halted_specs):
+            return []
+        return next_lines(failed, command, where)
 
     def pytest_unconfigure(self) -> None:
         if self.run.worker or not self.results.reports:

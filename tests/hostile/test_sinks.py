@@ -299,8 +299,8 @@ def told_on_the_terminal(text: str) -> str:
     )
     return "\n".join(
         [
-            str(FailureText.of(failed, [text])),
-            str(FailureText.of(failed, [text]).reprcrash),
+            str(FailureText.of(failed._replace(notes=(text,)))),
+            str(FailureText.of(failed._replace(notes=(text,))).reprcrash),
             *halt_lines(halt, 80, box=True),
             *halt_lines(halt, 80, box=False),
             failure_of(text).report(),

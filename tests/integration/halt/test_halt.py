@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pexpect
@@ -16,6 +15,8 @@ from pytest_ralph.text.width import columns
 from tests.integration.blocks import spec, task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import SpecMaker
 
 HALTED = spec(
@@ -48,10 +49,10 @@ def section(lines: list[str], heading: str) -> list[str]:
 
 
 def test_the_summary_has_its_six_sections(pytester: pytest.Pytester, halted: Path) -> None:
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "specs/demo")
+    result = pytester.runpytest("-vv", "--ralph-recovery", "--ralph-executor=none", "specs/demo")
 
     assert result.ret == 1
-    result.assert_outcomes(passed=2, failed=1, skipped=1)
+    assert result.parseoutcomes() == {"passed": 2, "failed": 1, "blocked": 1}
     lines = result.stdout.lines
     assert "Reason: Task 1.2 failed" in lines
     assert [line.split(" .")[0] for line in section(lines, "COMPLETED TASKS")] == [
@@ -100,13 +101,10 @@ def test_the_command_shown_can_be_copied_and_goes_on(
     first = subprocess.run(
         run, cwd=pytester.path, capture_output=True, text=True, timeout=60, check=False
     )
-    shown = [
-        line
-        for line in first.stdout.splitlines()
-        if line.startswith(f"{Path(sys.executable).name} -m pytest")
-    ]
+    prefix = "  Continue: "
+    shown = [line for line in first.stdout.splitlines() if line.startswith(prefix)]
 
-    (command,) = set(shown)
+    (command,) = (line.removeprefix(prefix) for line in shown)
     assert "--ralph-fresh" not in command
     words = subprocess.run(
         ["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True
@@ -119,9 +117,9 @@ def test_with_q_only_the_essential_lines_are_shown(pytester: pytest.Pytester, ha
 
     result.stdout.fnmatch_lines(
         [
+            "demo: 1.3 blocked by 1.2",
             "RALPH HALTED: Task 1.2 failed",
-            "Blocked: 1.3",
-            "Run: *pytest -q --ralph-recovery --ralph-executor=none*",
+            "  Continue: *pytest -q --ralph-recovery --ralph-executor=none*",
         ]
     )
     assert "COMPLETED TASKS" not in result.stdout.str()
@@ -136,6 +134,7 @@ def test_on_a_terminal_the_box_is_as_wide_as_it(
         sys.executable,
         "-m",
         "pytest",
+        "-vv",
         "--ralph-recovery",
         "--ralph-executor=none",
         "specs/demo",
@@ -163,7 +162,7 @@ def test_a_missing_dependency_is_told_in_a_text_of_its_own(
 ) -> None:
     make_spec(t1_1="python -c 'import no_such_module_anywhere'")
 
-    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "specs/demo")
+    result = pytester.runpytest("-vv", "--ralph-recovery", "--ralph-executor=none", "specs/demo")
 
     result.stdout.fnmatch_lines(
         [
@@ -171,7 +170,7 @@ def test_a_missing_dependency_is_told_in_a_text_of_its_own(
             "  Package: no_such_module_anywhere",
             "  Required by: Task 1.1 Task 1.1",
             "RALPH CANNOT PROCEED",
-            "  Then resume: *pytest --ralph-recovery*",
+            "  Then resume: *pytest -vv --ralph-recovery*",
             "[[]HALTED - Manual intervention required[]]",
         ]
     )
@@ -209,7 +208,7 @@ CLEANED = spec(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--ralph-recovery", "--ralph-executor=none"], {"passed": 2, "failed": 1, "skipped": 1}),
+        (["--ralph-recovery", "--ralph-executor=none"], {"passed": 2, "failed": 1, "blocked": 1}),
         (["--ralph", "-x"], {"passed": 2, "failed": 1}),
         (["--ralph-recovery", "--ralph-executor=none", "--maxfail=1"], {"passed": 2, "failed": 1}),
     ],
@@ -219,7 +218,7 @@ def test_the_cleanup_runs_whatever_failed_before_it(
 ) -> None:
     make_spec(CLEANED)
 
-    pytester.runpytest(*arguments, "specs").assert_outcomes(**expected)
+    assert pytester.runpytest(*arguments, "specs").parseoutcomes() == expected
 
     assert (pytester.path / "ran.txt").read_text().split() == ["startup", "check", "cleanup"]
 
@@ -246,7 +245,7 @@ def test_a_commit_is_shown_with_what_is_complete(pytester: pytest.Pytester, halt
         subprocess.run(["git", *command.split()], cwd=pytester.path, check=True)
 
     result = pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor=none", "--ralph-commit=auto", "specs/demo"
+        "-vv", "--ralph-recovery", "--ralph-executor=none", "--ralph-commit=auto", "specs/demo"
     )
 
     result.stdout.re_match_lines(

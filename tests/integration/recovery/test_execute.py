@@ -112,7 +112,7 @@ def test_an_executor_that_says_it_failed_while_verify_passes_is_noted(two: Proje
 
 
 def test_what_cannot_be_helped_by_trying_again_is_not(two: Project) -> None:
-    result = two.verify("--ralph-execute", "-x", executor="no-such-agent --do-it")
+    result = two.verify("--ralph-execute", "-x", "-v", executor="no-such-agent --do-it")
 
     result.stdout.fnmatch_lines(["*1.1: not tried again: command_not_found needs a person"])
     assert two.history("COUNT(*)", "what = 'execute'") == [1]

@@ -199,7 +199,7 @@ def test_a_task_that_no_plugin_takes_waits_for_a_person_where_there_is_no_execut
     conftest(one_task, hook("execute", "return None"))
     result = one_task.run()
 
-    result.stdout.fnmatch_lines(["*task 1.3.1 waits in tasks.md*", "*Next: do task 1.3.1 *"])
+    result.stdout.fnmatch_lines(["*task 1.3.1 waits in tasks.md*", "  Do task 1.3.1 *"])
     assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.4": False}
 
 

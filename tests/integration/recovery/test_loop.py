@@ -132,7 +132,7 @@ def test_without_an_executor_the_fix_task_waits_and_the_next_step_is_told(
 ) -> None:
     result = one_task.run("--ralph-executor", "none")
 
-    result.stdout.fnmatch_lines(["Next: do task 1.3.1 (*), then run the same command again."])
+    result.stdout.fnmatch_lines(["  Do task 1.3.1 (*) in specs/*"])
     assert result.ret == 1
     assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.4": False}
 

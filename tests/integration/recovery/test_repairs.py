@@ -81,7 +81,7 @@ def test_lint_is_repaired_once_and_what_remains_is_for_somebody_else(project: Pr
     assert result.ret == 1
     assert (project.root / "app.py").read_text() == "print(undefined)\n"
     assert project.history("executor", "what = 'repair'") == ["repair:lint"]
-    result.stdout.fnmatch_lines(["Next: do task 1.1.2 (*), then run the same command again."])
+    result.stdout.fnmatch_lines(["  Do task 1.1.2 (*) in specs/*"])
     assert project.boxes == {"1.1": False, "1.1.1": False, "1.1.2": False}
 
 

@@ -120,7 +120,5 @@ def test_a_command_that_cannot_be_started_fails_in_one_line(
     """)
     result = pytester.runpytest("--ralph", "specs", "-v")
     result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(
-        ["*: directory not found: *nowhere", "specs/demo/tasks.md:2: 1.1 It"]
-    )
+    result.stdout.fnmatch_lines(["directory not found: *nowhere", "specs/demo/tasks.md:2"])
     assert "Traceback" not in result.stdout.str()

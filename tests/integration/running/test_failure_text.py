@@ -31,19 +31,19 @@ def test_command_ending_expectation_output_log_and_place(
     assert lines[0].endswith("ERROR: sum is wrong")
     assert lines[1] == "  $ echo adding; echo 'ERROR: sum is wrong' >&2; exit 3"
     assert lines[2].startswith("  exited with 3 after ")
-    assert lines[3:6] == ["  expected exit status 0, got 3", "", "  | adding"]
-    assert lines[6] == "  | ERROR: sum is wrong"
-    assert lines[7].startswith("  full output: .ralph/logs/")
-    assert (pytester.path / lines[7].split()[-1]).read_text() == "adding\nERROR: sum is wrong\n"
-    assert lines[-1] == "specs/demo/tasks.md:3: 1.1 Sum the prices"
+    assert lines[2].endswith(", expected exit status 0")
+    assert lines[3:5] == ["  | adding", "  | ERROR: sum is wrong"]
+    assert lines[5].startswith("  full output: .ralph/logs/")
+    assert (pytester.path / lines[5].split()[-1]).read_text() == "adding\nERROR: sum is wrong\n"
+    assert lines[6:] == ["specs/demo/tasks.md:3"]
 
 
 def test_an_expectation_on_the_output_is_told_with_what_came(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     text = failure(pytester, make_spec, "`printf 'a\\nb\\n' | wc -l` returns at least 5")
-    assert "  expected stdout >= 5, got '2'\n" in text
     assert text.splitlines()[0].endswith("expected stdout >= 5, got '2'")
+    assert text.count("expected stdout >= 5") == 1
 
 
 def test_a_log_is_named_where_only_stderr_was_written_to(
@@ -58,9 +58,7 @@ def test_a_timeout_says_so_and_shows_what_was_printed(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     text = failure(pytester, make_spec, "`echo waiting; sleep 30`", "--ralph-timeout=0.3")
-    assert text.startswith(
-        "timeout: Timed out after 0.3s\n  $ echo waiting; sleep 30\n  timed out after "
-    )
+    assert text.startswith("Timed out after 0.3s\n  $ echo waiting; sleep 30\n  timed out after ")
     assert "  | waiting\n" in text
 
 
@@ -87,7 +85,7 @@ def test_a_script_is_shown_line_by_line_and_not_without_end(
     script = "\n".join(f"    echo line {number}" for number in range(30))
     text = failure(pytester, make_spec, f"\n    ```bash\n{script}\n    exit 1\n    ```")
     assert "  $ echo line 0\n  > echo line 1\n" in text
-    assert "  > … 19 more lines …\n" in text
+    assert "  > … 28 more lines …\n" in text
 
 
 def test_of_a_huge_output_the_lines_that_matter_are_shown(
@@ -149,7 +147,7 @@ def test_nothing_printed_still_says_what_was_expected(
     text = failure(pytester, make_spec, "`false`")
     assert "full output" not in text
     assert text.splitlines()[1:3] == ["  $ false", text.splitlines()[2]]
-    assert "  expected exit status 0, got 1\n" in text
+    assert ", expected exit status 0\n" in text
 
 
 def test_a_fault_of_a_hook_is_shown_as_what_it_is(

@@ -31,7 +31,7 @@ def test_the_flag_in_the_command_does_not_recurse(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     spec(make_spec, f"{PYTEST} --ralph specs/other test_it.py")
-    result = pytester.runpytest("--ralph", "specs/demo")
+    result = pytester.runpytest("--ralph", "specs/demo", "-v")
     result.assert_outcomes(failed=1)
     assert runs(pytester) == ["outer"]
     result.stdout.fnmatch_lines(["*inside another ralph run*"])
@@ -72,8 +72,8 @@ def test_the_failing_tests_of_the_nested_run_are_known(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     spec(make_spec, f"{PYTEST} -q > /dev/null test_it.py")
-    result = pytester.runpytest("--ralph", "specs/demo")
-    result.stdout.fnmatch_lines(["test_failure: *", "*failing tests: *test_it*test_price*"])
+    result = pytester.runpytest("--ralph", "specs/demo", "-v")
+    result.stdout.fnmatch_lines(["tests failed: *", "*failing tests: *test_it*test_price*"])
 
 
 def test_a_junit_file_the_command_writes_itself_is_left_to_it(

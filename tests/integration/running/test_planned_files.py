@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.report.phrases import KIND_NAMES
+
 if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
@@ -31,4 +33,6 @@ def test_a_module_that_the_task_names_is_not_a_missing_package(
 
     result = pytester.runpytest("--ralph", "specs")
 
-    result.stdout.fnmatch_lines([f"{kind}: ModuleNotFoundError: No module named 'counting'"])
+    result.stdout.fnmatch_lines(
+        [f"{KIND_NAMES[kind]}: ModuleNotFoundError: No module named 'counting'"]
+    )

@@ -39,7 +39,7 @@ def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
 def test_letters(pytester: pytest.Pytester) -> None:
     result = run(pytester)
     result.stdout.fnmatch_lines(["specs/demo/tasks.md R.Fbm *"])
-    result.stdout.fnmatch_lines(["*= 1 failed, 1 passed, 2 skipped, 1 recovered in *"])
+    result.stdout.fnmatch_lines(["*= 1 failed, 1 passed, 1 recovered, 1 blocked, 1 manual in *"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
@@ -64,8 +64,9 @@ def test_quiet_says_no_more_than_it_must(pytester: pytest.Pytester) -> None:
     lines = [line for line in result.outlines if line]
     assert lines[0].startswith("R.Fbm")
     assert lines[1] == "demo: - Task 1.1: 1 fix attempted (1.1.1) - Final: PASS"
-    assert lines[2].startswith("RALPH HALTED")
-    assert lines[-1].startswith("1 failed, 1 passed, 2 skipped, 1 recovered in ")
+    assert lines[2] == "demo: 1.4 blocked by 1.3"
+    assert lines[3] == "Next"
+    assert lines[-1].startswith("1 failed, 1 passed, 1 recovered, 1 blocked, 1 manual in ")
 
 
 def test_a_line_for_each_failure_where_lines_are_asked_for(pytester: pytest.Pytester) -> None:
@@ -73,7 +74,7 @@ def test_a_line_for_each_failure_where_lines_are_asked_for(pytester: pytest.Pyte
     after = result.outlines[
         next(at for at, line in enumerate(result.outlines) if "= FAILURES =" in line) + 1 :
     ]
-    assert after[0] == "specs/demo/tasks.md:11: test_failure: AssertionError: wrong"
+    assert after[0] == "specs/demo/tasks.md:11: tests failed: AssertionError: wrong"
     assert "= ralph =" in after[1]
 
 

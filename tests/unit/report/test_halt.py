@@ -13,9 +13,9 @@ from pytest_ralph.report.halt import (
     Halt,
     halt_lines,
     missing_lines,
-    next_step,
     refusal_lines,
 )
+from pytest_ralph.report.next_steps import next_lines, next_step
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
@@ -203,6 +203,11 @@ OPEN, TRIED = (
             (),
             "Install yaml, which task 1.3 needs",
         ),
+        (
+            {"kind": "task_incomplete", "missing": "out.txt"},
+            (),
+            "Fix what fails in task 1.3 (specs/a/tasks.md:7)",
+        ),
         ({"kind": "test_failure"}, (OPEN,), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
         (
             {"kind": "test_failure"},
@@ -224,6 +229,20 @@ def test_the_first_step_names_the_work(
         fixes=fixes,
     )
     assert next_step(result) == step
+
+
+def test_next_names_all_failed_tasks() -> None:
+    failed = [
+        TaskResult("1.2", outcome="failed", spec_path="specs/a/tasks.md", fixes=(OPEN,)),
+        TaskResult("1.4", outcome="failed"),
+        TaskResult("2.1", outcome="failed"),
+        TaskResult("2.2", outcome="failed"),
+    ]
+    assert next_lines(failed, "pytest --ralph specs", "Report: out.html") == [
+        "  Do task 1.3.1, written to tasks.md. Fix tasks 1.4, 2.1 and 2.2 (see FAILURES).",
+        "  Continue: pytest --ralph specs  (an agent can do them: add --ralph-executor claude)",
+        "  Report: out.html",
+    ]
 
 
 def test_a_retry_is_mentioned_after_a_retry() -> None:

@@ -1,4 +1,4 @@
-"""The section at the end: recovered tasks, their fixes as a tree, by verbosity, width and colour."""
+"""The `ralph` section: recovered tasks and their fixes, by verbosity, width and colour."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from _pytest.terminal import TerminalReporter  # public only since 8.4
 
-from pytest_ralph.report.terminal import Summary, history_line
+from pytest_ralph.report.terminal import Summary, blocked_lines, history_line
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 RECOVERED = TaskResult(
@@ -27,11 +27,19 @@ RECOVERED = TaskResult(
             kind="test_failure",
             error="3 != 4",
             duration=2.04,
-            decision="it runs but does not pass: fix it",
+            decision="verification failed; creating a fix task",
             output="E  3 != 4\n1 failed",
         ),
         Attempt(2, what="fix", fix_id="1.3.1", executor="/opt/bin/agent --fast", duration=61),
-        Attempt(3, what="fix", fix_id="1.3.2", executor="claude"),
+        Attempt(
+            3,
+            what="fix",
+            fix_id="1.3.2",
+            executor="claude",
+            changed=("src/a.py", "src/b.py"),
+            cost=0.1234,
+            tokens=5000,
+        ),
         Attempt(4, command="pytest -q"),
     ),
     fixes=(
@@ -45,18 +53,18 @@ RECOVERED = TaskResult(
         ),
         FixResult("1.3.2", "1.3", "Fix: 5 != 4", "claude", "completed"),
     ),
-)
-SAID = (
-    "1.3: it runs but does not pass: fix it",
-    "1.3.1: chance that this fix helps: 71%",
-    "1.3.2: made a\nwip is kept in commit abc",
+    notes=(
+        "1.3: verification failed; creating a fix task",
+        "1.3.1: chance that this fix helps: 71%",
+        "1.3.2: made a\nwip is kept in commit abc",
+    ),
 )
 FAILED = TaskResult(
     "1.4",
     spec="demo",
     title="Wait",
     outcome="failed",
-    fixes=(FixResult("1.4.1", "1.4", "Fix: it", "repair", "open"),),
+    fixes=(FixResult("1.4.2", "1.4", "Fix: it", "repair", "open"),),
 )
 RETRIED = TaskResult(
     "1.5", spec="demo", title="Slow", outcome="recovered", reason="passed when tried again"
@@ -69,14 +77,14 @@ class Tty(io.StringIO):
         return True
 
 
-class Services:
-    """A terminal reporter of pytest's, and what it wrote."""
+class Recorder:
+    """Writes a section through a reporter of pytest, and returns it."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
 
     def summary(
-        self, *stories: TaskResult, verbosity: int = 0, width: int = 0, colour: bool = False
+        self, *tasks: TaskResult, verbosity: int = 0, width: int = 0, colour: bool = False
     ) -> str:
         file = Tty() if width else io.StringIO()
         config = self._pytester.parseconfig()
@@ -86,19 +94,29 @@ class Services:
         writer.hasmarkup = colour
         writer.fullwidth = width or 80
         summary = Summary(reporter, verbosity)
-        summary.write(stories, {RECOVERED.node_id: SAID}, ["demo"] if PASSED in stories else [])
-        summary.notes(["report: out.html"] if PASSED in stories else [])
+        summary.write(tasks, ["demo"] if PASSED in tasks else [])
+        summary.notes(["report: out.html"] if PASSED in tasks else [])
+        return file.getvalue()
+
+    def after_letters(self, letters: str) -> str:
+        """Write a note after the progress letters of `-q`."""
+        file = io.StringIO()
+        config = self._pytester.parseconfig("-q")
+        reporter = TerminalReporter(config, file)
+        config.pluginmanager.register(reporter, "terminalreporter")
+        reporter.write(letters)
+        Summary(reporter, -1).notes(["a note"])
         return file.getvalue()
 
 
 @pytest.fixture
-def services(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Services:
+def recorder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    return Services(pytester)
+    return Recorder(pytester)
 
 
-def test_a_recovered_task_shows_its_fixes(services: Services) -> None:
-    heading, *lines = services.summary(RECOVERED).splitlines()
+def test_a_recovered_task_shows_its_fixes(recorder: Recorder) -> None:
+    heading, *lines = recorder.summary(RECOVERED).splitlines()
     assert heading.strip("=") == " ralph "
     assert "\n".join(lines) == dedent("""\
         RECOVERED demo 1.3 Add a parser
@@ -106,56 +124,66 @@ def test_a_recovered_task_shows_its_fixes(services: Services) -> None:
           │    chance that this fix helps: 71%
           │  └─ ✗ 1.3.1.1 Fix: no idea (by claude, failed)
           └─ ✓ 1.3.2 Fix: 5 != 4 (by claude)
+               changed src/a.py, src/b.py, cost $0.12
                made a
           wip is kept in commit abc
-          - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS""")
+          - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS
+        cost: $0.12 (5,000 tokens)""")
 
 
-def test_a_failed_task_shows_its_open_fix(services: Services) -> None:
-    assert services.summary(FAILED).splitlines()[1:] == [
+def test_a_failed_task_shows_its_fixes(recorder: Recorder) -> None:
+    tried = FixResult("1.4.1", "1.4", "Fix: it", "repair", "verification_mismatch")
+    task = FAILED._replace(fixes=(tried, *FAILED.fixes))
+    assert recorder.summary(task).splitlines()[1:] == [
         "FAILED demo 1.4 Wait",
-        "  └─ ○ 1.4.1 Fix: it (waits)",
+        "  ├─ ✗ 1.4.1 Fix: it (did not help)",
+        "  └─ ○ 1.4.2 Fix: it (waits)",
     ]
 
 
-def test_one_that_only_needed_another_try_says_so(services: Services) -> None:
-    assert services.summary(RETRIED).splitlines()[1:] == [
+def test_an_open_fix_alone_is_not_repeated(recorder: Recorder) -> None:
+    assert recorder.summary(FAILED) == ""
+
+
+def test_a_retried_task_says_so(recorder: Recorder) -> None:
+    assert recorder.summary(RETRIED).splitlines()[1:] == [
         "RECOVERED demo 1.5 Slow",
         "  passed when tried again",
     ]
 
 
-def test_notes_come_last(services: Services) -> None:
-    assert services.summary(PASSED, RETRIED).splitlines()[-2:] == [
+def test_notes_come_last(recorder: Recorder) -> None:
+    assert recorder.summary(PASSED, RETRIED).splitlines()[-2:] == [
         "ALL_TASKS_COMPLETE: demo",
         "ralph: report: out.html",
     ]
 
 
-def test_where_nothing_happened_nothing_is_said(services: Services) -> None:
-    assert services.summary(TaskResult("1.6")) == ""
+def test_plain_passes_write_nothing(recorder: Recorder) -> None:
+    assert recorder.summary(TaskResult("1.6")) == ""
 
 
-def test_quiet_is_a_line_a_task(services: Services) -> None:
-    assert services.summary(RECOVERED, FAILED, RETRIED, verbosity=-1).splitlines() == [
+def test_quiet_is_one_line_per_task(recorder: Recorder) -> None:
+    assert recorder.summary(RECOVERED, FAILED, RETRIED, verbosity=-1).splitlines() == [
         "demo: - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS",
         "demo: - Task 1.5: passed when tried again",
+        "cost: $0.12 (5,000 tokens)",
     ]
 
 
-def test_verbose_adds_what_was_decided(services: Services) -> None:
-    assert "\n  1.3: it runs but does not pass: fix it\n" in services.summary(
+def test_verbose_adds_what_was_decided(recorder: Recorder) -> None:
+    assert "\n  1.3: verification failed; creating a fix task\n" in recorder.summary(
         RECOVERED, verbosity=1
     )
 
 
-def test_very_verbose_tells_every_attempt_of_every_task(services: Services) -> None:
-    shown = services.summary(RECOVERED, PASSED, verbosity=2)
+def test_very_verbose_shows_every_attempt(recorder: Recorder) -> None:
+    shown = recorder.summary(RECOVERED, PASSED, verbosity=2)
     assert (
         dedent("""\
         1. verify failed in 2.0 s: pytest -q
-             test_failure: 3 != 4
-             → it runs but does not pass: fix it
+             tests failed: 3 != 4
+             → verification failed; creating a fix task
              | E  3 != 4
              | 1 failed
           2. fix passed in 1:01 min: agent --fast
@@ -169,24 +197,24 @@ def test_very_verbose_tells_every_attempt_of_every_task(services: Services) -> N
 
 
 @pytest.mark.parametrize("width", [40, 60])
-def test_titles_are_cut_to_the_width(services: Services, width: int) -> None:
-    lines = services.summary(RECOVERED, width=width).splitlines()
+def test_titles_are_cut_to_the_width(recorder: Recorder, width: int) -> None:
+    lines = recorder.summary(RECOVERED, width=width).splitlines()
     assert all(len(line) <= width for line in lines if "Final:" not in line)
-    assert lines[-1] == f"  {history_line(RECOVERED)}"
+    assert f"  {history_line(RECOVERED)}" in lines
     assert [line for line in lines if line.endswith("did not help)")]
 
 
-def test_colours_are_those_of_the_outcome(services: Services) -> None:
-    shown = services.summary(RECOVERED, FAILED, colour=True)
+def test_colours_are_those_of_the_outcome(recorder: Recorder) -> None:
+    shown = recorder.summary(RECOVERED, FAILED, colour=True, verbosity=2)
     assert "\x1b[32mRECOVERED\x1b[0m\x1b[1m demo 1.3 Add a parser\x1b[0m" in shown
     assert "\x1b[31mFAILED\x1b[0m" in shown
     assert "\x1b[32m✓\x1b[0m 1.3.2 Fix: 5 != 4\x1b[2m (by claude)\x1b[0m" in shown
-    assert "\x1b[33m○\x1b[0m 1.4.1" in shown
+    assert "\x1b[33m○\x1b[0m 1.4.2" in shown
 
 
-def test_the_tree_can_be_ascii(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tree_can_be_ascii(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    shown = services.summary(RECOVERED, FAILED)
+    shown = recorder.summary(RECOVERED, FAILED)
     assert shown.isascii()
     assert "  |- x 1.3.1 Fix: 3 != 4" in shown
     assert "  |  `- x 1.3.1.1 Fix: no idea" in shown
@@ -211,11 +239,35 @@ def test_the_history_line_matches_the_progress_log(
     assert history_line(TaskResult("9", outcome=outcome, final=final, fixes=fixes)) == line
 
 
-def test_foreign_text_sends_no_terminal_commands(services: Services) -> None:
-    story = TaskResult(
+def test_foreign_text_sends_no_terminal_commands(recorder: Recorder) -> None:
+    task = TaskResult(
         "1.1",
         title="\x1b[2Jgone",
         outcome="recovered",
         fixes=(FixResult("1.1.1", "1.1", "Fix: \x1b]0;x\x07", "a\x1b[A"),),
     )
-    assert "\x1b" not in services.summary(story)
+    assert "\x1b" not in recorder.summary(task)
+
+
+def blocked(task_id: str, line: int, by: str) -> TaskResult:
+    return TaskResult(task_id, spec="demo", line=line, outcome="blocked", reason=f"blocked by {by}")
+
+
+def test_blocked_tasks_are_collapsed() -> None:
+    tasks = [
+        TaskResult("1.2", spec="demo", line=1, outcome="failed"),
+        blocked("1.3", 2, "1.2"),
+        blocked("2.1", 3, "1.2"),
+        blocked("2.7", 4, "1.2"),
+        TaskResult("3.1", spec="demo", line=5),
+        blocked("3.2", 6, "1.2"),
+        blocked("3.3", 7, "3.1"),
+    ]
+    assert blocked_lines(reversed(tasks)) == [
+        "demo: 1.3 to 2.7, 3.2 blocked by 1.2",
+        "demo: 3.3 blocked by 3.1",
+    ]
+
+
+def test_a_note_starts_a_line_after_letters(recorder: Recorder) -> None:
+    assert recorder.after_letters("..F") == "..F\nralph: a note\n"

@@ -1,0 +1,85 @@
+"""The `Next` block: what a person should do after a run with failed tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.results import FixResult, TaskResult
+
+# What a person has to fix, for the kinds of failure that have a name in plain words.
+TO_FIX = {
+    "test_failure": "the failing tests",
+    "lint_error": "the linting errors",
+    "typecheck_error": "the type errors",
+    "format_error": "the formatting",
+    "build_error": "the build",
+    "timeout": "what takes too long",
+}
+
+# The kinds of which `missing` names something that can be installed.
+INSTALLABLE = ("dependency_missing", "command_not_found")
+
+
+def next_step(task: TaskResult) -> str:
+    """Return what a person should do about a failed task, as an instruction."""
+    open_fix = _open_fix(task)
+    if open_fix is not None:
+        return f"Do task {open_fix.id} ({open_fix.title}) in {task.spec_path or 'tasks.md'}"
+
+    failure = task.last_failure
+    if failure is None:
+        return f"Fix what fails in task {task.id} ({task.place})"
+    if failure.missing and failure.kind in INSTALLABLE:
+        return f"Install {failure.missing}, which task {task.id} needs"
+    what = TO_FIX.get(failure.kind, "what fails")
+    if failure.files:
+        return f"Fix {what} of task {task.id} in {', '.join(failure.files[:3])}"
+    return f"Fix {what} in task {task.id} ({task.place})"
+
+
+def next_lines(failed: Sequence[TaskResult], command: str, where: str) -> list[str]:
+    """Return three lines: what to do, the command that continues, and where the report is."""
+    if any(_open_fix(task) for task in failed):
+        command += "  (an agent can do them: add --ralph-executor claude)"
+    return [f"  {_instruction(failed)}", f"  Continue: {command}", f"  {where}"]
+
+
+def interrupted_lines(heading: str, command: str, where: str) -> list[str]:
+    """Return the block after Ctrl-C: which task was cut off, and how to continue."""
+    cut_off = f"Task {heading} was cut off; it is not recorded as failed."
+    return [f"  {cut_off}", f"  Continue: {command}", f"  {where}"]
+
+
+def _instruction(failed: Sequence[TaskResult]) -> str:
+    if len(failed) == 1:
+        return next_step(failed[0])
+    to_do: list[str] = []
+    to_fix: list[str] = []
+    for task in failed:
+        open_fix = _open_fix(task)
+        if open_fix is None:
+            to_fix.append(task.id)
+        else:
+            to_do.append(open_fix.id)
+
+    sentences = []
+    if to_do:
+        sentences.append(f"Do {_tasks(to_do)}, written to tasks.md.")
+    if to_fix:
+        sentences.append(f"Fix {_tasks(to_fix)} (see FAILURES).")
+    return " ".join(sentences)
+
+
+def _open_fix(task: TaskResult) -> FixResult | None:
+    """Return the last fix task of this task that nobody has carried out."""
+    waiting = [fix for _, fix in task.all_fixes if fix.outcome == "open"]
+    return waiting[-1] if waiting else None
+
+
+def _tasks(ids: Sequence[str]) -> str:
+    if len(ids) == 1:
+        return f"task {ids[0]}"
+    return f"tasks {', '.join(ids[:-1])} and {ids[-1]}"

@@ -1,0 +1,110 @@
+"""The terminal output of a run stays short, and states each fact once."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.blocks import spec, task
+from tests.integration.processes import start, wait_for
+
+if TYPE_CHECKING:
+    from tests.conftest import SpecMaker
+
+LONG_OUTPUT = "seq 1 500; echo 'E   AssertionError: 3 != 4'; seq 501 520; exit 1"
+FIFTEEN_TASKS = spec(
+    task("1.1 Set up", "true"),
+    task("1.2 Parse prices", LONG_OUTPUT),
+    task("1.3 Use prices", "true"),
+    task("1.4 Show prices", "true"),
+    task("1.5 Install", "no-such-tool", depends_on="1.1"),
+    task("1.6 Import", "python3 -c 'import no_such_module'", depends_on="1.1"),
+    task("1.7 Add", LONG_OUTPUT, depends_on="1.1"),
+    task("1.8 Subtract", LONG_OUTPUT, depends_on="1.1"),
+    task("1.9 Write", "test -f out.txt", depends_on="1.1"),
+    task("2.1 Check", "true", depends_on="1.1"),
+    *(task(f"2.{number} Follow", "true") for number in range(2, 7)),
+)
+
+
+@pytest.mark.parametrize(("options", "most"), [((), 100), (("-q",), 60)])
+@pytest.mark.parametrize("mode", ["--ralph", "--ralph-recovery"])
+def test_six_failures_fit_the_limit(
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    mode: str,
+    options: tuple[str, ...],
+    most: int,
+) -> None:
+    make_spec(FIFTEEN_TASKS)
+    result = pytester.runpytest(mode, "specs", *options)
+    assert result.parseoutcomes()["failed"] == 6
+    assert len(result.outlines) <= most, result.stdout.str()
+
+
+def test_next_has_three_lines(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(FIFTEEN_TASKS)
+    result = pytester.runpytest("--ralph-recovery", "specs", "--ralph-report=out.html")
+    start_of_next = result.outlines.index("Next")
+    instruction, command, report, end = result.outlines[start_of_next + 1 :][:4]
+    assert instruction == (
+        "  Do tasks 1.2.1, 1.7.1, 1.8.1 and 1.9.1, written to tasks.md."
+        " Fix tasks 1.5 and 1.6 (see FAILURES)."
+    )
+    assert command.startswith("  Continue: pytest --ralph-recovery specs --ralph-report=out.html")
+    assert report == "  report: out.html"
+    assert end.startswith("====")
+
+
+def test_blocked_tasks_share_a_line(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(FIFTEEN_TASKS)
+    result = pytester.runpytest("--ralph-recovery", "specs")
+    result.stdout.fnmatch_lines(["demo: 1.3 to 1.4, 2.2 to 2.6 blocked by 1.2"])
+    assert result.parseoutcomes()["blocked"] == 7
+
+
+@pytest.mark.parametrize("absent", ["<task_metadata>", "VERIFICATION_FAILED", "COMPLETED TASKS"])
+def test_protocol_texts_need_very_verbose(
+    pytester: pytest.Pytester, make_spec: SpecMaker, absent: str
+) -> None:
+    make_spec(t1_1="echo 'E   AssertionError: 3 != 4'; exit 1")
+    result = pytester.runpytest("--ralph-recovery", "specs", "--ralph-executor=none")
+    assert absent not in result.stdout.str()
+    result = pytester.runpytest("--ralph-recovery", "specs", "--ralph-executor=none", "-vv")
+    assert absent in result.stdout.str()
+
+
+def test_keep_going_is_not_a_halt(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="false", t1_2="true")
+    options = ("--ralph-recovery", "--ralph-executor=none", "specs")
+    assert "RALPH HALTED: Task 1.1 failed" in pytester.runpytest(*options).outlines
+    result = pytester.runpytest(*options, "--ralph-keep-going")
+    assert "RALPH HALTED" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_annotations_start_a_line(
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+) -> None:
+    make_spec(t1_1="false", t1_2="true")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    result = pytester.runpytest("--ralph", "specs", *options)
+    annotated = [line for line in result.outlines if "::error" in line]
+    assert len(annotated) == 1
+    assert annotated[0].startswith("::error file=")
+
+
+def test_ctrl_c_names_the_interrupted_task(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="true", t1_2="touch started; sleep 300", t1_3="true")
+    process = start(pytester.path, "--ralph", "specs")
+    wait_for((pytester.path / "started").exists)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "Next\n  Task 1.2 Task 1.2 was cut off; it is not recorded as failed.\n" in output
+    assert "  Continue: " in output
