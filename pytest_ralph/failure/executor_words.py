@@ -166,7 +166,10 @@ class Claims:
 
 def read_claims(text: str) -> Claims:
     """Return what an executor's output says about its own work."""
-    output = CommandOutput(text)
+    return _claims_in(CommandOutput(text))
+
+
+def _claims_in(output: CommandOutput) -> Claims:
     lines = [line.strip() for line in output.lines if line.strip()]
     block = parse_block(output.text)
     manual = _first_line(lines, lambda line: _states(MANUAL, line))
@@ -200,7 +203,7 @@ def read_executor(context: FailureContext, kinds: Kinds) -> Failure | None:
     is_tool_output = any(step.role for step in context.steps)
     if context.evidence.source != "executor" and is_tool_output:
         return None
-    claims = read_claims(context.evidence.output)
+    claims = _claims_in(context.output)
     readers = (
         _read_report,
         _read_kind_block,

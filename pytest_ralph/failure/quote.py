@@ -25,6 +25,12 @@ HEADING = re.compile(
     r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$",
     re.IGNORECASE,
 )
+# A line that only announces the value on the next line.
+ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
+NOT_A_VALUE = re.compile(
+    r"^(?:at |File \"|-->|\^|~|[-─━═=*+~]{3,}|\S+:\d+(?::\d+)?$|\.\.\.$"
+    r"|[(\[{)\]}>]+[,;]?$|---)"
+)
 ALARM = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")
@@ -35,14 +41,30 @@ LINES_BELOW = 5
 
 
 def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
-    """Return the finding with an error that says something: a heading is replaced by what follows."""
-    if finding.line >= 0 and HEADING.search(finding.error):
-        for line in context.output.lines[finding.line + 1 : finding.line + 1 + LINES_BELOW]:
-            text = line.strip(MARKS)
-            if text and not HEADING.search(text):
-                return replace(finding, error=text)
-        return finding
-    return replace(finding, error=PYTEST_MARK.sub("", finding.error))
+    """Return the finding with an error that says something.
+
+    A heading is replaced by what follows it; a line that only announces a value, because it ends
+    with a colon or opens a bracket, is completed by the next line.
+    """
+    error = PYTEST_MARK.sub("", finding.error)
+    if finding.line < 0:
+        return replace(finding, error=error)
+    below = _line_below(context, finding.line)
+    if HEADING.search(error):
+        return replace(finding, error=below or error)
+    is_printed_there = context.output.lines[finding.line].rstrip().endswith(error)
+    if ANNOUNCEMENT.search(error) and is_printed_there and below:
+        return replace(finding, error=f"{error} {below}")
+    return replace(finding, error=error)
+
+
+def _line_below(context: FailureContext, number: int) -> str:
+    """Return the next line that is neither blank, a heading nor a place."""
+    for line in context.output.lines[number + 1 : number + 1 + LINES_BELOW]:
+        text = " ".join(PYTEST_MARK.sub("", line).strip(MARKS).split())
+        if text and not HEADING.search(text) and not NOT_A_VALUE.match(text):
+            return text
+    return ""
 
 
 def quotable_line(context: FailureContext) -> str:

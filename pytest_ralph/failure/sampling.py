@@ -8,6 +8,7 @@ memory is bounded: of a huge middle only evenly spaced windows and lines with an
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ WINDOWS = 32
 WINDOW = LARGEST_MIDDLE // WINDOWS
 # The shape of a line is its beginning without digits.
 SHAPE = 24
+# Lines of a shape that occurs more often are not unusual.
+MOST_OF_A_SHAPE = 20
+MOST_CANDIDATES = 1_000
 DIGITS = b"0123456789"
 HITS_PER_ALARM = 30
 ALARMS = (
@@ -57,25 +61,40 @@ def sample(text: str) -> str:
 
 
 def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the lines of the middle, unusual ones first, as spans of `text`."""
+    """Yield the unusual lines of the middle as spans of `text`, the rarest shapes first."""
     if end - begin > LARGEST_MIDDLE:
         for alarm in ALARMS:
             yield from _lines_with(text, alarm, begin, end)
+    count: Counter[bytes] = Counter()
     spans: list[tuple[int, int]] = []
     shapes: list[bytes] = []
     for start, stop in _windows(begin, end):
-        _add_lines(text[start:stop], start, spans, shapes)
-    count = Counter(shapes)
+        chunk = text[start:stop]
+        lines = chunk.split("\n")
+        chunk_shapes = _shapes(chunk)
+        count.update(chunk_shapes)
+        ends = list(accumulate((len(line) + 1 for line in lines), initial=start))
+        for number, shape in enumerate(chunk_shapes):
+            if count[shape] <= MOST_OF_A_SHAPE:
+                length = min(len(lines[number]), LONGEST_LINE)
+                spans.append((ends[number], ends[number] + length))
+                shapes.append(shape)
 
-    def importance(number: int) -> tuple[int, bool]:
-        start, stop = spans[number]
-        line = text[start:stop]
-        return count[shapes[number]], not any(alarm in line for alarm in ALARMS)
+    def importance(number: int) -> tuple[bool, int]:
+        first, last = spans[number]
+        line = text[first:last]
+        return not any(alarm in line for alarm in ALARMS), count[shapes[number]]
 
-    rare = sorted(range(len(spans)), key=lambda number: count[shapes[number]])
-    # Only the rarest lines can fit: compare these few more closely.
-    for number in sorted(rare[: MIDDLE // 8], key=importance):
+    rarest = sorted(range(len(spans)), key=lambda number: count[shapes[number]])
+    # Only a few lines fit: compare these more closely.
+    for number in sorted(rarest[:MOST_CANDIDATES], key=importance):
         yield spans[number]
+
+
+def _shapes(chunk: str) -> list[bytes]:
+    """Return the shape of every line: its beginning without digits."""
+    data = chunk.encode("utf-8", "surrogatepass").translate(None, DIGITS)
+    return [line[:SHAPE] for line in data.split(b"\n")]
 
 
 def _windows(begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -86,19 +105,6 @@ def _windows(begin: int, end: int) -> Iterator[tuple[int, int]]:
     for number in range(WINDOWS):
         start = begin + number * step
         yield start, start + WINDOW
-
-
-def _add_lines(
-    chunk: str, position: int, spans: list[tuple[int, int]], shapes: list[bytes]
-) -> None:
-    """Append the span and the shape of every line of `chunk`, which stands at `position`."""
-    data = chunk.encode("utf-8", "surrogatepass").translate(None, DIGITS)
-    for line, reduced in zip(chunk.split("\n"), data.split(b"\n"), strict=True):
-        stop = position + len(line)
-        if reduced and not reduced.isspace():
-            spans.append((position, min(stop, position + LONGEST_LINE)))
-            shapes.append(reduced[:SHAPE])
-        position = stop + 1
 
 
 def _lines_with(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -18,10 +18,12 @@ LONGEST_HINT = 120
 TIMESTAMP = re.compile(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+")
 PLACE = re.compile(
     r"^(?:file://)?(?P<file>[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9})"
-    r"(?:[:(]\d+(?:[:,.]\d+)*\)?|, line \d+)?\s*(?::|-|—|\s)\s*"
+    r"(?:[:(]\d+(?:[:,.-]\d+)*\)?|, line \d+)?\s*(?::|-|—|\s)\s*"
 )
 LEVEL = re.compile(
-    r"^(?:\W*(?:npm|yarn|pnpm) )?\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|e)\b"
+    r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
+    r"|\d+:\d+\s+(?:error|warning)\s+|(?:FAILED|ERROR|INTERNALERROR>) (?=\S+(?:::|\w*Error)))"
+    r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|e)\b"
     r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*[:!-]\s*",
     re.IGNORECASE,
 )
@@ -29,9 +31,14 @@ BRACKETS = re.compile(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
 SHELL_PLACE = re.compile(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
 EXCEPTION = re.compile(r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)):\s*")
 ASSERTION = re.compile(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
-MARKS = re.compile(r"^[\s✖✗✘✕×●•*|│>#!E-]+(?=\s|$)\s*|^[✖✗✘✕×●•\"'`]+")
-DIRECTORIES = re.compile(r"(?<![\w:])/?(?:[\w.@+~-]+/)+(?=[\w.@+-])")
-NOT_A_START = re.compile(r"^[^\w'\"`.$%+-]+")
+MARKS = re.compile(r"^[\s✖✗✘✕×●•*|│>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
+NODE_ID = re.compile(r"^[\w./-]+\.\w+::\S+ - ")
+# The directories of an absolute path; a relative path is how the project names its files.
+DIRECTORIES = re.compile(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
+LEADING_DIRECTORIES = re.compile(r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])")
+NOT_A_START = re.compile(r"^[^\w'\"`.$%-]+")
+DATA = re.compile(r"^[{\[\"'].*\":|^\W*$")
+PATH = re.compile(r"[\w.@+~-]*(?:/[\w.@+~-]+)+")
 LAST_WORD = re.compile(r"\s+\S*$")
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = re.compile(
@@ -48,8 +55,10 @@ UNSOUND_HINT = re.compile(
 
 def headline(kind: str, kinds: Kinds | None = None) -> str:
     """Return the words for a kind: "tests failed", "not formatted", "command not found"."""
-    row = (kinds or Kinds.load())[kind]
-    return row.headline or kind.replace("_", " ")
+    table = kinds or Kinds.load()
+    if kind in table and table[kind].headline:
+        return table[kind].headline
+    return kind.replace("_", " ")
 
 
 def title(failure: Failure) -> str:
@@ -59,8 +68,10 @@ def title(failure: Failure) -> str:
     """
     point = _point(failure.error)
     subject = _subject(failure)
-    if not point:
+    if not point or DATA.match(point):
         point = headline(failure.kind)
+    elif PATH.fullmatch(point):
+        point = f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
     if subject and subject.lower() not in point.lower():
         return shorten(f"{subject}: {point}", LONGEST_TITLE)
     return shorten(point, LONGEST_TITLE)
@@ -104,7 +115,7 @@ def _point(error: str) -> str:
     before = ""
     while text != before:
         before = text
-        for noise in (TIMESTAMP, SHELL_PLACE, LEVEL, PLACE, BRACKETS, MARKS):
+        for noise in (TIMESTAMP, SHELL_PLACE, LEVEL, NODE_ID, PLACE, BRACKETS, MARKS):
             text = noise.sub("", text, count=1)
         match = EXCEPTION.match(text)
         if match and ASSERTION.match(match["name"]):
@@ -112,7 +123,7 @@ def _point(error: str) -> str:
         elif match:
             text = text[match.start("name") :]
             break
-    text = DIRECTORIES.sub("", text)
+    text = DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
     return NOT_A_START.sub("", text)
 
 
@@ -124,16 +135,15 @@ def _subject(failure: Failure) -> str:
         name = re.split(r" (?:>|›|») ", name)[-1]
         if re.fullmatch(r"[\w.$]+", name):
             name = name.rsplit(".", 1)[-1]
-        return NOT_A_START.sub("", shorten(name, LONGEST_SUBJECT))
-    match = PLACE.match(LEVEL.sub("", MARKS.sub("", error_text(failure), count=1), count=1))
-    if match:
-        return match["file"].replace("\\", "/").rsplit("/", 1)[-1]
-    return ""
-
-
-def error_text(failure: Failure) -> str:
-    """Return the error without a timestamp."""
-    return TIMESTAMP.sub("", failure.error.strip())
+        name = NOT_A_START.sub("", name)
+        return name if " " not in name else shorten(name, LONGEST_SUBJECT)
+    text = failure.error.strip()
+    for noise in (TIMESTAMP, SHELL_PLACE, MARKS, LEVEL):
+        text = noise.sub("", text, count=1)
+    match = PLACE.match(text)
+    if match is None:
+        return ""
+    return match["file"].replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _place(failure: Failure) -> str:

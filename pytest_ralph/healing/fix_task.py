@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
+from pytest_ralph.failure.wording import title
 from pytest_ralph.healing.errors import FixTaskError
 from pytest_ralph.spec.edit import shifted
 from pytest_ralph.text.inert import markdown, one_line
@@ -88,7 +89,7 @@ def derive(
 ) -> Derived:
     error = one_line(failure.error)
     attempted = one_line(failure.attempted_fix)
-    summary = markdown(_summary(error)) or f"task {task.id} failure"
+    summary = markdown(title(failure)) if error else f"task {task.id} failure"
     return Derived(
         id=fix_id,
         task=task.id,
@@ -104,11 +105,6 @@ def derive(
         kind=failure.kind,
         guidance=markdown(failure.guidance),
     )
-
-
-def _summary(error: str) -> str:
-    place = _SHELLS_OWN_PLACE.match(error)
-    return error[place.end() if place else 0 :][:SUMMARY_LENGTH].rstrip()
 
 
 def scope(spec_name: str) -> str:

@@ -8,6 +8,8 @@ marked as failed at its start, and one marked at its end.
 from __future__ import annotations
 
 import re
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST_BLOCK = 40
 LONGEST_NAME = 200
+MOST_TESTS = 200
 
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
@@ -79,6 +82,7 @@ NOT_A_NAME = re.compile(
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
 PLACE = re.compile(r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$")
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|\d+/\d+|\[\d+/\d+\])\s+")
+TRAILING_DOTS = re.compile(r"\s*(?:\.{3,}|…|-{2,})$")
 QUOTES = "'\"`‘’“”"
 # The expectation in the block below a name, the most telling first.
 EXPECTATIONS = (
@@ -94,104 +98,141 @@ EXPECTATIONS = (
     re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
     re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$"),
 )
+# The head of a column or of a value on the next line.
+LABEL_ONLY = re.compile(
+    r"^\W*(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$",
+    re.IGNORECASE,
+)
 NOT_AN_EXPECTATION = re.compile(
     r"^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]"
-    r"|[-+] |\^|~|stdout|Stack|Message:$|\[?Captured|Ran \d+|Use -p|Finished|\d+ (?:tests?|passed))"
+    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack|Message:$|\[?Captured|Ran \d+|Use -p|Finished|\d+ (?:tests?|passed))"
 )
 
 
 def names_tests(output: CommandOutput) -> bool:
     """Return whether a summary shows that tests ran and failed."""
+    if not any(word.startswith("fail") for word in output.index):
+        return False
     return any(TEST_SUMMARY.search(line) for line in output.lines)
 
 
 def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     """Return the failing tests by the first shape that occurs."""
-    lines = output.lines
-    for read in (_listed, _named_in_sentence, _between_rulers, _marked, _marked_at_end):
-        found = list(read(lines))
+    reader = _ShapeReader(output.lines)
+    shapes = (
+        reader.listed,
+        reader.named_in_sentences,
+        reader.between_rulers,
+        reader.marked,
+        reader.marked_at_end,
+    )
+    for read in shapes:
+        found = list(islice(read(), MOST_TESTS))
         if found:
             return found
     return ()
 
 
-def _listed(lines: Sequence[str]) -> Iterator[FailedTest]:
-    """Yield the numbered or marked items below a heading such as "Failures:"."""
-    last_heading = -LONGEST_BLOCK
-    indent: int | None = None
-    for number, line in enumerate(lines):
-        if HEADING.match(line):
-            last_heading = number
-            indent = None
-            continue
-        match = ITEM.match(line)
-        if match is None or number - last_heading > LONGEST_BLOCK:
-            continue
-        if indent is None:
-            indent = match.start("name")
-        if match.start("name") > indent + 1:
-            # A list inside the block of an item.
-            continue
-        last_heading = number
-        test = _failed_test(match["name"], lines, number)
-        if test is not None:
-            yield test
+class _ShapeReader:
+    """Reads the shapes in the lines of one output."""
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
 
-def _named_in_sentence(lines: Sequence[str]) -> Iterator[FailedTest]:
-    for number, line in enumerate(lines):
-        for sentence in SENTENCES:
-            match = sentence.match(line)
-            if match is None:
+    def listed(self) -> Iterator[FailedTest]:
+        """Yield the numbered or marked items below a heading such as "Failures:"."""
+        last_line = -LONGEST_BLOCK
+        column: int | None = None
+        for number, line in enumerate(self.lines):
+            if HEADING.match(line):
+                last_line = number
+                column = None
                 continue
-            test = _failed_test(match["name"], lines, number)
-            if test is not None:
-                yield test
-                break
+            match = ITEM.match(line)
+            if match is None or number - last_line > LONGEST_BLOCK:
+                continue
+            if column is None:
+                column = match.start("name")
+            if match.start("name") > column + 1:
+                # A list inside the block of an item.
+                continue
+            last_line = number
+            yield from self._test(match["name"], number)
 
+    def named_in_sentences(self) -> Iterator[FailedTest]:
+        """Yield the tests that a sentence names, as in "Failure in test_total"."""
+        for number, line in enumerate(self.lines):
+            for sentence in SENTENCES:
+                match = sentence.match(line)
+                if match:
+                    yield from self._test(match["name"], number)
+                    break
 
-def _between_rulers(lines: Sequence[str]) -> Iterator[FailedTest]:
-    """Yield names that stand between two rulers, if the block below says that they failed."""
-    for number in range(1, len(lines) - 1):
-        is_ruled = RULER.match(lines[number - 1]) and RULER.match(lines[number + 1])
-        if not is_ruled or not lines[number].strip():
-            continue
-        block = list(_block(lines, number + 1))
-        if not any(FAILED_WORD.search(lines[at]) for at in block):
-            continue
-        test = _failed_test(lines[number].strip(), lines, number + 1)
-        if test is not None:
-            yield test
+    def between_rulers(self) -> Iterator[FailedTest]:
+        """Yield names between two rulers, if the block below says that they failed."""
+        rulers = {number for number, line in enumerate(self.lines) if RULER.match(line)}
+        for number in range(1, len(self.lines) - 1):
+            if number in rulers or not {number - 1, number + 1} <= rulers:
+                continue
+            name = self.lines[number].strip()
+            block = self._block(number + 1)
+            if name and any(FAILED_WORD.search(self.lines[at]) for at in block):
+                yield from self._test(name, number + 1)
 
+    def marked(self) -> Iterator[FailedTest]:
+        """Yield lines that start with a mark for a failure."""
+        for number, line in enumerate(self.lines):
+            match = MARKED.match(line)
+            if match:
+                yield from self._test(match["name"], number)
 
-def _marked(lines: Sequence[str]) -> Iterator[FailedTest]:
-    for number, line in enumerate(lines):
-        match = MARKED.match(line)
-        if match:
-            test = _failed_test(match["name"], lines, number)
-            if test is not None:
-                yield test
+    def marked_at_end(self) -> Iterator[FailedTest]:
+        """Yield lines that end with a mark for a failure, or with a mark and an expectation."""
+        for number, line in enumerate(self.lines):
+            match = MARKED_AT_END.match(line)
+            if match:
+                yield from self._test(match["name"], number, match["error"] or "")
 
+    def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
+        """Yield the test with this name, unless the text is no name."""
+        name = clean_name(text)
+        if not name or len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
+            return
+        at = number
+        if not error:
+            at, error = self._expectation(number)
+        yield FailedTest(name, error, at)
 
-def _marked_at_end(lines: Sequence[str]) -> Iterator[FailedTest]:
-    for number, line in enumerate(lines):
-        match = MARKED_AT_END.match(line)
-        if match is None:
-            continue
-        test = _failed_test(match["name"], lines, number)
-        if test is None:
-            continue
-        if match["error"]:
-            test = FailedTest(test.name, match["error"], number)
-        yield test
+    def _expectation(self, number: int) -> tuple[int, str]:
+        """Return the line of a block that says what was expected, and its number."""
+        block = self._block(number)
+        block = [at for at in block if not LABEL_ONLY.match(self.lines[at])] or block
+        block = [at for at in block if not NOT_AN_EXPECTATION.match(self.lines[at])]
+        for pattern in EXPECTATIONS:
+            for at in block:
+                match = pattern.match(self.lines[at])
+                if match:
+                    return at, match["error"].strip()
+        return number, ""
 
+    def _block(self, number: int) -> list[int]:
+        """Return the numbers of the lines below a title, up to the next title or the summary."""
+        end = number + 1
+        while end < len(self.lines) and end not in self._boundaries:
+            end += 1
+        return list(range(number + 1, min(end, number + 1 + LONGEST_BLOCK)))
 
-def _failed_test(text: str, lines: Sequence[str], number: int) -> FailedTest | None:
-    name = clean_name(text)
-    if not name or len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
-        return None
-    at, error = _expectation(lines, number)
-    return FailedTest(name, error, at)
+    @cached_property
+    def _boundaries(self) -> frozenset[int]:
+        """Numbers of the lines at which a block ends."""
+        found = set()
+        for number, line in enumerate(self.lines):
+            is_title = ITEM.match(line) or MARKED.match(line) or MARKED_AT_END.match(line)
+            # Most lines lack the word: test for it before searching with a pattern.
+            is_summary = "fail" in line.lower() and TEST_SUMMARY.search(line)
+            if is_title or is_summary:
+                found.add(number)
+        return frozenset(found)
 
 
 def clean_name(text: str) -> str:
@@ -202,29 +243,7 @@ def clean_name(text: str) -> str:
         before = name
         name = TIME.sub("", name)
         name = PLACE.sub("", name).rstrip(" :")
-        name = re.sub(r"\s*(?:\.{3,}|…|-{2,})$", "", name)
+        name = TRAILING_DOTS.sub("", name)
     if name[:1] in QUOTES and name[-1:] in QUOTES:
         name = name[1:-1]
     return name.strip()
-
-
-def _block(lines: Sequence[str], number: int) -> Iterator[int]:
-    """Yield the numbers of the lines below a title, up to the next title."""
-    for at in range(number + 1, min(len(lines), number + 1 + LONGEST_BLOCK)):
-        line = lines[at]
-        if ITEM.match(line) or MARKED.match(line) or TEST_SUMMARY.search(line):
-            return
-        yield at
-
-
-def _expectation(lines: Sequence[str], number: int) -> tuple[int, str]:
-    """Return the line of the block that says what was expected, and its number."""
-    block = list(_block(lines, number))
-    for pattern in EXPECTATIONS:
-        for at in block:
-            if NOT_AN_EXPECTATION.match(lines[at]) or RULER.match(lines[at]):
-                continue
-            match = pattern.match(lines[at])
-            if match:
-                return at, match["error"].strip()
-    return number, ""

@@ -66,28 +66,33 @@ def test_nothing_attempted_is_said_in_the_generators_words() -> None:
     assert "    1. Analyze the failure: No previous fix attempted\n" in block
 
 
-def test_the_title_holds_the_first_fifty_characters() -> None:
+def test_the_title_ends_with_a_whole_word() -> None:
     error = "AssertionError: expected the parser to find thirteen fields, found two"
     title = make_fix_task(TASK, replace(FAILURE, error=error), "1.3.1").splitlines()[0]
-    assert title == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error[:50]}"
+    point = "expected the parser to find thirteen fields, found"
+    assert title == f"- [ ] 1.3.1 [FIX 1.3] Fix: {point}"
 
 
 @pytest.mark.parametrize(
     "place", ["/usr/bin/bash: line 1: ", "bash: line 12: ", "sh: 1: ", "/bin/dash: 3: "]
 )
-def test_the_title_does_without_the_place_the_shell_puts_before_an_error(place: str) -> None:
+def test_the_title_starts_with_the_file(place: str) -> None:
     error = "./scripts/build.sh: Permission denied"
     block = make_fix_task(TASK, replace(FAILURE, error=place + error), "1.3.1")
-    assert block.splitlines()[0] == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error}"
+    assert block.splitlines()[0] == "- [ ] 1.3.1 [FIX 1.3] Fix: build.sh: Permission denied"
     assert f"Address the error: {place}{error}" in block
 
 
 @pytest.mark.parametrize(
-    "error", ["run.sh: line 2: syntax error", "bash: build: command not found", "sh: 1: "]
+    ("error", "title"),
+    [
+        ("run.sh: line 2: syntax error", "run.sh: line 2: syntax error"),
+        ("bash: build: command not found", "build: command not found"),
+    ],
 )
-def test_what_else_begins_like_a_shell_stays(error: str) -> None:
+def test_the_title_does_without_the_shell(error: str, title: str) -> None:
     block = make_fix_task(TASK, replace(FAILURE, error=error), "1.3.1")
-    assert block.splitlines()[0] == f"- [ ] 1.3.1 [FIX 1.3] Fix: {error}".rstrip()
+    assert block.splitlines()[0] == f"- [ ] 1.3.1 [FIX 1.3] Fix: {title}"
 
 
 def test_the_original_of_a_fix_of_a_fix_is_the_fix() -> None:

@@ -1,0 +1,92 @@
+"""Titles, headlines and instructions say what matters, in whole words."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ralph import Failure, classify
+from pytest_ralph.failure.kinds import Kinds
+from pytest_ralph.failure.wording import headline, instructions, shorten, title, tool_hint
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "failures"
+BAD_START = re.compile(r"^(?:/|\./|\.\./|~/|[\[({<]|\d{4}-\d\d|\d\d:\d\d:\d\d|\"\w+\":)")
+
+
+def samples(family: str) -> list[dict[str, Any]]:
+    lines = (SAMPLES / f"{family}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (Failure(error="src/cart.py:12:5: F401 `os` imported but unused"),
+         "cart.py: F401 `os` imported but unused"),
+        (Failure(error="2026-11-16T17:00:00Z error: disk is full"), "disk is full"),
+        (Failure(error="psycopg.errors.UndefinedTable: no table", failed_tests=("a.py::test_x",)),
+         "test_x: psycopg.errors.UndefinedTable: no table"),
+        (Failure(error="AssertionError: 3 != 4", failed_tests=("shop.tests.CartTest.test_total",)),
+         "test_total: 3 != 4"),
+        (Failure(error="would reformat /home/dev/shop/app.py"), "would reformat app.py"),
+        (Failure(error="[ERROR] Could not find goal"), "Could not find goal"),
+        (Failure(kind="lint_error", error='{"errors": [{"rule": "x"}]}'), "lint errors"),
+        (Failure(kind="format_error", error="src/app/main.py"), "main.py: not formatted"),
+    ],
+)  # fmt: skip
+def test_a_title_carries_the_point(failure: Failure, expected: str) -> None:
+    assert title(failure) == expected
+
+
+@pytest.mark.parametrize("family", sorted(path.stem for path in SAMPLES.glob("*.jsonl")))
+def test_titles_of_all_samples_read_well(family: str) -> None:
+    bad = []
+    for sample in samples(family):
+        failure = classify(sample["output"], sample["exit_code"], sample["command"])
+        text = title(failure)
+        printed = " ".join(f"{failure.error} {' '.join(failure.failed_tests)}".split())
+        last_word = text.split()[-1] if text else ""
+        is_cut = re.search(rf"{re.escape(last_word)}(?![\w])", f"{printed} ") is None
+        is_from_error = text.startswith(printed[:1]) or last_word in printed
+        if not text or len(text) > 50 or BAD_START.match(text) or (is_cut and is_from_error):
+            bad.append(f"{sample['name']}: {text!r} for {failure.error!r}")
+    assert bad == []
+
+
+def test_a_text_is_cut_at_a_word() -> None:
+    assert shorten("one two three", 9) == "one two"
+    assert shorten("one two", 9) == "one two"
+    assert shorten("one two, three", 9) == "one two"
+
+
+def test_every_kind_has_a_headline() -> None:
+    assert [row.name for row in Kinds.load() if not row.headline] == []
+    assert headline("test_failure") == "tests failed"
+    assert headline("some_new_kind") == "some new kind"
+
+
+def test_instructions_name_the_place_and_the_hint() -> None:
+    failure = Failure(
+        error="pyproject.toml changed significantly since poetry.lock was last generated",
+        raw_output="pyproject.toml changed.\nRun `poetry lock` to fix the lock file.\n",
+    )
+    assert instructions(failure).endswith("(Run `poetry lock` to fix the lock file.)")
+    failed = Failure(error="assert 3 == 4", failed_tests=("a.py::test_x",))
+    assert instructions(failed) == "a.py::test_x: assert 3 == 4"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "help: use `# noqa: F401` to ignore it",
+        "try disabling the rule with `eslint-disable`",
+        "run with `RUST_BACKTRACE=1` to see a backtrace",
+        "Run `jest -u` to update the snapshot",
+    ],
+)
+def test_a_hint_that_hides_the_failure_is_dropped(line: str) -> None:
+    assert tool_hint(line) == ""
