@@ -103,6 +103,16 @@ OPTIONS = (
         "also have the executor carry out each unchecked task before it is verified",
     ),
     Option(
+        "allow",
+        "list",
+        "none",
+        "what Verify commands may do that they may not by default: remote (change something "
+        "outside this machine)",
+        choices=("remote",),
+        # A spec must not grant itself a permission.
+        where=(COMMAND_LINE, INI),
+    ),
+    Option(
         "max-fixes",
         "count",
         "3",
@@ -219,6 +229,20 @@ OPTIONS = (
         "commands",
         None,
         "Verify for tasks without one: `T001: command`, `[US1]: command` or `Phase 2: command`",
+        where=(INI, FRONT_MATTER),
+    ),
+    Option(
+        "remote",
+        "lines",
+        None,
+        "further calls that change something outside this machine, such as `make deploy`",
+        where=(INI,),
+    ),
+    Option(
+        "strict",
+        "flag",
+        False,
+        "report tasks as MANUAL if words of their Verify field were not understood",
         where=(INI, FRONT_MATTER),
     ),
     Option(

@@ -38,6 +38,7 @@ class Settings:
     recovery: bool | None
     executor: str
     execute: bool
+    allow: tuple[str, ...]
     max_fixes: int
     max_depth: int
     budget: int
@@ -57,6 +58,8 @@ class Settings:
     templates: str | None
     junit: tuple[str, ...]
     verify: Mapping[str, str]
+    remote: tuple[str, ...]
+    strict: bool
     secrets: tuple[str, ...]
     executor_model: str | None
     executor_args: str | None

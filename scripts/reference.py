@@ -86,7 +86,7 @@ def options() -> Iterator[str]:
     yield ""
     yield from table(head[1:], *(option_row(option)[1:] for option in of_a_project))
     yield ""
-    yield "`ralph_junit`, `ralph_verify` and `ralph_secrets` take any number of lines. In the front"
+    yield "`ralph_junit`, `ralph_verify`, `ralph_remote` and `ralph_secrets` take any number of lines. In the front"
     yield "matter, `verify` maps ids, `[markers]` or phases to commands."
 
 

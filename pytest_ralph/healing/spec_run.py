@@ -9,6 +9,7 @@ from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.task_run import TaskRun
+from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
@@ -141,6 +142,22 @@ class SpecRun:
             return "manual", f"manual: {_MANUAL.sub('', one_line(task.verify.manual))}"
         if not task.verify.checks:
             return "skipped", "no Verify field"
+        if self.services.settings.strict and task.verify.unread:
+            return "manual", f"manual: not checked: {one_line('; '.join(task.verify.unread))}"
+        change = self._remote_change(task)
+        if change is not None:
+            return "skipped", f"changes something outside: {one_line(change)}"
+        return None
+
+    def _remote_change(self, task: Task) -> str | None:
+        """The part of the task's Verify that would change something outside this machine."""
+        settings = self.services.settings
+        if "remote" in settings.allow:
+            return None
+        for check in task.verify.checks:
+            change = find_remote_change(check.command, settings.remote)
+            if change is not None:
+                return change
         return None
 
     def _is_checked(self, task: Task) -> bool:

@@ -12,14 +12,28 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
 _TIME_LIMITS = frozenset(["timeout", "gtimeout"])
-_SENDING_OPTION = re.compile(
-    r"-X(?:POST|PUT|PATCH|DELETE)|POST|PUT|PATCH|DELETE"
-    r"|--data(?:-\w+)?|-d|-F|--form|--upload-file|-T|--json"
+_SENDING_METHOD = re.compile(
+    r"(?:-X|--request=|--method=)?(?:POST|PUT|PATCH|DELETE)", re.IGNORECASE
 )
+_SENDING_OPTION = re.compile(
+    r"--data(?:-\w+)?|-d.*|-F.*|--form(?:-string)?|--upload-file|-T.*|--json|--post-(?:data|file)"
+)
+# The body that httpie and xh send: `name=value`, `name:=1`.
+_SENT_FIELD = re.compile(r"\w[\w-]*:?=[^=].*")
 # A host name without a dot is a service of this machine: `http://api:8000`.
-_REMOTE_URL = re.compile(
-    r"https?://(?!localhost|127\.|0\.0\.0\.0|\[::1\]|host\.docker|\$|[\w-]+(?::\d+)?(?:/|$))",
+_LOOPBACK = re.compile(
+    r"(?:[a-z][a-z+]*://)?(?:[^/@]*@)?(?:localhost|127\.|0\.0\.0\.0|\[?::1|host\.docker)",
     re.IGNORECASE,
+)
+_REMOTE_URL = re.compile(
+    r"(?:https?://)?(?:[^/@\s]*@)?[\w-]+(?:\.[\w-]+)*\.[a-z][\w-]*(?::\d+)?(?:[/?].*)?"
+    r"|https?://\d+\.\d+\..*",
+    re.IGNORECASE,
+)
+# What `aws ec2 run-instances`, `az group create` and `gsutil rm` do.
+_CLOUD_VERB = re.compile(
+    r"(?:add|apply|attach|cancel|copy|cp|create|delete|deploy|detach|disable|enable|import|invoke|mb|mv"
+    r"|publish|put|rb|reboot|remove|restart|rm|run|send|start|stop|sync|terminate|up|update|upload)(?:-.*)?"
 )
 _EXIT = re.compile(r"\bexit\b")
 _SORT_CHECK = re.compile(r"-[cC].*|--check.*")
@@ -39,10 +53,27 @@ def never_ends(stage: Stage) -> bool:
 
 def changes_remote(stage: Stage) -> bool:
     """Whether it changes something outside this machine."""
-    if stage.is_hazard("remote"):
-        return not _has_any(stage, "dry_options")
-    if not _reaches_out(stage):
+    if _has_any(stage, "dry_options") or stage.is_hazard("looking"):
         return False
+    if any(_LOOPBACK.match(word) for word in stage.arguments):
+        return False
+    if stage.is_hazard("remote"):
+        return True
+    if stage.is_hazard("clouds"):
+        return any(_CLOUD_VERB.fullmatch(word) for word in stage.operands[1:4])
+    if stage.program == "gh" and stage.operands[:1] == ("api",):
+        return _sends(stage)
+    return _reaches_out(stage) and _sends(stage)
+
+
+def _sends(stage: Stage) -> bool:
+    """Whether an HTTP request asks for a change, or carries data."""
+    if any(_SENDING_METHOD.fullmatch(word) for word in stage.arguments):
+        return True
+    if stage.program == "curl" and not {"-G", "--get"}.isdisjoint(stage.arguments):
+        return False
+    if stage.program in ("http", "https", "xh", "gh"):
+        return any(_SENT_FIELD.fullmatch(word) for word in stage.operands)
     return any(_SENDING_OPTION.fullmatch(word.partition("=")[0]) for word in stage.arguments)
 
 
@@ -79,4 +110,6 @@ def _has_any(stage: Stage, key: str) -> bool:
 def _reaches_out(stage: Stage) -> bool:
     if not stage.is_listed("http"):
         return False
-    return any(_REMOTE_URL.match(argument) for argument in stage.arguments)
+    if any(_LOOPBACK.match(operand) for operand in stage.operands):
+        return False
+    return any(_REMOTE_URL.fullmatch(operand) for operand in stage.operands)

@@ -1,0 +1,58 @@
+"""Find the part of a command line that changes something outside this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.shell.command import Stage
+
+# Every command line that changes something outside has one of these words: a verb where the program
+# is used for much else, otherwise the program. Others need not be parsed, which takes longer than
+# starting a small command. The tests compare this with the table of programs.
+HINT = regex(
+    r"\b(?:push|publish|unpublish|deprecate|dist-tag|yank|upload|deploy|dcommit|send-email|commit"
+    r"|skopeo|release|release-it|semantic-release|changeset|gh|glab|hub|helm|kubectl|terraform|tofu"
+    r"|terragrunt|pulumi|ansible|ansible-playbook|cdk|vercel|netlify|fly|flyctl|firebase|wrangler"
+    r"|serverless|sls|sam|railway|heroku|eas|fastlane|surge|ssh|scp|sftp|supabase|prisma|curl|https?"
+    r"|wget|xh|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci)\b"
+)
+
+
+def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | None:
+    """Return the first part of `command` that changes something outside, or None.
+
+    `additional` are calls that a project adds to the table of programs, such as `make deploy`.
+    """
+    if not HINT.search(command) and not _mentions(command, additional):
+        return None
+    # Imported here: most commands get no further than the hint.
+    from pytest_ralph.shell.command import Command
+
+    for stage in Command.parse(command).stages:
+        if stage.changes_remote or _is_call(stage, additional):
+            return stage.source or command
+    return None
+
+
+def _mentions(command: str, calls: Sequence[str]) -> bool:
+    return any(call.split()[0] in command for call in calls if call.strip())
+
+
+def _is_call(stage: Stage, calls: Sequence[str]) -> bool:
+    """Whether a stage is one of the calls: the program, then words that occur in this order."""
+    from pytest_ralph.shell.programs import Call
+
+    for call in calls:
+        program, *rest = call.split()
+        options = frozenset(word for word in rest if word.startswith("-"))
+        words = tuple(word for word in rest if word not in options)
+        if stage.program != program:
+            continue
+        if Call(words, options).matches(stage.operands, stage.arguments):
+            return True
+    return False
