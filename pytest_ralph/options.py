@@ -164,6 +164,14 @@ OPTIONS = (
         "that newly passes)",
         choices=("none", "message-only", "auto"),
     ),
+    Option(
+        "guard",
+        "choice",
+        "report",
+        "what to do when an executor changes tests, Verify fields or check configuration: report "
+        "it, refuse the fix (it is undone and counts as failed) or nothing (off)",
+        choices=("report", "refuse", "off"),
+    ),
     Option("pending", "flag", False, "skip tasks that are already checked off"),
     Option("fresh", "flag", False, "start over: move the state file aside, keep the history"),
     Option(

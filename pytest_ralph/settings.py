@@ -48,6 +48,7 @@ class Settings:
     repair: tuple[str, ...]
     rollback: bool
     commit: str
+    guard: str
     pending: bool
     fresh: bool
     keep_going: bool

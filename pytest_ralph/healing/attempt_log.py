@@ -60,6 +60,8 @@ class AttemptLog:
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
         self.runs = 0
+        # Tests and configuration of checks that executors changed.
+        self.protected: set[str] = set()
         # Whether an executor claimed success before the last failed Verify, and on which fix task.
         self.claimed = False
         self.claimed_by = ""
@@ -198,6 +200,7 @@ class AttemptLog:
         duration: float,
         executor: str,
         prediction: float | None = None,
+        changed: tuple[str, ...] = (),
     ) -> None:
         """Record an executor run. `answered` is the failure it was meant to fix."""
         is_fix = task is not self.task
@@ -211,6 +214,7 @@ class AttemptLog:
             "approach": approach,
             "prediction": prediction,
             "session_id": outcome.session_id,
+            "changed": changed,
             "log": str(outcome.ended.stdout.path) if outcome.ended else "",
         }
         if outcome.failure is None:

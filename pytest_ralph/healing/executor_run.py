@@ -14,12 +14,14 @@ from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.facts import collect_facts
 from pytest_ralph.fixing.prompts import PromptContext
+from pytest_ralph.healing.guard import Guard, refused
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.base import Outcome
     from pytest_ralph.fixing.prompts import Form
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.decide import Decision, TaskHistory
+    from pytest_ralph.healing.guard import GuardReport
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -48,6 +50,7 @@ class ExecutorRuns:
         self.services = services
         self.spec_files = spec_files
         self.log = log
+        self.guard = Guard(services, spec_files, log.task)
         self._session_id = ""
 
     def run(
@@ -79,12 +82,17 @@ class ExecutorRuns:
         )
         started = time.time()
         clock = time.monotonic()
+        before = self.guard.begin()
         fault_point("before an executor runs")
         outcome = self._execute(task, job, timeout, self._live_row(task, history, chance))
+        report = self.guard.end(before, task)
         if outcome is None:
             return None
         if outcome.interrupted:
             raise KeyboardInterrupt
+        self._report(report)
+        if report.refusal:
+            outcome = replace(outcome, completed=False, failure=refused(report.refusal))
         outcome = replace(outcome, failure=self._failure_of(task, outcome))
         self._session_id = outcome.session_id
         self.log.carried_out(
@@ -96,6 +104,7 @@ class ExecutorRuns:
             duration=time.monotonic() - clock,
             executor=self.services.executor_name,
             prediction=chance,
+            changed=report.changed,
         )
         fault_point("after an executor ran")
         return outcome
@@ -107,6 +116,13 @@ class ExecutorRuns:
             if outcome is not None or self.services.executor is None:
                 return outcome
             return self.services.executor.run(job, self.services.runner, on_output)
+
+    def _report(self, report: GuardReport) -> None:
+        """Show at once what the executor should not have done."""
+        self.log.protected.update(report.protected)
+        self.log.note(*report.findings)
+        for finding in report.findings:
+            self.services.announce(finding)
 
     def _failure_of(self, task: Task, outcome: Outcome) -> Failure | None:
         if outcome.completed:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.budget import Budget
     from pytest_ralph.healing.decide import Decision
+    from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.hooks import Hooks
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
@@ -64,6 +65,7 @@ class Services:
     make_prompts: Callable[[], Prompts]
     make_git: Callable[[], Git | None]
     make_advisor: Callable[[], Advisor]
+    make_tree: Callable[[], ProjectTree]
     mask: Callable[[str], str] = str
     # Writes a line on the terminal at once, even if the run is killed right after it.
     announce: Callable[[str], None] = lambda _: None
@@ -87,6 +89,10 @@ class Services:
     def git(self) -> Git | None:
         """None outside a git repository."""
         return self.make_git()
+
+    @cached_property
+    def tree(self) -> ProjectTree:
+        return self.make_tree()
 
     @cached_property
     def advisor(self) -> Advisor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import HISTORY_NAME, LOGS_NAME
+from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
 from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.prompts import Prompts
+    from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.history.store import History
@@ -171,6 +172,13 @@ class Resources:
         return None if git.unavailable() else git
 
     @cached_property
+    def tree(self) -> ProjectTree:
+        """The files of the project, watched while executors run."""
+        from pytest_ralph.healing.guard import ProjectTree
+
+        return ProjectTree(self.run.root, self.run.directory / BACKUPS_NAME / self.run.id, self.git)
+
+    @cached_property
     def _git_lock(self) -> TurnLock:
         return TurnLock(self.run.directory, "git")
 
@@ -207,6 +215,7 @@ class Resources:
             make_prompts=lambda: self.prompts,
             make_git=lambda: self.git,
             make_advisor=lambda: self.advisor,
+            make_tree=lambda: self.tree,
             record=self._record,
             run_id=self.run.id,
             mask=self.masker.mask,
@@ -248,6 +257,9 @@ class Resources:
         history = self._created("history")
         if history is not None:
             history.close()
+        tree = self._created("tree")
+        if tree is not None:
+            tree.close()
         git = self._created("git")
         if git is not None:
             git.close()

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, fault_point, is_temporary
 from pytest_ralph.fixing.git.checkout import (
@@ -95,6 +95,14 @@ class RollbackResult:
         return f"went back to {self.to[:12]} ({done}); what was there: {self.ref}"
 
 
+class GitPosition(NamedTuple):
+    """Where a repository is. Each part is empty if there is none."""
+
+    branch: str
+    commit: str
+    stash: str
+
+
 @dataclass(frozen=True)
 class _Location:
     """Where the project is in its repository. `prefix` is empty or ends with a slash."""
@@ -134,6 +142,19 @@ class Git:
     def head(self) -> str | None:
         """Return the commit that HEAD points to, or None on a branch without commits."""
         return self._commit_of("HEAD")
+
+    def position(self) -> GitPosition:
+        """Return which branch, commit and stash are current."""
+        branch = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
+        stash = self._commit_of("refs/stash")
+        return GitPosition(branch, self.head() or "", stash or "")
+
+    def files(self) -> tuple[str, ...]:
+        """Return the files below the root, tracked or not, without those that git ignores."""
+        options = ("--cached", "--others", "--exclude-standard", "--deduplicate")
+        listed = self._git("ls-files", "-z", *options, "--", ".")
+        # git lists a repository inside the repository as a directory.
+        return tuple(path for path in listed.split("\0") if path and not path.endswith("/"))
 
     # Comparing working trees
 

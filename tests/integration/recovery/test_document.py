@@ -235,13 +235,15 @@ def test_an_id_given_twice_is_two_tasks_with_two_counts(project: Project) -> Non
 
 
 def test_what_somebody_else_writes_meanwhile_is_kept(one_task: Project) -> None:
+    # The executor stands for another person: without the guard its edits are kept.
     result = one_task.run(
+        "--ralph-guard=off",
         executor=one_task.shell("""\
         sed -i 's/^# Tasks$/# Tasks\\n\\nA note by somebody else./' specs/demo/tasks.md
         printf -- '\\n- [ ] 1.5 A task by somebody else\\n  - **Verify**: `true`\\n' >> specs/demo/tasks.md
         printf -- '## Learnings\\n- tea helps\\n' > specs/demo/.progress.md
         echo fixed > parser.txt
-    """)
+    """),
     )
 
     text = one_task.tasks.read_text()
@@ -254,10 +256,11 @@ def test_what_somebody_else_writes_meanwhile_is_kept(one_task: Project) -> None:
 
 def test_a_task_taken_out_meanwhile_is_not_ticked_anywhere(one_task: Project) -> None:
     result = one_task.run(
+        "--ralph-guard=off",
         executor=one_task.shell("""\
         sed -i '/1.3 Add/,/Commit/d' specs/demo/tasks.md
         echo fixed > parser.txt
-    """)
+    """),
     )
 
     assert result.ret == 0
@@ -275,7 +278,7 @@ def test_a_task_taken_out_meanwhile_is_not_ticked_anywhere(one_task: Project) ->
 def test_a_spec_ruined_meanwhile_is_one_clear_failure(
     one_task: Project, ruin: str, said: str
 ) -> None:
-    result = one_task.run(executor=one_task.shell(f"{ruin}; {FIX_IT}"))
+    result = one_task.run("--ralph-guard=off", executor=one_task.shell(f"{ruin}; {FIX_IT}"))
 
     assert result.ret == 1
     result.stdout.fnmatch_lines([said])

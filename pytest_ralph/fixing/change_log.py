@@ -1,0 +1,100 @@
+"""The changes that repairs and executors made in one run, kept so that they can be undone.
+
+A run has a directory below `.ralph/backups` with a list of changes, one JSON object per line, and
+copies of the files as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.fixing.snapshot import Change, FileState, is_same_now, put_back
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+LIST_NAME = "changes"
+
+
+class UndoResult(NamedTuple):
+    """What `undo_changes` did: paths that were put back, and lines about those that were not."""
+
+    restored: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def append_changes(directory: Path, changes: Iterable[Change]) -> None:
+    """Add changes to the list in `directory`."""
+    lines = []
+    for change in changes:
+        before = _to_json(change.before, directory)
+        after = _to_json(change.after, directory)
+        lines.append(json.dumps([change.path, before, after]) + "\n")
+    if not lines:
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    # One write in append mode: several workers may add to the list.
+    with (directory / LIST_NAME).open("ab", buffering=0) as file:
+        file.write("".join(lines).encode())
+
+
+def read_changes(directory: Path) -> list[Change]:
+    """Return the changes in the list in `directory`, oldest first."""
+    try:
+        lines = (directory / LIST_NAME).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    changes = []
+    for line in lines:
+        try:
+            path, before, after = json.loads(line)
+            change = Change(path, _from_json(before, directory), _from_json(after, directory))
+        except (ValueError, TypeError):
+            # The last line of a run that was killed may be incomplete.
+            continue
+        changes.append(change)
+    return changes
+
+
+def undo_changes(root: Path, directory: Path) -> UndoResult:
+    """Put back what the changes in the list changed, except where a file has changed since."""
+    first: dict[str, Change] = {}
+    last: dict[str, Change] = {}
+    for change in read_changes(directory):
+        first.setdefault(change.path, change)
+        last[change.path] = change
+
+    to_undo = []
+    problems = []
+    for path, change in first.items():
+        whole = Change(path, change.before, last[path].after)
+        if is_same_now(root / path, whole.before):
+            continue
+        if not is_same_now(root / path, whole.after):
+            problems.append(f"{path}: changed since then, left as it is")
+        elif not whole.can_be_undone:
+            problems.append(f"{path}: too large, no copy was kept")
+        else:
+            to_undo.append(whole)
+
+    left = put_back(root, to_undo)
+    problems += [f"{path}: a link or directory is in the way" for path in left]
+    restored = tuple(change.path for change in to_undo if change.path not in left)
+    return UndoResult(restored, tuple(problems))
+
+
+def _to_json(state: FileState | None, directory: Path) -> list[object] | None:
+    if state is None:
+        return None
+    copy = os.path.relpath(state.copy, directory) if state.copy else ""
+    return [*state._replace(copy=copy)]
+
+
+def _from_json(values: list[object] | None, directory: Path) -> FileState | None:
+    if values is None:
+        return None
+    state = FileState(*values)  # type: ignore[arg-type] # what _to_json wrote
+    return state._replace(copy=str(directory / state.copy)) if state.copy else state

@@ -1,0 +1,288 @@
+"""Snapshots of the files of a project: what changed between two moments, and how to put it back.
+
+A snapshot holds the size, mode and times of each file, and a copy of its content outside git, so
+that filters and line-ending conversion do not matter. A file is copied when it is first seen and
+after each change, not for each snapshot, and only up to a size limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import os
+import secrets
+import shutil
+import stat
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.files import RALPH_DIRECTORY, is_temporary
+from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# Larger files are noticed when they change, but no copy of them is kept.
+MAX_FILE_SIZE = 10 * 1024 * 1024
+MAX_TOTAL_SIZE = 256 * 1024 * 1024
+
+# Without a suffix that a formatter or linter of the project would pick up.
+COPY_SUFFIX = ".saved"
+
+# The ioctl that shares the blocks of two files, where the file system can do that.
+FICLONE = 0x40049409
+
+
+class FileState(NamedTuple):
+    """One file at one moment. Two states of a path that are equal stand for the same content.
+
+    target: Where a symbolic link leads; empty for other files.
+    copy: The path of a copy of the content; empty if none is kept.
+    """
+
+    mode: int
+    size: int
+    modified: int
+    # Also changes when a program restores the time of the last change.
+    status_changed: int
+    inode: int
+    target: str = ""
+    copy: str = ""
+
+    @property
+    def is_link(self) -> bool:
+        return stat.S_ISLNK(self.mode)
+
+    @property
+    def can_be_put_back(self) -> bool:
+        """Whether the content is known."""
+        return self.is_link or bool(self.copy)
+
+
+# The path of each file relative to the root → its state.
+Snapshot = dict[str, FileState]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A path that differs between two snapshots; None stands for a file that does not exist."""
+
+    path: str
+    before: FileState | None
+    after: FileState | None
+
+    @property
+    def added(self) -> bool:
+        return self.before is None
+
+    @property
+    def deleted(self) -> bool:
+        return self.after is None
+
+    @property
+    def can_be_undone(self) -> bool:
+        return self.before is None or self.before.can_be_put_back
+
+
+class Snapshots:
+    """Takes snapshots of the files below `root`, with copies in `directory`.
+
+    `list_files` returns the files that belong to the project, relative to the root: those that git
+    does not ignore. Without it, directories that tools create are left out.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        directory: Path,
+        list_files: Callable[[], Iterable[str]] | None = None,
+    ) -> None:
+        self.root = root
+        self.directory = directory
+        self._list_files = list_files
+        self._lock = threading.Lock()
+        self._last: Snapshot = {}
+        self._copied = 0
+        self._in_use: set[str] = set()
+
+    def take(self) -> Snapshot:
+        """Return the state of all files now."""
+        snapshot: Snapshot = {}
+        with self._lock:
+            for path in self._paths():
+                state = self._state(path)
+                if state is not None:
+                    snapshot[path] = state
+            self._last = snapshot
+        return snapshot
+
+    def changes(self, before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
+        """Return what differs between two snapshots, sorted by path.
+
+        A file that was written with the content it had is no change.
+        """
+        changes = []
+        for path in sorted(before.keys() | after.keys()):
+            old = before.get(path)
+            new = after.get(path)
+            if not _is_same(old, new):
+                changes.append(Change(path, old, new))
+        return tuple(changes)
+
+    def keep(self, changes: Iterable[Change]) -> None:
+        """Keep the copies of the files as they were before `changes` after the run."""
+        for change in changes:
+            if change.before is not None:
+                self._in_use.add(change.before.copy)
+
+    def close(self) -> None:
+        """Remove the copies that `keep` did not name."""
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self.directory):
+                if entry.path not in self._in_use:
+                    Path(entry.path).unlink()
+            self.directory.rmdir()
+
+    def _paths(self) -> Iterable[str]:
+        if self._list_files is None:
+            return take_snapshot(self.root)
+        return self._list_files()
+
+    def _state(self, path: str) -> FileState | None:
+        """Return the state of a file; None if there is none that a snapshot can hold."""
+        parts = path.split("/")
+        if parts[0] == RALPH_DIRECTORY or is_temporary(parts[-1]):
+            return None
+        state = state_of(self.root / path)
+        if state is None:
+            return None
+        known = self._last.get(path)
+        if known is not None and known._replace(copy="") == state:
+            return known
+        if state.is_link:
+            return state
+        return state._replace(copy=self._copy(self.root / path, state))
+
+    def _copy(self, file: Path, state: FileState) -> str:
+        """Copy a file unless it is too large, and return the path of the copy."""
+        if state.size > MAX_FILE_SIZE or self._copied + state.size > MAX_TOTAL_SIZE:
+            return ""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        copy = self.directory / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
+        try:
+            _clone(file, copy)
+        except OSError:
+            # Unreadable or gone.
+            copy.unlink(missing_ok=True)
+            return ""
+        self._copied += state.size
+        return str(copy)
+
+
+def state_of(file: Path) -> FileState | None:
+    """Return the state of a file without a copy; None if it is no regular file and no link."""
+    try:
+        status = file.lstat()
+        target = str(file.readlink()) if stat.S_ISLNK(status.st_mode) else ""
+    except OSError:
+        return None
+    if not target and not stat.S_ISREG(status.st_mode):
+        return None
+    return FileState(
+        mode=status.st_mode,
+        size=status.st_size,
+        modified=status.st_mtime_ns,
+        status_changed=status.st_ctime_ns,
+        inode=status.st_ino,
+        target=target,
+    )
+
+
+def is_same_now(file: Path, state: FileState | None) -> bool:
+    """Return whether a file still has the content and mode of an earlier state."""
+    now = state_of(file)
+    if now is None or state is None:
+        return now is state
+    if not now.is_link and state.copy:
+        now = now._replace(copy=str(file))
+    return _is_same(state, now)
+
+
+def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
+    """Undo `changes`: content, mode and times of each file. Return the paths left as they are.
+
+    A path is left if its old content is not kept or if a link or directory is in the way.
+    """
+    left = []
+    for change in changes:
+        try:
+            done = _put_back(root, change)
+        except OSError:
+            done = False
+        if not done:
+            left.append(change.path)
+    return tuple(left)
+
+
+def _put_back(root: Path, change: Change) -> bool:
+    path = root / change.path
+    parent = Path(os.path.realpath(path.parent))
+    leads_elsewhere = parent != Path(os.path.realpath(root)) / Path(change.path).parent
+    if leads_elsewhere or (path.is_dir() and not path.is_symlink()):
+        return False
+
+    before = change.before
+    if before is None:
+        path.unlink(missing_ok=True)
+        _remove_empty_directories(root, path.parent)
+        return True
+    if not before.can_be_put_back:
+        return False
+
+    parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    try:
+        if before.is_link:
+            temporary.symlink_to(before.target)
+        else:
+            shutil.copyfile(before.copy, temporary)
+            temporary.chmod(stat.S_IMODE(before.mode))
+            os.utime(temporary, ns=(before.modified, before.modified))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
+
+
+def _remove_empty_directories(root: Path, directory: Path) -> None:
+    with contextlib.suppress(OSError):
+        while directory != root:
+            directory.rmdir()
+            directory = directory.parent
+
+
+def _is_same(old: FileState | None, new: FileState | None) -> bool:
+    if old is None or new is None:
+        return old is new
+    if old == new:
+        return True
+    if (old.mode, old.size, old.target) != (new.mode, new.size, new.target):
+        return False
+    if old.is_link:
+        return True
+    if old.copy and new.copy:
+        return filecmp.cmp(old.copy, new.copy, shallow=False)
+    return old.modified == new.modified
+
+
+def _clone(source: Path, copy: Path) -> None:
+    """Copy a file, sharing its blocks where the file system can."""
+    with source.open("rb") as reader, copy.open("xb") as writer:
+        try:
+            import fcntl
+
+            fcntl.ioctl(writer.fileno(), FICLONE, reader.fileno())
+        except (ImportError, OSError):
+            shutil.copyfileobj(reader, writer, 1024 * 1024)

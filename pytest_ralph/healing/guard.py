@@ -1,0 +1,328 @@
+"""Guard: compares the project before and after each executor run.
+
+It finds what the run changed, reports changes of tests, checks, tasks.md, branches, commits and
+stashes, takes back edits of tasks.md, and with `--ralph-guard=refuse` the whole fix.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
+from pytest_ralph.files import SPEC_FILES, file_signature, replace_if_unchanged
+from pytest_ralph.fixing.change_log import append_changes
+from pytest_ralph.fixing.check_files import (
+    configures_the_same,
+    is_check_configuration,
+    is_test,
+)
+from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.snapshot import Change, Snapshots, put_back
+from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.spec.edit import ticked_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_ralph.fixing.git.checkpoint import Git, GitPosition
+    from pytest_ralph.fixing.snapshot import FileState, Snapshot
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.spec.task import Task
+
+# The fields of a task that say when it is done.
+CHECK_FIELDS = ("Verify", "Done when", "Expect")
+# Paths named in one line.
+MOST_PATHS = 8
+
+
+class ProjectTree:
+    """The files of the project, watched for all executor runs of this process.
+
+    `runs` counts the executor runs that have begun: if it grows during a run, another one was at
+    work at the same time, and what changed may be the work of either.
+    """
+
+    def __init__(self, root: Path, backups: Path, git: Git | None) -> None:
+        self.root = root
+        self.backups = backups
+        list_files = None if git is None else git.files
+        self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
+        self.lock = threading.Lock()
+        self.runs = 0
+        self.active = 0
+
+    def record(self, changes: Iterable[Change]) -> None:
+        """Keep what is needed to undo `changes`."""
+        changes = tuple(changes)
+        self.snapshots.keep(changes)
+        append_changes(self.backups, changes)
+
+    def close(self) -> None:
+        self.snapshots.close()
+
+
+class Before(NamedTuple):
+    """The project before an executor run."""
+
+    snapshot: Snapshot
+    position: GitPosition | None
+    tasks: bytes
+    runs: int
+
+
+@dataclass(frozen=True)
+class GuardReport:
+    """What an executor run changed.
+
+    changed: The files that are changed now, without those of the spec.
+    protected: Those of them that are tests or configure checks.
+    findings: One line for each thing that an executor should not have done.
+    refusal: Why the fix does not count; its changes are undone. Empty if it is accepted.
+    """
+
+    changed: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+@dataclass
+class Guard:
+    """Watches the executor runs for one original task."""
+
+    services: Services
+    spec_files: SpecFiles
+    task: Task
+    _created: set[str] = field(default_factory=set)
+
+    @property
+    def _tree(self) -> ProjectTree:
+        return self.services.tree
+
+    def begin(self) -> Before:
+        """Look at the project before an executor run."""
+        tree = self._tree
+        with tree.lock:
+            others = tree.active
+            tree.active += 1
+            tree.runs += 1
+            # With another run at work, the number at the end must differ from this one.
+            runs = tree.runs - 1 if others else tree.runs
+        return Before(tree.snapshots.take(), self._position(), self._read_tasks(), runs)
+
+    def end(self, before: Before, task: Task) -> GuardReport:
+        """Compare the project with `before`, after an executor ran on `task`."""
+        tree = self._tree
+        with tree.lock:
+            tree.active -= 1
+            alone = tree.runs == before.runs
+        changes = self._changes(before)
+        if self.services.settings.guard == "off":
+            tree.record(changes)
+            return GuardReport(changed=_paths(changes))
+
+        executes = task is self.task
+        tests = [change for change in changes if self._is_changed_test(change, executes=executes)]
+        checks = [change for change in changes if self._is_changed_check(change, executes=executes)]
+        findings = []
+        if tests:
+            findings.append(f"changed tests: {_listed(_paths(tests))}")
+        if checks:
+            findings.append(f"changed check configuration: {_listed(_paths(checks))}")
+        edited_fields = self._undo_edits_of_tasks(before, findings, task, alone=alone)
+        findings += self._moved(before.position, alone=alone)
+        findings = [f"{task.id} {finding}" for finding in findings]
+
+        is_bad = bool(tests or checks or edited_fields)
+        if is_bad and self.services.settings.guard == "refuse":
+            return self._refuse(changes, findings, alone=alone)
+        tree.record(changes)
+        self._created.update(change.path for change in changes if change.added)
+        return GuardReport(_paths(changes), _paths([*tests, *checks]), tuple(findings))
+
+    def _changes(self, before: Before) -> tuple[Change, ...]:
+        """The changes of the project's files; those of the spec are looked at on their own."""
+        snapshots = self._tree.snapshots
+        own_path = os.path.relpath(self.spec_files.spec.path, self.services.root)
+        project_files = []
+        for change in snapshots.changes(before.snapshot, snapshots.take()):
+            if change.path != own_path and Path(change.path).name not in SPEC_FILES:
+                project_files.append(change)  # noqa: PERF401 - two conditions
+        return tuple(project_files)
+
+    # Tests and checks
+
+    def _is_expected(self, change: Change, *, executes: bool) -> bool:
+        """Whether the task itself asks for the change, or an earlier run of it made the file."""
+        if change.path in self._created:
+            return True
+        return executes and change.path in self.task.files
+
+    def _is_changed_test(self, change: Change, *, executes: bool) -> bool:
+        # A new test takes nothing away.
+        if change.added or not is_test(change.path):
+            return False
+        return not self._is_expected(change, executes=executes)
+
+    def _is_changed_check(self, change: Change, *, executes: bool) -> bool:
+        if not is_check_configuration(change.path):
+            return False
+        if self._is_expected(change, executes=executes):
+            return False
+        if change.before is None or change.after is None:
+            return True
+        before = _content(change.before)
+        after = _content(change.after)
+        return not configures_the_same(change.path, before, after)
+
+    # The spec
+
+    def _read_tasks(self) -> bytes:
+        try:
+            return self.spec_files.spec.path.read_bytes()
+        except OSError:
+            return b""
+
+    def _undo_edits_of_tasks(
+        self, before: Before, findings: list[str], task: Task, *, alone: bool
+    ) -> bool:
+        """Undo edits of tasks.md other than ticks. Return whether they changed what is checked."""
+        path = self.spec_files.spec.path
+        with self.spec_files.lock:
+            seen = file_signature(path)
+            edited = self._read_tasks()
+            restored = without_edits(before.tasks, edited)
+            if restored == edited:
+                return False
+            fields = _changed_fields(before.tasks, edited, path)
+            what = f"edited {path.name}"
+            if fields:
+                what = f"changed {', '.join(fields)} in {path.name}"
+            if not alone:
+                # The edit may be a fix task that was inserted for a sibling.
+                if fields:
+                    findings.append(what)
+                return bool(fields)
+
+            kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(edited)
+            if seen is None:
+                path.write_bytes(restored)
+            else:
+                replace_if_unchanged(path, restored, seen)
+        shown = os.path.relpath(kept, self.services.root)
+        findings.append(f"{what}: undone, the edited file is kept as {shown}")
+        return bool(fields)
+
+    # git
+
+    def _position(self) -> GitPosition | None:
+        git = self.services.git
+        if git is None:
+            return None
+        try:
+            return git.position()
+        except GitError:
+            return None
+
+    def _moved(self, before: GitPosition | None, *, alone: bool) -> list[str]:
+        now = self._position()
+        if before is None or now is None:
+            return []
+        findings = []
+        if now.branch != before.branch:
+            old = before.branch or before.commit[:12]
+            findings.append(f"switched from {old} to {now.branch or now.commit[:12]}")
+        elif now.commit != before.commit and alone and not self._has_other_workers():
+            old = before.commit[:12] or "no commit"
+            findings.append(f"moved {now.branch or 'HEAD'} from {old} to {now.commit[:12]}")
+        if now.stash != before.stash:
+            findings.append("changed the stash")
+        return findings
+
+    def _has_other_workers(self) -> bool:
+        return any(True for _ in self.services.files_of_other_specs())
+
+    # Refusing
+
+    def _refuse(
+        self, changes: tuple[Change, ...], findings: list[str], *, alone: bool
+    ) -> GuardReport:
+        """Undo all changes, unless another executor may have made some of them."""
+        if not alone or self._has_other_workers():
+            findings.append("not undone: another executor was at work at the same time")
+            self._tree.record(changes)
+            return GuardReport(
+                changed=_paths(changes),
+                protected=_paths(changes),
+                findings=tuple(findings),
+                refusal="refused: " + "; ".join(findings),
+            )
+        left = put_back(self._tree.root, changes)
+        if left:
+            findings.append(f"could not be undone: {_listed(left)}")
+        refusal = "refused and undone: " + "; ".join(findings)
+        return GuardReport(changed=left, protected=left, findings=tuple(findings), refusal=refusal)
+
+
+def refused(reason: str) -> Failure:
+    """Return the failure of an executor run that was refused."""
+    return Failure(kind="verification_mismatch", type=VERIFICATION_FAILED, error=reason)
+
+
+def without_edits(before: bytes, edited: bytes) -> bytes:
+    """Return the text `before` with only the ticks of the text `edited`."""
+    if before == edited:
+        return edited
+    remaining = edited.decode("utf-8", "surrogateescape").split("\n")
+    lines = []
+    for line in before.decode("utf-8", "surrogateescape").split("\n"):
+        ticked = ticked_line(line)
+        if ticked is not None and line not in remaining:
+            with_mark = [ticked, ticked.replace("[x]", "[X]", 1)]
+            found = [other for other in with_mark if other in remaining]
+            if found:
+                line = found[0]  # noqa: PLW2901 - the line with its tick
+        if line in remaining:
+            # Each line counts once: two tasks may have the same text.
+            remaining.remove(line)
+        lines.append(line)
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
+    """Return `Verify of 1.3` and the like for each field of a check that differs."""
+    try:
+        old = Spec.parse(before.decode("utf-8", "replace"), path)
+        new = Spec.parse(edited.decode("utf-8", "replace"), path)
+    except SpecError:
+        return []
+    now = {task.name: task for task in new.tasks}
+    changed = []
+    for task in old.tasks:
+        if task.name not in now:
+            continue
+        for name in CHECK_FIELDS:
+            if task.fields.get(name) != now[task.name].fields.get(name):
+                changed.append(f"{name} of {task.id}")  # noqa: PERF401 - nested
+    return changed
+
+
+def _content(state: FileState) -> bytes:
+    return Path(state.copy).read_bytes() if state.copy else b""
+
+
+def _paths(changes: Iterable[Change]) -> tuple[str, ...]:
+    return tuple(change.path for change in changes)
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    shown = ", ".join(paths[:MOST_PATHS])
+    more = len(paths) - MOST_PATHS
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,129 @@
+"""What executors change is listed; tests, checks and the plan itself are guarded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+SPEC = """\
+    # Tasks
+
+    - [ ] 1.3 Add parser
+      - **Files**: `parser.txt`
+      - **Done when**: The parser is there
+      - **Verify**: `grep -q fixed parser.txt tests/test_parser.txt`
+"""
+
+
+@pytest.fixture(params=["git", "no git"])
+def either(project: Project, request: pytest.FixtureRequest) -> Project:
+    """A project with a test, inside and outside of git."""
+    project.spec(SPEC)
+    project.write("parser.txt", "broken\n")
+    project.write("tests/test_parser.txt", "expects 1\n")
+    if request.param == "git":
+        project.repository()
+    return project
+
+
+def junit_changed(project: Project) -> list[str]:
+    root = ElementTree.parse(project.root / "out.xml").getroot()
+    for element in root.iter("property"):
+        if element.get("name") == "ralph.changed":
+            return (element.get("value") or "").split(",")
+    return []
+
+
+def test_changed_files_are_listed_in_junit(either: Project) -> None:
+    executor = either.shell("echo fixed > parser.txt; mkdir src; echo > src/new.py")
+    result = either.run("--junitxml=out.xml", executor=executor)
+
+    assert result.ret == 0
+    assert "src/new.py" in junit_changed(either)
+    assert "parser.txt" in junit_changed(either)
+    assert "specs/demo/tasks.md" not in junit_changed(either)
+
+
+def test_changed_test_is_reported(either: Project) -> None:
+    result = either.run(executor=either.shell("echo fixed > tests/test_parser.txt"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.3.1 changed tests: tests/test_parser.txt*"])
+
+
+def test_refused_fix_is_undone_and_fails(either: Project) -> None:
+    executor = either.shell("echo fixed > tests/test_parser.txt; echo more > new.txt")
+    result = either.run("--ralph-guard=refuse", "--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == 1
+    assert (either.root / "tests/test_parser.txt").read_text() == "expects 1\n"
+    assert not (either.root / "new.txt").exists()
+    assert not either.boxes["1.3"]
+
+
+def test_guard_can_be_turned_off(either: Project) -> None:
+    executor = either.shell("echo fixed > tests/test_parser.txt")
+    result = either.run("--ralph-guard=off", executor=executor)
+
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*changed tests*")
+
+
+def test_check_configuration_is_reported(either: Project) -> None:
+    executor = either.shell("echo fixed > parser.txt; echo '[pytest]' > pytest.ini")
+    result = either.run(executor=executor)
+
+    result.stdout.fnmatch_lines(["*1.3.1 changed check configuration: pytest.ini*"])
+
+
+def test_new_tests_are_welcome(either: Project) -> None:
+    executor = either.shell("echo fixed > parser.txt; echo > tests/test_more.py")
+    result = either.run("--ralph-guard=refuse", executor=executor)
+
+    assert result.ret == 0
+    assert (either.root / "tests/test_more.py").exists()
+
+
+def test_edited_verify_is_undone_and_reported(either: Project) -> None:
+    before = either.tasks.read_text()
+    executor = either.shell("sed -i 's/grep -q fixed/true/' specs/demo/tasks.md")
+    result = either.run("--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == 1
+    assert "`grep -q fixed parser.txt" in either.tasks.read_text()
+    assert "`true" not in either.tasks.read_text()
+    assert before.splitlines()[2] in either.tasks.read_text()
+    result.stdout.fnmatch_lines(["*1.3.1 changed Verify of 1.3* in tasks.md: undone*"])
+
+
+def test_ticks_of_an_executor_stay(either: Project) -> None:
+    either.tasks.write_text(
+        either.tasks.read_text() + "\n- [ ] 1.4 Other\n  - **Verify**: `true`\n"
+    )
+    body = "echo fixed > parser.txt; sed -i 's/\\[ \\] 1.4/[x] 1.4/' specs/demo/tasks.md"
+    result = either.run(executor=either.shell(body))
+
+    assert either.boxes["1.4"]
+    result.stdout.no_fnmatch_line("*edited tasks.md*")
+
+
+@pytest.mark.parametrize(
+    ("command", "finding"),
+    [
+        ("git checkout -q -b other", "1.3.1 switched from main to other"),
+        ("git commit -qam mine", "1.3.1 moved main from *"),
+        ("git stash -q; echo fixed > parser.txt", "1.3.1 changed the stash"),
+    ],
+)
+def test_moved_branches_are_reported(project: Project, command: str, finding: str) -> None:
+    project.spec(SPEC)
+    project.write("parser.txt", "broken\n")
+    project.repository()
+    result = project.run(executor=project.shell(f"echo fixed > parser.txt; {command}"))
+
+    result.stdout.fnmatch_lines([f"*{finding}*"])

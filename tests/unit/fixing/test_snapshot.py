@@ -1,0 +1,130 @@
+"""Snapshots: what changed between two moments, and putting it back byte for byte."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.fixing import snapshot
+from pytest_ralph.fixing.snapshot import Snapshots, put_back
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "src/a.py").write_bytes(b"one\r\ntwo\n")
+    (root / "secret").write_text("x")
+    (root / "secret").chmod(0o600)
+    (root / "link").symlink_to("src/a.py")
+    return root
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path, root: Path) -> Snapshots:
+    return Snapshots(root, tmp_path / "copies")
+
+
+def test_added_modified_and_deleted_are_found(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    (root / "src/a.py").write_bytes(b"one\r\nTWO\n")
+    (root / "new/b.py").parent.mkdir()
+    (root / "new/b.py").touch()
+    (root / "secret").unlink()
+    changes = snapshots.changes(before, snapshots.take())
+    assert [change.path for change in changes] == ["new/b.py", "secret", "src/a.py"]
+    assert [change.added for change in changes] == [True, False, False]
+    assert [change.deleted for change in changes] == [False, True, False]
+
+
+def test_same_content_is_no_change(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    (root / "src/a.py").write_bytes((root / "src/a.py").read_bytes())
+    assert snapshots.changes(before, snapshots.take()) == ()
+
+
+def test_restored_times_do_not_hide_a_change(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    old = (root / "src/a.py").stat()
+    (root / "src/a.py").write_bytes(b"ONE\r\ntwo\n")
+    os.utime(root / "src/a.py", ns=(old.st_atime_ns, old.st_mtime_ns))
+    changes = snapshots.changes(before, snapshots.take())
+    assert [change.path for change in changes] == ["src/a.py"]
+
+
+def test_everything_is_put_back(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    modified = (root / "src/a.py").stat().st_mtime_ns
+    (root / "src/a.py").unlink()
+    (root / "src").rmdir()
+    (root / "secret").write_text("other")
+    (root / "secret").chmod(0o644)
+    (root / "link").unlink()
+    (root / "new").mkdir()
+    (root / "new/b.py").touch()
+
+    assert put_back(root, snapshots.changes(before, snapshots.take())) == ()
+
+    assert (root / "src/a.py").read_bytes() == b"one\r\ntwo\n"
+    assert (root / "src/a.py").stat().st_mtime_ns == modified
+    assert (root / "secret").read_text() == "x"
+    assert stat.S_IMODE((root / "secret").stat().st_mode) == 0o600
+    assert str((root / "link").readlink()) == "src/a.py"
+    assert not (root / "new").exists()
+
+
+def test_changed_mode_is_a_change(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    (root / "src/a.py").chmod(0o755)
+    changes = snapshots.changes(before, snapshots.take())
+    assert put_back(root, changes) == ()
+    assert not (root / "src/a.py").stat().st_mode & 0o111
+
+
+def test_unchanged_files_are_copied_once(root: Path, snapshots: Snapshots) -> None:
+    snapshots.take()
+    copies = len([*snapshots.directory.iterdir()])
+    snapshots.take()
+    assert len([*snapshots.directory.iterdir()]) == copies == 2
+
+
+def test_large_files_are_noticed_but_left(
+    root: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "MAX_FILE_SIZE", 4)
+    before = snapshots.take()
+    (root / "src/a.py").write_bytes(b"another content")
+    changes = snapshots.changes(before, snapshots.take())
+    assert [change.path for change in changes] == ["src/a.py"]
+    assert put_back(root, changes) == ("src/a.py",)
+    assert (root / "src/a.py").read_bytes() == b"another content"
+
+
+def test_nothing_is_written_through_a_link(
+    root: Path, snapshots: Snapshots, tmp_path: Path
+) -> None:
+    before = snapshots.take()
+    (root / "src/a.py").unlink()
+    (root / "src").rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    (root / "src").symlink_to(tmp_path / "elsewhere")
+    changes = snapshots.changes(before, snapshots.take())
+    assert "src/a.py" in put_back(root, [change for change in changes if change.before])
+    assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
+def test_only_kept_copies_outlive_the_run(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    (root / "secret").write_text("other")
+    changes = snapshots.changes(before, snapshots.take())
+    snapshots.keep(changes)
+    snapshots.close()
+    assert len([*snapshots.directory.iterdir()]) == 1
+    assert put_back(root, changes) == ()
+    assert (root / "secret").read_text() == "x"
