@@ -13,7 +13,7 @@ from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.test_runs import pytest_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.test_runs import FailedTest
@@ -126,7 +126,13 @@ def _read_test(
             return causes[0]
         found = _unloaded_file(context, test) or read_cause(context)
         return found or Finding(verdict, test.error, test.line)
+    return _read_named_test(context, test, printed, causes)
 
+
+def _read_named_test(
+    context: FailureContext, test: FailedTest, printed: str, causes: Sequence[Finding]
+) -> Finding:
+    """Return what a test that ran amounts to: a cause outside the code, or a failed expectation."""
     for finding in causes:
         if finding.verdict in OUTSIDE:
             return finding

@@ -45,9 +45,9 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
     A script that the command runs and that does not exist comes first.
     """
     printed: dict[str, str] = {}
-    is_missing_script = context.evidence.exit_code == NOT_FOUND and failure.missing
-    if is_missing_script and failure.kind == "task_incomplete" and failure.missing:
-        printed[failure.missing] = failure.missing
+    if context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
+        script = failure.missing or ""
+        printed.update({script: script} if script else {})
     for token in (*_programs_with_path(context), *_tokens(context)):
         path = SLASHES.sub("/", token.removeprefix("///./"))
         name = context.project.find(path) if context.project.files else _by_shape(path)
@@ -60,7 +60,33 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
             printed[name] = path
         if len(printed) == MOST_FILES:
             break
+    for path in _files_in_question(context, failure):
+        name = context.project.find(path) or path
+        printed.setdefault(name, path)
     return tuple(printed.values())
+
+
+def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[str]:
+    """Yield files that the error or the command is about, whether they exist or not."""
+    if not context.project.files:
+        return
+    for token in TOKEN.findall(failure.error):
+        if _may_be_own(context, token):
+            yield token
+    if failure.kind == "task_incomplete" and FILE_NAME.match(failure.missing or ""):
+        yield failure.missing or ""
+    if context.compares:
+        for word in context.steps[-1].operands:
+            if FILE_NAME.match(word) and word in context.output.text:
+                yield word
+
+
+def _may_be_own(context: FailureContext, path: str) -> bool:
+    """Return whether a path is a file of the project, or would be if it existed."""
+    if context.project.find(path):
+        return True
+    top, slash, _ = path.removeprefix("./").partition("/")
+    return bool(slash) and context.project.has_directory(top) and _by_shape(path) is not None
 
 
 def _programs_with_path(context: FailureContext) -> Iterator[str]:

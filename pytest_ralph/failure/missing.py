@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.shell.steps import Step
@@ -48,17 +48,26 @@ def absences(context: FailureContext) -> Iterator[Finding]:
         if number in context.echoed or not GONE.search(line):
             continue
         below = lines[number + 1] if number + 1 < len(lines) else ""
-        operand = next((word for word in wanted if _contains(line, word)), None)
-        if operand is None and not STOPPED_BY_MAKE.match(below):
-            # The name may stand on the next line; without a colon a plain word may be anything.
-            names = wanted
-            if not line.endswith(":"):
-                names = [word for word in wanted if "." in word or "/" in word]
-            operand = next((word for word in names if _contains(below, word)), None)
+        operand = _named_operand(wanted, line, below)
         manifest = MANIFESTS.search(line)
         if operand or manifest:
             quoted = context.output.lines[number].strip()
             yield Finding("absent", quoted, number, _missing_name(operand, manifest))
+
+
+def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
+    """Return the operand that a line names, or that stands on the line below it."""
+    for word in wanted:
+        if _contains(line, word):
+            return word
+    if STOPPED_BY_MAKE.match(below):
+        return None
+    for word in wanted:
+        # Without a colon a plain word on the next line may be anything.
+        may_be_meant = line.endswith(":") or "." in word or "/" in word
+        if may_be_meant and _contains(below, word):
+            return word
+    return None
 
 
 def _missing_name(operand: str | None, manifest: re.Match[str] | None) -> str | None:

@@ -75,6 +75,10 @@ class Project:
         parents = (parent for name in self._own_files for parent in PurePosixPath(name).parents)
         return frozenset(map(str, parents))
 
+    def has_directory(self, name: str) -> bool:
+        """Return whether a directory exists or will exist for a planned file."""
+        return name in self._own_directories
+
     def find(self, path: str) -> str | None:
         """Return the file that a printed path means, relative to the root."""
         if FOREIGN.search(path):

@@ -250,16 +250,20 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     line = quotable_line(context)
     if step is None or not line:
         return None
-    changed = next((text for text in context.output.lines if CHANGED_LINE.match(text)), "")
+    changed = _first_match(context, CHANGED_LINE)
     compares = any(one.name in COMPARING_TOOLS for one in context.steps)
     if step.name in COMPARING_TOOLS or (changed and compares):
         return Finding("comparison", changed or line)
     if step.role == "format" and changed:
-        header = next((text for text in context.output.lines if DIFF_HEADER.match(text)), changed)
-        return Finding("format", header.strip())
+        return Finding("format", _first_match(context, DIFF_HEADER) or changed.strip())
     if step.role == "install":
         return Finding("package", line)
     verdict = exit_status.VERDICT_OF_ROLE.get(step.role)
     if verdict is None:
         return None
     return Finding(verdict, line)
+
+
+def _first_match(context: FailureContext, pattern: re.Pattern[str]) -> str:
+    """Return the first line that matches, or an empty string."""
+    return next((line for line in context.output.lines if pattern.match(line)), "")
