@@ -69,6 +69,8 @@ class Services:
     mask: Callable[[str], str] = str
     # Writes a line on the terminal at once, even if the run is killed right after it.
     announce: Callable[[str], None] = lambda _: None
+    # Shows a line at the end of the run, once however often it is noted.
+    note: Callable[[str], None] = lambda _: None
     # Writes a line on the terminal at once, with -v only.
     announce_verbose: Callable[[str], None] = lambda _: None
     live: Live = _no_live_row

@@ -331,9 +331,17 @@ class TaskRun:
 
     def _report_failure(self) -> TaskResult:
         """Without recovery the failure is only reported; nothing is written."""
+        from pytest_ralph.failure.missing_environment import missing_environment
+
         assert self.failed is not None
-        error = self.failed.failure.error
-        self.spec_files.failed[self.task.name] = error
+        failure = self.failed.failure
+        self.spec_files.failed[self.task.name] = failure.error
+        missing = missing_environment(failure, self.services.root)
+        if missing is not None:
+            # Not the fault of this task, and the same for all others: said once, at the end.
+            self.services.note(missing)
+            return self.log.ended("failed", failure.error)
+        error = failure.error
         if self.task.checked:
             error = f"regression: it was complete, and fails now: {error}"
         return self.log.ended(self._failed_outcome, error)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 from pytest_ralph.options import OPTIONS
-from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,18 +22,36 @@ _OF_THE_OUTER_RUN = {
     "PYTEST_XDIST_TESTRUNUID",
 }
 _OPTIONS_WITH_VALUE = frozenset(option.flag for option in OPTIONS if option.takes_value)
-_JUNIT_OPTION = regex(r"""--junit-?xml(?:=|\s+)(?P<quote>["']?)(?P<path>[^\s"';|&]+)(?P=quote)""")
-_SPEAKS_OF_JUNIT = regex(r"--junit-?xml|no:junitxml")
 _CONFIG_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 
 def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy without variables of this pytest run, which tells our plugin to stay out."""
+    """Return the environment for commands: that of the Python that runs pytest, activated or not.
+
+    Variables of this pytest run are removed, and our plugin is told to stay out of nested runs.
+    """
     clean = {name: value for name, value in environ.items() if name not in _OF_THE_OUTER_RUN}
     if "PYTEST_ADDOPTS" in clean:
         clean["PYTEST_ADDOPTS"] = without_our_options(clean["PYTEST_ADDOPTS"])
     clean[NESTED] = "1"
+    if clean.get("PATH"):
+        clean["PATH"] = with_own_programs(clean["PATH"])
+    if not clean.get("LC_ALL"):
+        # Failures are read from English messages.
+        clean["LC_MESSAGES"] = "C"
     return clean
+
+
+def with_own_programs(path: str, executable: str = sys.executable) -> str:
+    """Return PATH with the directory of the running Python first.
+
+    An IDE or a CI job may start pytest from an environment that is not activated.
+    """
+    own = os.path.dirname(executable)  # noqa: PTH120 - a Path would resolve "."
+    if not own:
+        return path
+    others = [directory for directory in path.split(os.pathsep) if directory != own]
+    return os.pathsep.join([own, *others])
 
 
 def without_our_options(addopts: str) -> str:
@@ -60,17 +79,30 @@ def with_junit(addopts: str, path: str) -> str:
 
 def own_junit(command: str, addopts: str, cwd: Path) -> str | None:
     """Return the JUnit file that the command itself requests."""
-    match = _JUNIT_OPTION.search(command) or _JUNIT_OPTION.search(addopts)
-    return str(cwd / match["path"]) if match else None
+    for text in (command, f"pytest {addopts}"):
+        if "junit" not in text:
+            continue
+        # Imported here: few commands say anything about JUnit.
+        from pytest_ralph.shell.command import Command
+
+        path = Command.parse(text).junit_file
+        if path is not None:
+            return str(cwd / path)
+    return None
 
 
 def may_ask_for_junit(command: str, addopts: str) -> bool:
     """Return whether we can add --junitxml: the user has not, and the plugin is not disabled."""
-    return not (_SPEAKS_OF_JUNIT.search(command) or _SPEAKS_OF_JUNIT.search(addopts))
+    return not (speaks_of_junit(command) or speaks_of_junit(addopts))
 
 
 def config_speaks_of_junit(root: Path) -> bool:
-    return any(_SPEAKS_OF_JUNIT.search(_text(root / name)) for name in _CONFIG_FILES)
+    return any(speaks_of_junit(_text(root / name)) for name in _CONFIG_FILES)
+
+
+def speaks_of_junit(text: str) -> bool:
+    """Return whether a command line or configuration sets or disables pytest's JUnit file."""
+    return "junitxml" in text or "junit-xml" in text
 
 
 def _text(path: Path) -> str:

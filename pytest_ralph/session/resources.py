@@ -220,6 +220,7 @@ class Resources:
             run_id=self.run.id,
             mask=self.masker.mask,
             announce=messages.announce,
+            note=messages.note,
             announce_verbose=messages.announce_verbose,
             live=messages.screen.doing,
             guidance=lambda kind: self.kinds[kind].guidance,

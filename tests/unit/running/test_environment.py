@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.running.environment import clean_environ, own_junit, without_our_options
+from pytest_ralph.running.environment import (
+    clean_environ,
+    own_junit,
+    with_own_programs,
+    without_our_options,
+)
 from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
@@ -26,7 +31,25 @@ KEPT = {"HOME": "/home/me", "PYTEST_XDIST_AUTO_NUM_WORKERS": "3", "PYTEST_PLUGIN
 
 
 def test_what_the_outer_run_set_is_removed_and_what_the_user_set_stays() -> None:
-    assert clean_environ({**OUTER, **KEPT}) == {**KEPT, "RALPH_NESTED": "1"}
+    added = {"RALPH_NESTED": "1", "LC_MESSAGES": "C"}
+    assert clean_environ({**OUTER, **KEPT}) == {**KEPT, **added}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/usr/bin:/bin", "/venv/bin:/usr/bin:/bin"),
+        ("/usr/bin:/venv/bin:/bin", "/venv/bin:/usr/bin:/bin"),
+        ("/venv/bin:/bin", "/venv/bin:/bin"),
+    ],
+)
+def test_the_running_python_comes_first_on_path(path: str, expected: str) -> None:
+    assert with_own_programs(path, "/venv/bin/python") == expected
+
+
+def test_messages_are_english_unless_the_user_decides() -> None:
+    assert clean_environ({"LANG": "de_DE.UTF-8"})["LC_MESSAGES"] == "C"
+    assert "LC_MESSAGES" not in clean_environ({"LC_ALL": "de_DE.UTF-8"})
 
 
 def test_the_given_environment_is_not_changed() -> None:
