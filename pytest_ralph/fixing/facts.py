@@ -90,9 +90,12 @@ SOURCE_SUFFIXES = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What a new contributor would look for first. Files are named relative to the root."""
+    """What a new contributor would look for first. Files are named relative to the root.
 
-    root: str
+    `root` is itself relative to the directory in which executors work.
+    """
+
+    root: str = "."
     main_files: tuple[str, ...] = ()
     configuration: tuple[str, ...] = ()
     test_directory: str = ""
@@ -103,7 +106,6 @@ def collect_facts(root: Path) -> Facts:
     sources = sorted(_source_files(root), key=_importance)
     test_directories = [name for name in TEST_DIRECTORIES if (root / name).is_dir()]
     return Facts(
-        root=str(root),
         main_files=tuple(sources[:MAX_FILES]),
         configuration=tuple(name for name in CONFIGURATION if (root / name).is_file()),
         test_directory=test_directories[0] if test_directories else "",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ralph.failure.failure import NO_FIX
 from pytest_ralph.text import inert
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ LIMIT = 24_000
 PART_LIMITS = {
     "hints": 2_000,
     "learnings": 4_000,
+    "done": 3_000,
     "facts": 2_000,
+    "changes": 6_000,
     "evidence": 8_000,
     "tried": 4_000,
     "task": 12_000,
@@ -34,7 +37,9 @@ PART_LIMITS = {
 PART_MINIMUM = {
     "hints": 0,
     "learnings": 0,
+    "done": 400,
     "facts": 400,
+    "changes": 1_200,
     "evidence": 1_200,
     "tried": 800,
     "task": 4_000,
@@ -44,8 +49,14 @@ GUIDANCE_LIMIT = 2_000
 SHORTEST_FACT = 80
 MAX_ITEMS = 25
 
-# Secrets are looked for in this much of an output: half at its beginning and half at its end.
+# Secrets are looked for in this much of an output: at its beginning, its end and around the error.
 MASKED_CHARACTERS = 100_000
+
+# The Do field of a fix task as the loop writes it: it says nothing but the error, three times.
+GENERATED_DO = re.compile(
+    r"Address the error: (?P<error>.*) 1\. Analyze the failure: .*"
+    r" 2\. Review related code in Files list 3\. Implement fix for: (?P=error)"
+)
 
 FAILURE_LINES = (
     "kind",
@@ -64,25 +75,34 @@ BLANK_LINES = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """An attempt that did not help."""
+    """An attempt that did not help. `diff` is what it changed, if that is known."""
 
     task_id: str
     approach: str
     result: str
+    diff: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptContext:
     """Everything a prompt may mention.
 
-    `fix_for` is the task that failed if `task` is a fix or a part of it.
+    `fix_for` is the task that `task` is a fix or a part of, and `original` the task at the root of
+    all fixes, whose Verify decides. `failure` is what the prompt answers: a failed Verify, or how
+    the executor before failed. `verified` is the last failure of Verify. Paths below `root` are
+    shown relative to it.
     """
 
     task: Task
     spec_name: str
     spec_path: str
+    root: str = ""
+    documents: Sequence[str] = ()
+    done: Sequence[Task] = ()
+    original: Task | None = None
     fix_for: Task | None = None
     failure: Failure | None = None
+    verified: Failure | None = None
     reason: str = ""
     guidance: str = ""
     tried: Sequence[Tried] = ()
@@ -131,14 +151,20 @@ class _TemplateValues:
     def __init__(self, context: PromptContext, masker: Masker) -> None:
         self.context = context
         self._masker = masker
+        self._original = context.original or context.fix_for or context.task
+        self._verified = context.verified or context.failure
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
-        self._tried = self._lines(
-            f"{attempt.task_id}: {attempt.approach} → {attempt.result}" for attempt in context.tried
-        )
+        self._done = self._lines(_with_files(task) for task in context.done)
+        self._tried = self._lines(map(self._tried_line, context.tried))
         self._task = masker.mask(task_text(context.task))
-        output = context.failure.raw_output if context.failure else ""
-        self._evidence = masker.mask(_head_and_tail(output))
+        self._original_text = masker.mask(task_text(self._original))
+        self._diffs = masker.mask("".join(one.diff for one in context.tried))
+        self._evidence = ""
+        if self._verified is not None:
+            output = self._verified.raw_output
+            output = excerpt(output, self._verified.error, MASKED_CHARACTERS)
+            self._evidence = self._relative(masker.mask(output))
 
     def size(self, part: str) -> int:
         """Return the size of a part before it is shortened."""
@@ -147,8 +173,10 @@ class _TemplateValues:
         texts = {
             "hints": "\n".join(self._hints),
             "learnings": "\n".join(self._learnings),
+            "done": "\n".join(self._done),
+            "changes": self._diffs,
             "tried": "\n".join(self._tried),
-            "task": self._task,
+            "task": self._original_text,
             "evidence": self._evidence,
         }
         return _size(texts[part])
@@ -157,25 +185,30 @@ class _TemplateValues:
         """Return the values with each part cut to its limit."""
         context = self.context
         failure = context.failure
-        evidence = ""
-        if self._evidence.strip():
-            evidence = inert.prompt(shortened(self._evidence, limits["evidence"]))
         guidance = context.guidance
         if not guidance and failure is not None:
             guidance = failure.guidance
+        changes = shortened_diff(self._diffs, limits["changes"])
 
         return {
             "task": self._task_name(context.task),
+            "original": self._task_name(self._original),
             "fix_for": self._task_name(context.fix_for) if context.fix_for else None,
-            "files": [self._line(path) for path in context.task.files],
+            "is_generated_fix": is_generated_fix(context.task),
+            "files": [self._line(path) for path in self._original.files[:MAX_ITEMS]],
             "task_text": shortened(self._task, limits["task"]),
-            "verify": self._masker.mask(context.task.verify.text.strip()),
+            "original_text": shortened(self._original_text, limits["task"]),
+            "verify": self._masker.mask(self._original.verify.text.strip()),
             "spec": {"name": self._line(context.spec_name), "path": self._line(context.spec_path)},
+            "documents": self._lines(context.documents),
+            "done": _last_lines(self._done, limits["done"]),
             "failure": self._failure(failure) if failure else None,
-            "evidence": evidence,
+            "verified": self._failure(self._verified) if self._verified else None,
+            "is_executor_failure": failure is not None and failure != self._verified,
             "guidance": self._line(guidance, GUIDANCE_LIMIT),
             "reason": self._line(context.reason),
             "tried": _last_lines(self._tried, limits["tried"]),
+            "changes": inert.prompt(changes) if changes.strip() else "",
             "learnings": _last_lines(self._learnings, limits["learnings"]),
             "hints": _last_lines(self._hints, limits["hints"]),
             "facts": self._facts(limits["facts"]),
@@ -183,15 +216,32 @@ class _TemplateValues:
             "attempts": context.attempts,
             "tasks_completed": context.tasks_completed,
             "tasks_total": context.tasks_total,
+            **self._evidence_within(limits["evidence"]),
         }
+
+    def _evidence_within(self, limit: int) -> dict[str, object]:
+        """Return the quoted output, and whether it shows the error so that no other line need."""
+        if self._verified is None or not self._evidence.strip():
+            return {"evidence": "", "evidence_has_error": False}
+        error = self._relative(self._masker.mask(self._verified.error))
+        shown = excerpt(self._evidence, error, limit)
+        return {"evidence": inert.prompt(shown), "evidence_has_error": error in shown}
 
     def _task_name(self, task: Task) -> dict[str, str]:
         return {"id": self._line(task.id), "title": self._line(task.title)}
+
+    def _tried_line(self, attempt: Tried) -> str:
+        result = attempt.result
+        if self._verified is not None and result == self._verified.error:
+            result = "the error stayed the same"
+        return f"{attempt.task_id}: {attempt.approach} → {result}"
 
     def _failure(self, failure: Failure) -> dict[str, object]:
         values: dict[str, object] = {"exit_code": failure.exit_code}
         for name in FAILURE_LINES:
             values[name] = self._line(getattr(failure, name) or "")
+        if failure.attempted_fix == NO_FIX:
+            values["attempted_fix"] = ""
         for name in FAILURE_LISTS:
             values[name] = self._lines(getattr(failure, name)[:MAX_ITEMS])
         return values
@@ -213,16 +263,77 @@ class _TemplateValues:
         return [line for line in lines if line]
 
     def _line(self, text: str, limit: int = LINE_LIMIT) -> str:
-        return inert.prompt_line(self._masker.mask(text), limit)
+        return inert.prompt_line(self._relative(self._masker.mask(text)), limit)
+
+    def _relative(self, text: str) -> str:
+        root = self.context.root
+        return text.replace(f"{root}/", "") if root.strip("/") else text
 
 
 def task_text(task: Task) -> str:
     """Return the fields of a task as a list, or its title if it has none."""
+    fields = dict(task.fields)
+    if task.verify.text.strip():
+        # Verify may come from the front matter or the settings instead of a field.
+        fields.setdefault("Verify", task.verify.text)
     items = []
-    for name, text in task.fields.items():
+    for name, text in fields.items():
         if text.strip():
             items.append(f"- **{name}**: {text.strip()}".replace("\n", "\n  "))
     return "\n".join(items) or f"- {task.title}"
+
+
+def is_generated_fix(task: Task) -> bool:
+    """Return whether a fix task only repeats the error, as the loop writes it."""
+    do = " ".join(task.fields.get("Do", "").split())
+    return task.has_marker("FIX") and GENERATED_DO.fullmatch(do) is not None
+
+
+def _with_files(task: Task) -> str:
+    if not task.files:
+        return task.heading
+    return f"{task.heading} ({', '.join(task.files[:MAX_ITEMS])})"
+
+
+def excerpt(text: str, error: str, limit: int) -> str:
+    """Return at most `limit` bytes of an output, half of them around its error."""
+    at = text.find(error) if error.strip() else -1
+    if at < 0 or _size(text) <= limit:
+        return shortened(text, limit)
+    before = text[:at]
+    after = text[at + len(error) :]
+    quarter = limit // 4
+    start = shortened(before, quarter + quarter // 2)
+    end = shortened(after, quarter + quarter // 2)
+    return start + shortened(error, quarter) + end
+
+
+def shortened_diff(diff: str, limit: int) -> str:
+    """Return as many whole files of a diff as fit into `limit` bytes, and name the others."""
+    if _size(diff) <= limit:
+        return diff
+    files = split_diff(diff)
+    left = limit
+    kept = set()
+    for file in sorted(files, key=_size):
+        left -= _size(file)
+        if left < 0:
+            break
+        kept.add(file)
+
+    lines = []
+    for file in files:
+        if file in kept:
+            lines.append(file)
+        else:
+            first_line = file.partition("\n")[0]
+            lines.append(f"{first_line}\n… {file.count(chr(10)):,} lines left out …\n")
+    return shortened("".join(lines), limit)
+
+
+def split_diff(diff: str) -> list[str]:
+    """Return the parts of a unified diff, one for each file."""
+    return [f"diff --git {part}" for part in re.split(r"(?m)^diff --git ", diff) if part]
 
 
 def shortened(text: str, limit: int) -> str:
@@ -236,7 +347,13 @@ def shortened(text: str, limit: int) -> str:
         return ""
     head = data[: kept // 3].decode("utf-8", "ignore")
     tail = data[len(data) - (kept - kept // 3) :].decode("utf-8", "ignore")
-    return head + note + tail
+
+    # Cut between lines, unless a line is so long that little would remain.
+    end_of_line = head.rfind("\n", -LINE_LIMIT)
+    if end_of_line >= 0:
+        head = head[:end_of_line]
+    start_of_line = tail.find("\n", 0, LINE_LIMIT) + 1
+    return head + note + tail[start_of_line:]
 
 
 def _last_lines(lines: Sequence[str], limit: int) -> list[str]:
@@ -249,14 +366,6 @@ def _last_lines(lines: Sequence[str], limit: int) -> list[str]:
         kept.append(line)
     kept.reverse()
     return kept
-
-
-def _head_and_tail(text: str) -> str:
-    if len(text) <= MASKED_CHARACTERS:
-        return text
-    half = MASKED_CHARACTERS // 2
-    left_out = len(text) - MASKED_CHARACTERS
-    return f"{text[:half]}\n… {left_out:,} characters left out …\n{text[-half:]}"
 
 
 def _size(text: str) -> int:

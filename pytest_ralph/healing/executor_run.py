@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
-from pytest_ralph.files import fault_point
+from pytest_ralph.files import TASKS_NAME, fault_point
 from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.agents.naming import display_name
+from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.facts import collect_facts
-from pytest_ralph.fixing.prompts import PromptContext
+from pytest_ralph.fixing.prompts import PromptContext, Tried, shortened_diff
 from pytest_ralph.healing.guard import Guard, refused
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 # The prompt asks for one line that names the approach.
 _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+
+# Bytes of a diff that are kept for later prompts, which show still less of it.
+DIFF_LIMIT = 30_000
+MAX_DOCUMENTS = 20
 
 # Actions with a prompt of their own; every other action is a fix.
 _FORMS: dict[str, Form] = {
@@ -52,6 +57,8 @@ class ExecutorRuns:
         self.log = log
         self.guard = Guard(services, spec_files, log.task)
         self._session_id = ""
+        # What each run changed, and how it ended if it failed.
+        self._ended: list[Tried] = []
 
     def run(
         self,
@@ -95,6 +102,7 @@ class ExecutorRuns:
             outcome = replace(outcome, completed=False, failure=refused(report.refusal))
         outcome = replace(outcome, failure=self._failure_of(task, outcome))
         self._session_id = outcome.session_id
+        self._remember(task, outcome, diff_of(report.changes, prompt=prompt))
         self.log.carried_out(
             task,
             failure,
@@ -108,6 +116,21 @@ class ExecutorRuns:
         )
         fault_point("after an executor ran")
         return outcome
+
+    def _remember(self, task: Task, outcome: Outcome, diff: str) -> None:
+        """Keep what a run changed, for the prompt of the next one."""
+        if outcome.trouble is not None and not diff:
+            return
+        approach = approach_of(outcome) or "it did not say"
+        result = outcome.failure.error if outcome.failure else ""
+        self._ended.append(
+            Tried(
+                task_id=task.id,
+                approach=approach,
+                result=result,
+                diff=shortened_diff(diff, DIFF_LIMIT),
+            )
+        )
 
     def _execute(self, task: Task, job: Job, timeout: float, row: str) -> Outcome | None:
         """Ask the plugins first, then the configured executor."""
@@ -156,11 +179,16 @@ class ExecutorRuns:
             task=task,
             spec_name=spec.name,
             spec_path=os.path.relpath(spec.path, self.services.root),
+            root=str(self.services.root),
+            documents=self._documents(),
+            done=[one for one in spec.tasks if one.checked and not one.fix_for],
+            original=self.log.task,
             fix_for=spec.get(task.fix_for) if task.fix_for else None,
             failure=failure,
+            verified=self.log.last,
             reason=history.reason,
             guidance=self._guidance(failure),
-            tried=history.tried,
+            tried=self._tried(history),
             learnings=history.learnings,
             hints=self.services.advisor.hints(failure) if failure else (),
             facts=collect_facts(self.services.root) if history.action == "enrich" else None,
@@ -169,6 +197,32 @@ class ExecutorRuns:
             tasks_completed=sum(one.checked for one in spec.tasks),
             tasks_total=len(spec.tasks),
         )
+
+    def _documents(self) -> list[str]:
+        """The other documents in the directory of a tasks.md, relative to the project."""
+        tasks = self.spec_files.spec.path
+        if tasks.name != TASKS_NAME:
+            # The other files beside a spec of any other name are specs, too.
+            return []
+        documents = sorted(tasks.parent.glob("[!.]*.md"))
+        return [
+            os.path.relpath(document, self.services.root)
+            for document in documents[:MAX_DOCUMENTS]
+            if document.name != TASKS_NAME
+        ]
+
+    def _tried(self, history: TaskHistory) -> list[Tried]:
+        """What did not help, repairs included, with what each executor run has changed."""
+        tried = list(history.tried)
+        for run in self._ended:
+            known = [at for at, one in enumerate(tried) if one.task_id == run.task_id]
+            if known:
+                last = known[-1]
+                tried[last] = replace(tried[last], diff=tried[last].diff + run.diff)
+            else:
+                result = run.result or "the error stayed the same"
+                tried.append(replace(run, result=result))
+        return tried
 
     def _guidance(self, failure: Failure | None) -> str:
         """The advice for this failure, and a warning if the executor before claimed success."""

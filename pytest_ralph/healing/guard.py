@@ -83,12 +83,14 @@ class GuardReport:
     protected: Those of them that are tests or configure checks.
     findings: One line for each thing that an executor should not have done.
     refusal: Why the fix does not count; its changes are undone. Empty if it is accepted.
+    changes: Everything that the run did, also what is undone.
     """
 
     changed: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     refusal: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass
@@ -124,7 +126,7 @@ class Guard:
         changes = self._changes(before)
         if self.services.settings.guard == "off":
             tree.record(changes)
-            return GuardReport(changed=_paths(changes))
+            return GuardReport(changed=_paths(changes), changes=changes)
 
         executes = task is self.task
         tests = [change for change in changes if self._is_changed_test(change, executes=executes)]
@@ -143,7 +145,12 @@ class Guard:
             return self._refuse(changes, findings, alone=alone)
         tree.record(changes)
         self._created.update(change.path for change in changes if change.added)
-        return GuardReport(_paths(changes), _paths([*tests, *checks]), tuple(findings))
+        return GuardReport(
+            changed=_paths(changes),
+            protected=_paths([*tests, *checks]),
+            findings=tuple(findings),
+            changes=changes,
+        )
 
     def _changes(self, before: Before) -> tuple[Change, ...]:
         """The changes of the project's files; those of the spec are looked at on their own."""
@@ -263,12 +270,19 @@ class Guard:
                 protected=_paths(changes),
                 findings=tuple(findings),
                 refusal="refused: " + "; ".join(findings),
+                changes=changes,
             )
         left = put_back(self._tree.root, changes)
         if left:
             findings.append(f"could not be undone: {_listed(left)}")
         refusal = "refused and undone: " + "; ".join(findings)
-        return GuardReport(changed=left, protected=left, findings=tuple(findings), refusal=refusal)
+        return GuardReport(
+            changed=left,
+            protected=left,
+            findings=tuple(findings),
+            refusal=refusal,
+            changes=changes,
+        )
 
 
 def refused(reason: str) -> Failure:

@@ -1,4 +1,4 @@
-"""What an executor is told: every form, bounded, masked, and no text from outside that could pass for our own."""
+"""Prompts: every form complete, bounded and masked, and foreign text only as data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.facts import Facts
-from pytest_ralph.fixing.prompts import LIMIT, Form, PromptContext, Prompts, Tried, shortened
+from pytest_ralph.fixing.prompts import (
+    LIMIT,
+    Form,
+    PromptContext,
+    Prompts,
+    Tried,
+    shortened,
+    shortened_diff,
+)
 from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.spec.task import Task
 from pytest_ralph.text.secrets import Masker
@@ -22,7 +30,18 @@ if TYPE_CHECKING:
 FORMS: tuple[Form, ...] = get_args(Form)
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
-ORIGINAL = Task(id="1.3", title="Add the parser")
+ORIGINAL = Task(
+    id="1.3",
+    title="Add the parser",
+    fields={
+        "Do": "Write the parser",
+        "Files": "`src/parser.py`",
+        "Done when": "It parses",
+        "Expect": "exit 0",
+    },
+    files=("src/parser.py", "src/lexer.py"),
+    verify=Verify(text="`pytest -q tests/test_parser.py`"),
+)
 FIX = Task(
     id="1.3.1",
     title="Fix: 2 tests fail",
@@ -70,8 +89,13 @@ def test_every_form_has_the_essential_parts(prompts: Prompts, form: Form) -> Non
 
     assert "1.3.1: Fix: 2 tests fail" in text.splitlines()[0]
     assert "1. Look at it\n  2. Repair it" in text
-    assert "Change only these files: src/parser.py, tests/test_parser.py." in text
+    assert "- **Do**: Write the parser\n- **Files**: `src/parser.py`\n" in text
+    assert "- **Done when**: It parses\n- **Expect**: exit 0\n" in text
+    assert "- **Verify**: `pytest -q tests/test_parser.py`\n" in text
+    assert "Start with these files: src/parser.py, src/lexer.py. They are where to start" in text
+    assert "Tests state what is wanted." in text
     assert "Do not edit tasks.md" in text
+    assert "Do not commit, stash or switch branches." in text
     assert "it alone decides: `pytest -q tests/test_parser.py`" in text
     assert re.search(r"^ {4}TASK_COMPLETE$", text, re.MULTILINE)
     assert "Task <id>: <title> FAILED" in text
@@ -92,12 +116,12 @@ def test_every_form_works_with_only_a_task(prompts: Prompts, form: Form) -> None
     assert "None" not in text
 
 
-def test_a_fix_tells_the_failure_with_its_evidence(prompts: Prompts) -> None:
+def test_a_fix_describes_the_failure_with_its_evidence(prompts: Prompts) -> None:
     text = prompts.write("fix", replace(CONTEXT, reason="1 of 3 fixes left"))
 
     assert "Task 1.3 (Add the parser) failed." in text
     assert "Why you are asked: 1 of 3 fixes left" in text
-    assert "- Kind: test_failure (VERIFICATION_FAILED)" in text
+    assert "- Kind: test_failure (VERIFICATION_FAILED)\n" in text
     assert "- Error: AssertionError: assert 2 == 3" in text
     assert "- Command: pytest -q tests/test_parser.py (exit status 1)" in text
     assert "- Failing tests: tests/test_parser.py::test_two" in text
@@ -106,15 +130,99 @@ def test_a_fix_tells_the_failure_with_its_evidence(prompts: Prompts) -> None:
 
 
 def test_earlier_attempts_are_listed(prompts: Prompts) -> None:
-    tried = [Tried(task_id="1.3.1", approach="Cast to int", result="test_failure: still 2 == 3")]
+    tried = [
+        Tried(
+            task_id="1.3.1", approach="Cast to int", result="assert 1 == 3", diff=diff_of("a.py")
+        ),
+        Tried(task_id="1.3.2", approach="Add one", result=FAILURE.error, diff=diff_of("b.py")),
+    ]
 
     text = prompts.write("fix", replace(CONTEXT, tried=tried))
 
     assert (
-        "- 1.3.1: Cast to int → test_failure: still 2 == 3\n\nUse a different approach from these."
-        in text
-    )
+        "- 1.3.1: Cast to int → assert 1 == 3\n- 1.3.2: Add one → the error stayed the same\n"
+        "\nUse a different approach from these.\n"
+    ) in text
+    assert f"```text\n{diff_of('a.py')}{diff_of('b.py')}```" in text
     assert "different approach" not in prompts.write("fix", CONTEXT)
+
+
+def diff_of(path: str, added: str = "+new") -> str:
+    return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n{added}\n"
+
+
+def test_a_long_diff_keeps_whole_files() -> None:
+    long = diff_of("long.py", "\n".join(["+line"] * 1_000))
+
+    short = shortened_diff(long + diff_of("small.py"), 500)
+
+    assert short.startswith("diff --git a/long.py b/long.py\n… 1,005 lines left out …\n")
+    assert short.endswith(diff_of("small.py"))
+
+
+def test_a_generated_fix_task_is_not_repeated(prompts: Prompts) -> None:
+    do = (
+        "Address the error: it broke\n1. Analyze the failure: No previous fix attempted\n"
+        "2. Review related code in Files list\n3. Implement fix for: it broke"
+    )
+    generated = replace(FIX, title="Fix: it broke", fields={"Do": do})
+    edited = replace(generated, fields={"Do": f"{do}\n4. Ask Ada"})
+
+    text = prompts.write("fix", replace(CONTEXT, task=generated))
+    assert text.startswith("# Task 1.3.1: fix task 1.3 (Add the parser)\n")
+    assert "it broke" not in text
+    assert "4. Ask Ada" in prompts.write("fix", replace(CONTEXT, task=edited))
+
+
+def test_a_fix_of_a_fix_shows_the_original(prompts: Prompts) -> None:
+    nested = replace(FIX, id="1.3.1.1", markers=("FIX 1.3.1",))
+    verified = replace(FAILURE, error="assert 5 == 6", raw_output="Verify printed: assert 5 == 6")
+    context = replace(CONTEXT, task=nested, fix_for=FIX, original=ORIGINAL, verified=verified)
+
+    text = prompts.write("fix", context)
+
+    assert "## Task 1.3: Add the parser\n" in text
+    assert "and 1.3.1, which was to fix it, failed as well" in text
+    assert "Verify printed: assert 5 == 6" in text
+
+
+def test_the_error_is_shown_once(prompts: Prompts) -> None:
+    output = replace(FAILURE, raw_output=f"E  {FAILURE.error}")
+
+    assert prompts.write("fix", CONTEXT).count(FAILURE.error) == 1
+    assert prompts.write("fix", replace(CONTEXT, failure=output)).count(FAILURE.error) == 1
+
+
+def test_long_output_is_cut_around_the_error(prompts: Prompts) -> None:
+    lines = [f"line {number}" for number in range(20_000)]
+    lines[10_000] = FAILURE.error
+    failure = replace(FAILURE, raw_output="\n".join(lines))
+
+    text = prompts.write("fix", replace(CONTEXT, failure=failure))
+
+    assert f"\nline 9999\n{FAILURE.error}\nline 10001\n" in text
+    assert "\nline 0\n" in text
+    assert "\nline 19999\n" in text
+
+
+def test_paths_are_relative_to_the_root(prompts: Prompts) -> None:
+    failure = replace(
+        FAILURE, error="/home/ada/demo/src/a.py: no", raw_output="/home/ada/demo/src/b.py: no"
+    )
+
+    text = prompts.write("fix", replace(CONTEXT, root="/home/ada/demo", failure=failure))
+
+    assert "- Error: src/a.py: no\n" in text
+    assert "```text\nsrc/b.py: no\n```" in text
+
+
+def test_documents_and_done_tasks_are_named(prompts: Prompts) -> None:
+    done = [Task(id="1.1", title="Begin", files=("a.py", "b.py")), Task(id="1.2", title="Plan")]
+
+    text = prompts.write("fix", replace(CONTEXT, documents=["specs/demo/design.md"], done=done))
+
+    assert "## Other documents of the spec\n\n- specs/demo/design.md\n" in text
+    assert "- 1.1 Begin (a.py, b.py)\n- 1.2 Plan\n" in text
 
 
 def test_a_retry_carries_the_context_of_the_error(prompts: Prompts) -> None:

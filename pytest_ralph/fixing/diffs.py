@@ -1,0 +1,58 @@
+"""Diffs of what an executor run changed, for the prompt of the next one."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_ralph.fixing.snapshot import Change, FileState
+
+# Larger files are seldom written by hand, and a diff of them says little.
+MAX_FILE_SIZE = 200_000
+
+
+def diff_of(changes: Iterable[Change], *, prompt: str) -> str:
+    """Return the changes in the form in which git shows them.
+
+    Files that hold a copy of `prompt` are logs of the executor, and are left out.
+    """
+    parts = []
+    for change in changes:
+        before = _lines(change.before)
+        after = _lines(change.after)
+        if before is None or after is None:
+            note = "the content is not text, or too large to show"
+            parts.append(f"{_heading(change.path)}\n{note}\n")
+        elif prompt.strip() not in "\n".join(after):
+            parts.append(_diff_of_file(change, before, after))
+    return "".join(parts)
+
+
+def _lines(state: FileState | None) -> list[str] | None:
+    """Return the lines of a file, none if it does not exist; None if they cannot be shown."""
+    if state is None:
+        return []
+    if state.is_link:
+        return [f"link to {state.target}"]
+    if not state.copy or state.size > MAX_FILE_SIZE:
+        return None
+    try:
+        data = Path(state.copy).read_bytes()
+    except OSError:
+        return None
+    return None if b"\0" in data else data.decode("utf-8", "replace").splitlines()
+
+
+def _diff_of_file(change: Change, before: list[str], after: list[str]) -> str:
+    old_name = "/dev/null" if change.added else f"a/{change.path}"
+    new_name = "/dev/null" if change.deleted else f"b/{change.path}"
+    lines = difflib.unified_diff(before, after, old_name, new_name, lineterm="")
+    return "\n".join([_heading(change.path), *lines, ""])
+
+
+def _heading(path: str) -> str:
+    return f"diff --git a/{path} b/{path}"
