@@ -53,6 +53,8 @@ SENTENCES = (
         r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?P<error>(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b.*)$",
         re.IGNORECASE,
     ),
+    # doctest: TEST CASE:  ring wraps
+    re.compile(r"^\s*(?:TEST CASE|SCENARIO):\s+(?P<name>\S.*)$"),
     # Failure ('test-cart.R:4'): total uses the quantity
     re.compile(
         r"^\W*(?:Failure|FAILURE|FAILED|FAIL|Failed)\s*(?:\([^)]*\)|\[[^\]]*\])\s*:?\s+(?P<name>\S.*)$"
@@ -61,8 +63,8 @@ SENTENCES = (
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
 FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berror\b", re.IGNORECASE)
 MARKED = re.compile(
-    r"^\s*(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!|--- FAIL:?|F\s{2,}|FAILED?|NOT OK(?: -)?)\s*"
+    r"^\s*(?:\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
+    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
 MARKED_AT_END = re.compile(
@@ -76,11 +78,15 @@ NOT_A_NAME = re.compile(
     r"|the build|assertions?|summary|result|results|total|suites?|overall|test run|test suite"
     r"|FAIL\b.*|.*\d%|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
     r"|.*\[(?:build|setup) failed\].*|.*\bcoverage\b.*%.*|coverage"
-    r"|failures?|failed|make\b.*|Error \d+.*|exit(?: code| status)? \d+|Test Suites:.*|Tests:.*)$",
+    r"|(?:expected|actual|got|received|status)\b.*|failures?|failed|make\b.*"
+    r"|Error \d+.*|exit(?: code| status)? \d+|Test Suites:.*|Tests:.*)$",
     re.IGNORECASE,
 )
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
-PLACE = re.compile(r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$")
+PLACE = re.compile(
+    r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$|\s*\([EF]\) line: \d+ \S+$"
+)
+TEST_LABEL = re.compile(r"^test(?: ?case)?: ", re.IGNORECASE)
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|\d+/\d+|\[\d+/\d+\])\s+")
 TRAILING_DOTS = re.compile(r"\s*(?:\.{3,}|…|-{2,})$")
 QUOTES = "'\"`‘’“”"
@@ -237,7 +243,7 @@ class _ShapeReader:
 
 def clean_name(text: str) -> str:
     """Return the name of a test without its number, time, place and quotes."""
-    name = NUMBER.sub("", text.strip())
+    name = TEST_LABEL.sub("", NUMBER.sub("", text.strip()))
     before = ""
     while name != before:
         before = name
