@@ -26,13 +26,13 @@ class UndoResult(NamedTuple):
     problems: tuple[str, ...]
 
 
-def append_changes(directory: Path, changes: Iterable[Change]) -> None:
-    """Add changes to the list in `directory`."""
+def append_changes(directory: Path, changes: Iterable[Change], owner: str) -> None:
+    """Add changes to the list in `directory`. `owner` names the task they were made for."""
     lines = []
     for change in changes:
         before = _to_json(change.before, directory)
         after = _to_json(change.after, directory)
-        lines.append(json.dumps([change.path, before, after]) + "\n")
+        lines.append(json.dumps([owner, change.path, before, after]) + "\n")
     if not lines:
         return
     directory.mkdir(parents=True, exist_ok=True)
@@ -41,8 +41,8 @@ def append_changes(directory: Path, changes: Iterable[Change]) -> None:
         file.write("".join(lines).encode())
 
 
-def read_changes(directory: Path) -> list[Change]:
-    """Return the changes in the list in `directory`, oldest first."""
+def read_changes(directory: Path, owner: str | None = None) -> list[Change]:
+    """Return the changes in the list in `directory`, oldest first: all, or those of one task."""
     try:
         lines = (directory / LIST_NAME).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -50,12 +50,13 @@ def read_changes(directory: Path) -> list[Change]:
     changes = []
     for line in lines:
         try:
-            path, before, after = json.loads(line)
+            made_for, path, before, after = json.loads(line)
             change = Change(path, _from_json(before, directory), _from_json(after, directory))
         except (ValueError, TypeError):
             # The last line of a run that was killed may be incomplete.
             continue
-        changes.append(change)
+        if owner in (None, made_for):
+            changes.append(change)
     return changes
 
 

@@ -60,8 +60,6 @@ class AttemptLog:
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
         self.runs = 0
-        # Tests and configuration of checks that executors changed.
-        self.protected: set[str] = set()
         # Whether an executor claimed success before the last failed Verify, and on which fix task.
         self.claimed = False
         self.claimed_by = ""
@@ -180,6 +178,7 @@ class AttemptLog:
             executor=f"repair:{repair.name}",
             approach=repair.command,
             prediction=prediction,
+            changed=result.files,
             outcome="passed" if result.made else "failed",
             error="" if result.made else result.note,
         )

@@ -7,10 +7,11 @@ that ran out of context, the return to the last good commit, and fingerprints of
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES, sweep
 from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
     from pytest_ralph.healing.services import Services
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
 
 
 class Checkpoints:
-    """The git side of one spec. The tree before the first attempt shows what a task changed."""
+    """The git side of one spec."""
 
     def __init__(self, services: Services, spec_files: SpecFiles) -> None:
         self._services = services
         self._settings = services.settings
         self._spec_files = spec_files
-        self._tree_before: dict[str, str] = {}
-        self._unknown_tree: dict[str, GitError] = {}
+        self._to_commit: set[str] = set()
         self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
         sweep(self._script)
         spec_files.commits = self._settings.commit == "auto" and services.git is not None
@@ -43,19 +43,12 @@ class Checkpoints:
                 return ""
 
     def begin(self, task: Task) -> None:
-        """Remember the tree before the first attempt, if a pass is to be committed."""
+        """Find out before the first attempt whether a pass is to be committed."""
         if self._settings.commit == "none":
             return
-        git = self._services.git
         # A run that was cut off may have left a task checked off but not committed.
-        committed = task.checked and task.name not in self._spec_files.state.uncommitted()
-        if git is None or committed:
-            return
-        with self._services.git_lock, self._spec_files.lock:
-            try:
-                self._tree_before[task.name] = git.tree_fingerprint()
-            except GitError as error:
-                self._unknown_tree[task.name] = error
+        if not task.checked or task.name in self._spec_files.state.uncommitted():
+            self._to_commit.add(task.name)
 
     def passed(self, task: Task) -> str:
         """Commit what is new and remember the commit as good; return its id. May raise GitError."""
@@ -72,26 +65,40 @@ class Checkpoints:
         return commit
 
     def _commit(self, task: Task) -> str:
-        from pytest_ralph.fixing.git.messages import append_commit, commit_message
+        from pytest_ralph.fixing.git.messages import append_commit, commit_message, wants_commit
 
         git = self._services.git
         assert git is not None
-        if task.name in self._unknown_tree:
-            raise self._unknown_tree.pop(task.name)
-        if task.name not in self._tree_before:
+        if task.name not in self._to_commit or not wants_commit(task):
             return ""
+        self._to_commit.remove(task.name)
         message = commit_message(task, self._spec_files.spec.name)
-        named = [path for path in self._named_files(task) if path.exists()]
-        which: dict[str, Any] = {
-            "since": self._tree_before.pop(task.name),
-            "also": [*self._spec_files.own_files, *named],
-            "exclude": self._files_of_others(task),
-        }
+        work = self._work_on(task)
+        if not work:
+            # No executor was at work: a person wrote what the task names.
+            work = {path for path in self._named_files(task) if path.exists()}
+        paths = [*work, *self._spec_files.own_files]
         if self._settings.commit == "message-only":
-            append_commit(self._script, self._services.root, message, git.uncommitted(**which))
+            append_commit(self._script, self._services.root, message, git.uncommitted(paths))
             return ""
-        commit = git.commit(message, **which)
+        self._require_more_than_checks(task)
+        commit = git.commit(message, paths)
         return commit[:12] if commit else ""
+
+    def _work_on(self, task: Task) -> set[Path]:
+        """The files that executors and repairs changed for the task."""
+        root = self._services.root.resolve()
+        changed = self._services.tree.changed_for(owner_of(self._spec_files, task))
+        return {root / path for path in changed} - self._files_of_others(task)
+
+    def _require_more_than_checks(self, task: Task) -> None:
+        """Refuse to commit a fix that only changed tests or the configuration of checks."""
+        owner = owner_of(self._spec_files, task)
+        changed = self._services.tree.changed_for(owner)
+        protected = self._services.tree.protected.get(owner, set())
+        if changed and protected.issuperset(changed):
+            self._spec_files.committed(task, "")
+            raise GitError(f"the fix only changed tests or checks: {', '.join(changed)}")
 
     def _named_files(self, task: Task) -> set[Path]:
         """The files inside the project that the task names."""
@@ -115,7 +122,7 @@ class Checkpoints:
         message = f"wip({self._spec_files.spec.name}): progress on task {task.id}"
         with self._services.git_lock, self._spec_files.lock:
             try:
-                commit = git.commit(message, self._spec_files.own_files)
+                commit = git.commit(message, self._work_on(task))
             except GitError as error:
                 return f"progress on {task.id} is not committed: {error}"
         return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""

@@ -142,7 +142,6 @@ class ExecutorRuns:
 
     def _report(self, report: GuardReport) -> None:
         """Show at once what the executor should not have done."""
-        self.log.protected.update(report.protected)
         self.log.note(*report.findings)
         for finding in report.findings:
             self.services.announce(finding)

@@ -24,6 +24,7 @@ from pytest_ralph.healing.decide import (
 from pytest_ralph.healing.errors import FixTaskError, GaveUpError
 from pytest_ralph.healing.executor_run import ExecutorRuns, predict
 from pytest_ralph.healing.fix_task import is_fix_task, make_fix_task, make_split_tasks, steps
+from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
@@ -282,6 +283,9 @@ class Fixer:
         chance = predict(self.services, self.log, fix, failure, f"repair:{repair.name}")
         backup = self.services.backups / f"{self.spec_files.spec.name}-{fix.id}"
         result = repair.apply(self.services.runner, self.services.root, backup)
+        if result.files:
+            owner = owner_of(self.spec_files, self.task)
+            self.services.tree.record_repair(owner, backup, result.files)
         self.log.repaired(fix, failure, repair, result, prediction=chance)
         if result.made:
             self.spec_files.executed(fix)

@@ -7,6 +7,7 @@ stashes, takes back edits of tasks.md, and with `--ralph-guard=refuse` the whole
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,14 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
 from pytest_ralph.files import SPEC_FILES, file_signature, replace_if_unchanged
-from pytest_ralph.fixing.change_log import append_changes
+from pytest_ralph.fixing.change_log import append_changes, read_changes
 from pytest_ralph.fixing.check_files import (
     configures_the_same,
     is_check_configuration,
     is_test,
 )
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.snapshot import Change, Snapshots, put_back
+from pytest_ralph.fixing.repairs.base import saved_files
+from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back, state_of
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_ralph.fixing.git.checkpoint import Git, GitPosition
-    from pytest_ralph.fixing.snapshot import FileState, Snapshot
+    from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -55,12 +57,41 @@ class ProjectTree:
         self.lock = threading.Lock()
         self.runs = 0
         self.active = 0
+        # Tests and configuration of checks that were changed for each task.
+        self.protected: dict[str, set[str]] = {}
 
-    def record(self, changes: Iterable[Change]) -> None:
-        """Keep what is needed to undo `changes`."""
+    def record(self, owner: str, changes: Iterable[Change]) -> None:
+        """Keep what is needed to undo `changes`, which were made for the task `owner`."""
         changes = tuple(changes)
         self.snapshots.keep(changes)
-        append_changes(self.backups, changes)
+        append_changes(self.backups, changes, owner)
+
+    def record_repair(self, owner: str, backup: Path, paths: Iterable[str]) -> None:
+        """Keep what is needed to undo a repair that saved the files it changed in `backup`."""
+        changes = []
+        for saved in saved_files(backup):
+            if saved.path not in paths:
+                continue
+            copy = backup / saved.copy
+            status = copy.stat()
+            before = FileState(
+                mode=stat.S_IFREG | saved.mode,
+                size=status.st_size,
+                modified=status.st_mtime_ns,
+                status_changed=0,
+                inode=0,
+                copy=str(copy),
+            )
+            changes.append(Change(saved.path, before, state_of(self.root / saved.path)))
+        append_changes(self.backups, changes, owner)
+
+    def changed_for(self, owner: str) -> tuple[str, ...]:
+        """Return the files that executors and repairs changed for a task, in this run or earlier."""
+        paths: dict[str, None] = {}
+        for directory in sorted(self.backups.parent.glob("*")):
+            for change in read_changes(directory, owner):
+                paths[change.path] = None
+        return tuple(paths)
 
     def close(self) -> None:
         self.snapshots.close()
@@ -80,14 +111,12 @@ class GuardReport:
     """What an executor run changed.
 
     changed: The files that are changed now, without those of the spec.
-    protected: Those of them that are tests or configure checks.
     findings: One line for each thing that an executor should not have done.
     refusal: Why the fix does not count; its changes are undone. Empty if it is accepted.
     changes: Everything that the run did, also what is undone.
     """
 
     changed: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     refusal: str = ""
     changes: tuple[Change, ...] = ()
@@ -101,6 +130,11 @@ class Guard:
     spec_files: SpecFiles
     task: Task
     _created: set[str] = field(default_factory=set)
+
+    @property
+    def owner(self) -> str:
+        """The name under which changes for the task are recorded."""
+        return owner_of(self.spec_files, self.task)
 
     @property
     def _tree(self) -> ProjectTree:
@@ -125,7 +159,7 @@ class Guard:
             alone = tree.runs == before.runs
         changes = self._changes(before)
         if self.services.settings.guard == "off":
-            tree.record(changes)
+            tree.record(self.owner, changes)
             return GuardReport(changed=_paths(changes), changes=changes)
 
         executes = task is self.task
@@ -143,14 +177,11 @@ class Guard:
         is_bad = bool(tests or checks or edited_fields)
         if is_bad and self.services.settings.guard == "refuse":
             return self._refuse(changes, findings, alone=alone)
-        tree.record(changes)
+        tree.record(self.owner, changes)
         self._created.update(change.path for change in changes if change.added)
-        return GuardReport(
-            changed=_paths(changes),
-            protected=_paths([*tests, *checks]),
-            findings=tuple(findings),
-            changes=changes,
-        )
+        protected = tree.protected.setdefault(self.owner, set())
+        protected.update(_paths([*tests, *checks]))
+        return GuardReport(_paths(changes), tuple(findings), changes=changes)
 
     def _changes(self, before: Before) -> tuple[Change, ...]:
         """The changes of the project's files; those of the spec are looked at on their own."""
@@ -264,10 +295,9 @@ class Guard:
         """Undo all changes, unless another executor may have made some of them."""
         if not alone or self._has_other_workers():
             findings.append("not undone: another executor was at work at the same time")
-            self._tree.record(changes)
+            self._tree.record(self.owner, changes)
             return GuardReport(
                 changed=_paths(changes),
-                protected=_paths(changes),
                 findings=tuple(findings),
                 refusal="refused: " + "; ".join(findings),
                 changes=changes,
@@ -276,13 +306,12 @@ class Guard:
         if left:
             findings.append(f"could not be undone: {_listed(left)}")
         refusal = "refused and undone: " + "; ".join(findings)
-        return GuardReport(
-            changed=left,
-            protected=left,
-            findings=tuple(findings),
-            refusal=refusal,
-            changes=changes,
-        )
+        return GuardReport(changed=left, findings=tuple(findings), refusal=refusal, changes=changes)
+
+
+def owner_of(spec_files: SpecFiles, task: Task) -> str:
+    """Return the name under which changes for a task are recorded."""
+    return f"{spec_files.spec.name}::{task.name}"
 
 
 def refused(reason: str) -> Failure:

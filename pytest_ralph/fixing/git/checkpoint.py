@@ -27,7 +27,8 @@ from pytest_ralph.fixing.git.checkout import (
     parse_raw_diff,
     reset_index,
 )
-from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.git.command import GitCommand, GitError
+from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
     require_no_operation,
@@ -35,12 +36,7 @@ from pytest_ralph.fixing.git.preconditions import (
     require_usable_index,
 )
 from pytest_ralph.fixing.git.refs import good_ref, task_refs
-from pytest_ralph.fixing.git.tree_snapshot import (
-    TreeSnapshot,
-    changed_paths,
-    digest,
-    take_snapshot,
-)
+from pytest_ralph.fixing.git.tree_snapshot import digest, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -64,11 +60,6 @@ NO_BOOKKEEPING = (
 )
 VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
 ADD_TRIES = 6
-UNKNOWN_COMMITTER = re.compile(
-    r"tell me who you are|empty ident|unable to auto-detect email|no email was given",
-    re.IGNORECASE,
-)
-REMEMBERED_SNAPSHOTS = 32
 
 
 @dataclass(frozen=True)
@@ -122,8 +113,6 @@ class Git:
         self.root = Path(root).resolve()
         self._git = GitCommand.at(self.root, environ)
         self._lock = threading.RLock()
-        # Fingerprint → snapshot, for projects without a repository.
-        self._snapshots: dict[str, TreeSnapshot] = {}
 
     def close(self) -> None:
         """Remove the objects that were made for comparisons. Also done when the program ends."""
@@ -164,26 +153,9 @@ class Git:
         The files that a run itself writes do not count.
         """
         if self.unavailable():
-            return self._snapshot_fingerprint()
+            return f"files:{digest(take_snapshot(self.root))}"
         with self._lock:
             return self._write_tree(*NO_BOOKKEEPING, env=self._scratch)
-
-    def changed_files(self, since: str) -> tuple[str, ...]:
-        """Return the files that differ from when `tree_fingerprint` returned `since`."""
-        now = self.tree_fingerprint()
-        if now in self._snapshots:
-            return changed_paths(self._snapshots.get(since, {}), self._snapshots[now])
-        changes = self._diff_trees(since, now, env=self._scratch)
-        return tuple(self._relative(change.path) for change in changes)
-
-    def _snapshot_fingerprint(self) -> str:
-        snapshot = take_snapshot(self.root)
-        fingerprint = f"files:{digest(snapshot)}"
-        self._snapshots[fingerprint] = snapshot
-        while len(self._snapshots) > REMEMBERED_SNAPSHOTS:
-            oldest = next(iter(self._snapshots))
-            self._snapshots.pop(oldest, None)
-        return fingerprint
 
     # Good commits and rollback
 
@@ -278,65 +250,34 @@ class Git:
 
     # Commits
 
-    def commit(
-        self,
-        message: str,
-        exclude: Collection[Path] = (),
-        *,
-        since: str | None = None,
-        also: Collection[Path] = (),
-    ) -> str | None:
-        """Commit what changed below the root, and return the commit; None if nothing changed.
+    def commit(self, message: str, paths: Collection[Path]) -> str | None:
+        """Commit what differs from HEAD in `paths`, and return the commit; None if nothing does.
 
-        `since` is a fingerprint: with it only what changed after it is committed, and the files in
-        `also`. What the user staged stays staged, and hooks run. The state file and `.ralph/` are
-        never committed.
+        A directory stands for everything below it. What the user staged stays staged, and hooks
+        run. The state file and `.ralph/` are never committed.
         """
         with self._lock:
             require_no_operation(self._location.top, self._location.git_dir)
-            paths = self.uncommitted(exclude, since=since, also=also)
-            if not paths:
+            changed = self.uncommitted(paths)
+            if not changed:
                 return None
-            self._commit_paths(message, [self._location.prefix + path for path in paths])
+            require_usable_index(self._git, self._location.git_dir)
+            commit_paths(self._top, message, [self._location.prefix + path for path in changed])
             return self.head()
 
-    def uncommitted(
-        self,
-        exclude: Collection[Path] = (),
-        *,
-        since: str | None = None,
-        also: Collection[Path] = (),
-    ) -> tuple[str, ...]:
-        """Return the paths that `commit` would commit, relative to the root."""
+    def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
+        """Return which files in `paths` differ from HEAD, relative to the root."""
         with self._lock:
             base = self.head() or self._empty_tree()
             tree = self._write_tree(env=self._scratch)
-            changes = self._diff_trees(base, tree, env=self._scratch)
-            paths = [self._relative(change.path) for change in changes]
-
-            if since is not None:
-                changed = [self.root / name for name in self.changed_files(since)]
-                wanted = PathSet.of(self.root, [*changed, *also])
-                paths = [path for path in paths if path in wanted]
-
-            unwanted = PathSet.of(self.root, [*exclude, self.root / RALPH_DIRECTORY])
-            paths = [path for path in paths if path not in unwanted]
-            return tuple(path for path in paths if not _is_private(path))
-
-    def _commit_paths(self, message: str, paths: list[str]) -> None:
-        git = GitCommand(self._location.top, {**self._git.environ, "GIT_LITERAL_PATHSPECS": "1"})
-        from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
-
-        known = set(git("ls-files", "-z", "--full-name").split("\0"))
-        new = null_separated(path for path in paths if path not in known)
-        if new:
-            git("add", "--intent-to-add", *from_stdin, stdin=new)
-        fault_point("before git commit")
-        options = ("-q", "--only", f"--message={message}", *from_stdin)
-        result = git.run("commit", *options, stdin=null_separated(paths))
-        if result.status != 0:
-            git.run("update-index", "--force-remove", "-z", "--stdin", stdin=new)
-            raise GitError(_why_no_commit(result.stdout + result.stderr))
+            wanted = PathSet.of(self.root, paths)
+            private = PathSet.of(self.root, [self.root / RALPH_DIRECTORY])
+            changed = []
+            for change in self._diff_trees(base, tree, env=self._scratch):
+                path = self._relative(change.path)
+                if path in wanted and path not in private and not _is_private(path):
+                    changed.append(path)
+            return tuple(changed)
 
     # Calls of git
 
@@ -437,12 +378,3 @@ def _why_no_repository(root: Path, errors: str) -> str:
         return f"{root.name} is not in a git repository"
     lines = errors.strip().splitlines()
     return f"{root.name}: {lines[0].strip() if lines else 'git cannot read it'}"
-
-
-def _why_no_commit(output: str) -> str:
-    if UNKNOWN_COMMITTER.search(output):
-        return "git does not know who commits: set user.name and user.email with git config"
-    lines = output.strip().splitlines()
-    if not lines:
-        return "git refused the commit (a hook that printed nothing)"
-    return f"git refused the commit: {lines[-1].strip()}"

@@ -7,7 +7,8 @@ import os
 import re
 import signal
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple
+import tempfile
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -98,9 +99,21 @@ class GitCommand(NamedTuple):
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> GitResult:
         """Run git to its end, whatever its exit status."""
-        process = self._start(arguments, env or {})
+        # Files, not pipes: a program that a hook leaves in the background may hold them open.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+            return self._run(arguments, stdin, env or {}, out, errors)
+
+    def _run(
+        self,
+        arguments: tuple[str, ...],
+        stdin: bytes,
+        env: Mapping[str, str],
+        out: IO[bytes],
+        errors: IO[bytes],
+    ) -> GitResult:
+        process = self._start(arguments, env, out, errors)
         try:
-            stdout, stderr = process.communicate(stdin, timeout=TIME_LIMIT)
+            process.communicate(stdin, timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired as error:
             _kill(process)
             message = f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s"
@@ -108,9 +121,14 @@ class GitCommand(NamedTuple):
         except BaseException:
             _kill(process)
             raise
-        return GitResult(process.returncode, os.fsdecode(stdout), stderr.decode("utf-8", "replace"))
+        out.seek(0)
+        errors.seek(0)
+        printed = os.fsdecode(out.read())
+        return GitResult(process.returncode, printed, errors.read().decode("utf-8", "replace"))
 
-    def _start(self, arguments: tuple[str, ...], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, arguments: tuple[str, ...], env: Mapping[str, str], out: IO[bytes], errors: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
         configuration = () if arguments[0] == "commit" else CONFIGURATION
         try:
             return subprocess.Popen(
@@ -118,8 +136,8 @@ class GitCommand(NamedTuple):
                 cwd=self.directory,
                 env={**self.environ, **env},
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdout=out,
+                stderr=errors,
                 start_new_session=True,
             )
         except FileNotFoundError as error:

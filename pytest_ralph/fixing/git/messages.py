@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 200
 NO_MESSAGE = re.compile(
-    r"(?i)^(?:none|n/?a|no commit.*|no changes?.*|not? needed.*|skip.*|-+|—|tbd)?[.\s]*$"
+    r"(?i)^(?:none|n/?a|no commit.*|no changes?.*|not? needed.*|skip.*|-+|—|tbd)?[.\s]*"
+    r"(?:[(\[].*)?$"
 )
+# A whole message in backquotes, with or without a remark behind it.
+QUOTED_MESSAGE = re.compile(r"^\s*`(?P<message>[^`]+)`\s*(?:[(\[].*)?$")
+# A remark in brackets at the end. `(#12)` and `f()` belong to the message.
+REMARK = re.compile(r"\s+(?:\([^()#]+\)|\[[^\[\]#]+\])\s*$")
 SCRIPT_HEADING = """\
 #!/bin/sh
 # One commit per task that passed. Read this script, then run it. Later tasks are appended.
@@ -28,9 +33,15 @@ cd "$(dirname "$0")"/{root}
 """
 
 
+def wants_commit(task: Task) -> bool:
+    """Return whether the task is to be committed: not if its Commit field says `None` or the like."""
+    field = _plain_line(_without_remark(_first_line(_commit_field(task))))
+    return not field or not NO_MESSAGE.match(field)
+
+
 def commit_message(task: Task, spec: str) -> str:
     """Return the task's Commit field as one plain line; without one, `feat(<spec>): <title>`."""
-    message = _plain_line(_first_line(_commit_field(task)))
+    message = _plain_line(_without_remark(_first_line(_commit_field(task))))
     if NO_MESSAGE.match(message):
         return _plain_line(f"feat({spec}): {task.title or task.id}")
     return message
@@ -66,6 +77,14 @@ def _first_line(text: str) -> str:
         if line.strip("` \t"):
             return line
     return ""
+
+
+def _without_remark(line: str) -> str:
+    """Return a message without the remark in brackets behind it: "`fix: a` (if needed)"."""
+    quoted = QUOTED_MESSAGE.match(line)
+    if quoted is not None:
+        return quoted["message"]
+    return REMARK.sub("", line)
 
 
 def _plain_line(text: str) -> str:

@@ -147,13 +147,13 @@ def save(backup: Path, root: Path, files: Iterable[Path]) -> None:
 
 def changed(backup: Path, root: Path) -> tuple[str, ...]:
     """Return which of the saved files are no longer what they were."""
-    return tuple(file.path for file in _saved_files(backup) if file.differs(backup, root))
+    return tuple(file.path for file in saved_files(backup) if file.differs(backup, root))
 
 
 def undo(backup: Path, root: Path) -> tuple[str, ...]:
     """Put the saved files back, and return the names of those that had changed."""
     restored = []
-    for file in _saved_files(backup):
+    for file in saved_files(backup):
         if not file.differs(backup, root):
             continue
         path = root / file.path
@@ -168,6 +168,7 @@ def how_to_undo(backup: Path, root: Path) -> str:
     return f"the files as they were are in {os.path.relpath(backup, root)}"
 
 
-def _saved_files(backup: Path) -> list[SavedFile]:
+def saved_files(backup: Path) -> list[SavedFile]:
+    """Return the files that were copied to `backup`."""
     entries = json.loads((backup / BACKUP_LIST).read_text(encoding="utf-8"))
     return [SavedFile(**entry) for entry in entries]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing.git.messages import append_commit, commit_message
+from pytest_ralph.fixing.git.messages import append_commit, commit_message, wants_commit
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
@@ -27,11 +27,34 @@ if TYPE_CHECKING:
         ("`None`", "feat(foo): Add a thing"),
         ("No commit needed", "feat(foo): Add a thing"),
         ("nonempty check added", "nonempty check added"),
+        ("`feat: a` (only if it passes)", "feat: a"),
+        ("feat: a (skip when empty)", "feat: a"),
+        ("feat: a (optional)", "feat: a"),
+        ("fix: call f() (#12)", "fix: call f() (#12)"),
+        ("fix: close f()", "fix: close f()"),
     ],
 )
 def test_the_message_comes_from_field_or_title(field: str, message: str) -> None:
     task = Task(id="1.1", title="Add `a` thing", fields={"Do": "x", "commit": field})
     assert commit_message(task, "foo") == message
+
+
+@pytest.mark.parametrize(
+    ("field", "wanted"),
+    [
+        ("", True),
+        ("feat: a", True),
+        ("None", False),
+        ("`None`", False),
+        ("-", False),
+        ("N/A", False),
+        ("No commit", False),
+        ("None (verification only)", False),
+    ],
+)
+def test_fields_that_ask_for_no_commit(field: str, wanted: bool) -> None:
+    task = Task(id="1.1", title="x", fields={"Commit": field})
+    assert wants_commit(task) is wanted
 
 
 def test_a_message_needs_no_title_and_is_cut() -> None:
