@@ -52,8 +52,9 @@ MAX_CONTINUATIONS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class FailedAttempt:
-    """A failed verification or executor run, with what a decision about it depends on."""
+    """A failed verification or executor run of `task`, the original or one of its fixes."""
 
+    task: Task
     failure: Failure
     timeout: float
     # How often the time limit was doubled before.
@@ -61,6 +62,8 @@ class FailedAttempt:
     # Something was printed or written before the time limit, so that more time may help.
     progress: bool = False
     by_executor: bool = False
+    # The executor changed files or exited with 0: the original may pass, whatever it says.
+    worth_verifying: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

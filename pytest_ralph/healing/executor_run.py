@@ -6,7 +6,7 @@ import os
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.files import TASKS_NAME, fault_point
@@ -47,6 +47,20 @@ _FORMS: dict[str, Form] = {
 # Actions that go on with the work of the run before. Its session is empty if its context is full.
 RESUMING_ACTIONS = ("continue", "retry")
 
+class ExecutorRun(NamedTuple):
+    """An executor run that has ended, and the files it changed."""
+
+    outcome: Outcome
+    changed: tuple[str, ...]
+
+    @property
+    def worth_verifying(self) -> bool:
+        """Whether the original may pass now, whatever the executor says about its work."""
+        if self.changed or self.outcome.completed:
+            return True
+        ended = self.outcome.ended
+        return ended is not None and ended.exit_code == 0
+
 
 class ExecutorRuns:
     """All executor runs for one original task; a continuation resumes the session before it."""
@@ -67,7 +81,7 @@ class ExecutorRuns:
         decision: Decision,
         history: TaskHistory,
         timeout: float,
-    ) -> Outcome | None:
+    ) -> ExecutorRun | None:
         """Have `task` carried out once; None if there is no executor for it.
 
         The outcome is the executor's own account: only the original's Verify decides.
@@ -115,7 +129,7 @@ class ExecutorRuns:
             changed=report.changed,
         )
         fault_point("after an executor ran")
-        return outcome
+        return ExecutorRun(outcome, report.changed)
 
     def _remember(self, task: Task, outcome: Outcome, diff: str) -> None:
         """Keep what a run changed, for the prompt of the next one."""

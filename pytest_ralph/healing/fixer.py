@@ -1,14 +1,14 @@
 """Fixer: has the failures of one task fixed, by a built-in repair or by an executor.
 
-A fix task is written into tasks.md first. If an executor fails on it, the fix task itself is fixed,
-one level deeper, until the decision is to give up. Imported with the first failure of a run.
+A fix task is written into tasks.md first. If an executor fails on it and the original still does
+not pass, the fix task itself is fixed, one level deeper. Imported with the first failure of a run.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
@@ -36,18 +36,11 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 
-@dataclass(frozen=True)
-class Unfinished:
-    """An executor run that failed, and what was decided about that."""
-
-    failed: FailedAttempt
-    decision: Decision
-
-
 class Fixer:
     """Everything done about the failures of one original task in one run.
 
-    Methods return when the original is worth verifying again, and raise GaveUpError otherwise.
+    Methods that have something carried out return None if that was completed, or else the failed
+    executor run. They raise GaveUpError if nothing more can be done.
     """
 
     def __init__(
@@ -70,14 +63,21 @@ class Fixer:
 
     # Deciding
 
-    def decide(self, target: Task, failed: FailedAttempt) -> Decision:
-        """What to do about a failure of `target`, the original or one of its fixes."""
-        history = self._history(target, failed)
-        return self.services.hooks.decide(failed.failure, target, history)
+    def decide(self, failed: FailedAttempt) -> Decision:
+        """What to do about a failure of the original or of one of its fixes."""
+        history = self._history(failed.task, failed)
+        return self.services.hooks.decide(failed.failure, failed.task, history)
 
-    def record_decision(self, target: Task, failure: Failure, decision: Decision) -> None:
+    @staticmethod
+    def is_same_run(failed: FailedAttempt, decision: Decision) -> bool:
+        """Whether the decision is to run an executor on the same task again, which is no fix."""
+        if decision.action == "continue":
+            return True
+        return failed.by_executor and decision.action in AGAIN
+
+    def record_decision(self, failed: FailedAttempt, decision: Decision) -> None:
         """Note a decision that is going to be acted on, and count it if its number is limited."""
-        self.log.decided(target, failure, decision)
+        self.log.decided(failed.task, failed.failure, decision)
         if decision.action == "continue":
             self._continuations += 1
         elif decision.action == "enrich":
@@ -128,47 +128,56 @@ class Fixer:
 
     # Fixing
 
-    def fix(self, target: Task, failure: Failure, decision: Decision) -> None:
-        """Have `target` fixed in the way that was decided."""
+    def fix(self, failed: FailedAttempt, decision: Decision) -> FailedAttempt | None:
+        """Have a task fixed, or its executor run again, in the way that was decided."""
+        if self.is_same_run(failed, decision):
+            return self.run_again(failed, decision)
+        target = failed.task
+        failure = failed.failure
+        if target.has_marker("SPLIT"):
+            reason = f"{target.id} did not complete: {failure.error}"
+            raise GaveUpError(Decision("escalate", reason, "not retryable"))
         if decision.action == "rollback":
             self.log.note(self.checkpoints.roll_back(target))
         if decision.action == "split":
-            self._split()
-            return
+            return self._split()
         fix = self._fix_task(target, failure, edit=decision.edit)
         if decision.action == "repair":
             repair = self._find_repair(target, failure)
             if repair is not None:
                 self._repair(fix, failure, repair)
-                return
+                return None
         if not self.services.has_agent:
             raise GaveUpError(no_executor(fix, self.settings.executor))
-        self._have_done(fix, failure, decision, self._history(target))
+        return self._carry_out(fix, failure, decision, self._history(target))
 
-    def carry_on(self, task: Task, failure: Failure, decision: Decision) -> None:
-        """Continue `task` itself in a new executor run, which does not count as a fix."""
-        self._have_done(task, failure, decision, self._history(task))
+    def run_again(self, failed: FailedAttempt, decision: Decision) -> FailedAttempt | None:
+        """Run an executor on the same task again: with more time, in a new session, with context.
 
-    def execute(self, failed: FailedAttempt | None, number: int, tries: int) -> Unfinished | None:
+        This does not count as a fix.
+        """
+        task = failed.task
+        if failed.by_executor and decision.action == "continue":
+            self.log.note(self.checkpoints.keep_progress(self.task))
+        doublings = failed.doublings
+        if decision.action == "retry":
+            doublings += 1
+        history = self._history(task)
+        if failed.by_executor:
+            history = replace(history, timeout=decision.timeout or failed.timeout)
+        unfinished = self._carry_out(task, failed.failure, decision, history, doublings)
+        if unfinished is None and task.has_marker("SPLIT"):
+            return self._split()
+        return unfinished
+
+    def execute(
+        self, failed: FailedAttempt | None, number: int, tries: int
+    ) -> FailedAttempt | None:
         """Have the original itself carried out, after a failure with its error in the prompt."""
         history = replace(self._history(self.task), attempt=number, attempts=tries)
         decision = Decision("retry" if failed else "execute", "")
         failure = failed.failure if failed else None
-        return self._carry_out(self.task, failure, decision, history, history.timeout)
-
-    def _have_done(
-        self, task: Task, failure: Failure, decision: Decision, history: TaskHistory
-    ) -> None:
-        """Have `task` carried out; if its executor fails, fix `task` itself."""
-        timeout = self.settings.executor_timeout
-        unfinished = self._carry_out(task, failure, decision, history, timeout)
-        if unfinished is None:
-            return
-        failure = unfinished.failed.failure
-        self.record_decision(task, failure, unfinished.decision)
-        if unfinished.decision.action == "escalate":
-            raise GaveUpError(unfinished.decision)
-        self.fix(task, failure, unfinished.decision)
+        return self._carry_out(self.task, failure, decision, history)
 
     def _carry_out(
         self,
@@ -176,47 +185,37 @@ class Fixer:
         failure: Failure | None,
         decision: Decision,
         history: TaskHistory,
-        timeout: float,
-    ) -> Unfinished | None:
-        """Run an executor on `task`, again while more time, a new session or context can help.
+        doublings: int = 0,
+    ) -> FailedAttempt | None:
+        """Run an executor on `task` once, for at most `history.timeout` seconds.
 
         None if the executor completed it. Raises GaveUpError if no executor could be started.
         """
-        doublings = 0
-        while True:
-            if not self.services.budget.take():
-                raise GaveUpError(budget_spent(history))
-            started = time.time()
-            outcome = self._executor_runs.run(task, failure, decision, history, timeout)
-            if outcome is None:
-                raise GaveUpError(no_executor(task, self.settings.executor))
-            if outcome.completed:
-                if task is not self.task:
-                    self.spec_files.executed(task)
-                return None
+        if not self.services.budget.take():
+            raise GaveUpError(budget_spent(history))
+        started = time.time()
+        run = self._executor_runs.run(task, failure, decision, history, history.timeout)
+        if run is None:
+            raise GaveUpError(no_executor(task, self.settings.executor))
+        outcome = run.outcome
+        if outcome.completed:
+            if task is not self.task:
+                self.spec_files.executed(task)
+            return None
 
-            assert outcome.failure is not None
-            failure = outcome.failure
-            progress = False
-            if failure.timed_out:
-                progress = outcome.progress or self.checkpoints.written_since(started)
-            failed = FailedAttempt(
-                failure=failure,
-                timeout=timeout,
-                doublings=doublings,
-                progress=progress,
-                by_executor=True,
-            )
-            decision = self.decide(task, failed)
-            if decision.action not in AGAIN:
-                return Unfinished(failed, decision)
-
-            self.record_decision(task, failure, decision)
-            if decision.action == "continue":
-                self.log.note(self.checkpoints.keep_progress(self.task))
-            elif decision.action == "retry":
-                doublings += 1
-            timeout = decision.timeout or timeout
+        assert outcome.failure is not None
+        progress = False
+        if outcome.failure.timed_out:
+            progress = outcome.progress or self.checkpoints.written_since(started)
+        return FailedAttempt(
+            task=task,
+            failure=outcome.failure,
+            timeout=history.timeout,
+            doublings=doublings,
+            progress=progress,
+            by_executor=True,
+            worth_verifying=run.worth_verifying,
+        )
 
     # Fix tasks
 
@@ -292,17 +291,17 @@ class Fixer:
 
     # Splitting
 
-    def _split(self) -> None:
+    def _split(self) -> FailedAttempt | None:
         """Have each step of the Do field carried out as a task, with its share of the time."""
         timeout = self.settings.executor_timeout
         parts = self.spec_files.open_parts(self.task) or self._insert_parts(timeout)
         share = timeout / max(1, len(steps(self.task)))
         for part in parts:
             history = replace(self._history(part), timeout=share)
-            unfinished = self._carry_out(part, None, Decision("split", ""), history, share)
+            unfinished = self._carry_out(part, None, Decision("split", ""), history)
             if unfinished is not None:
-                reason = f"{part.id} did not complete: {unfinished.failed.failure.error}"
-                raise GaveUpError(Decision("escalate", reason, "not retryable"))
+                return unfinished
+        return None
 
     def _insert_parts(self, timeout: float) -> list[Task]:
         blocks = make_split_tasks(self.task, self.spec_files.next_id(self.task), timeout=timeout)

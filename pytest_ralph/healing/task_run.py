@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.healing.checkpoints import Checkpoints
     from pytest_ralph.healing.decide import Decision, FailedAttempt
-    from pytest_ralph.healing.fixer import Fixer, Unfinished
+    from pytest_ralph.healing.fixer import Fixer
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.results import TaskResult
@@ -139,43 +139,53 @@ class TaskRun:
 
     def _recover(self) -> TaskResult:
         failed = self.failed
-        while failed is not None:
-            decision = self._decide(failed)
-            try:
-                self._act_on(decision, failed.failure)
-            except GaveUpError as given_up:
-                return self._escalate(failed.failure, given_up.decision)
-            fault_point("before verifying again")
-            failed = self.verify()
+        try:
+            while failed is not None:
+                decision = self._decide(failed)
+                failed = self._try_again(decision, failed)
+        except GaveUpError as given_up:
+            return self._escalate(given_up.decision)
         return self._recovered()
 
     def _decide(self, failed: FailedAttempt) -> Decision:
-        decision = self.fixer.decide(self.task, failed)
+        decision = self.fixer.decide(failed)
         asked = None
-        if self.services.ask is not None:
+        if self.services.ask is not None and not failed.by_executor:
             asked = self.services.ask(self.task, failed.failure, decision)
         if asked is not None:
             decision = asked
-        elif decision.action == "retry":
+        elif decision.action == "retry" and not failed.by_executor:
             self._retries += 1
             if self._retries > MAX_RETRIES:
                 reason = f"tried again {MAX_RETRIES} times, to no avail"
                 decision = replace(decision, action="escalate", reason=reason)
-        self.fixer.record_decision(self.task, failed.failure, decision)
+        self.fixer.record_decision(failed, decision)
         return decision
 
-    def _act_on(self, decision: Decision, failure: Failure) -> None:
-        """Do what was decided. Raises GaveUpError unless it is worth verifying again."""
+    def _try_again(self, decision: Decision, failed: FailedAttempt) -> FailedAttempt | None:
+        """Do what was decided, then verify; return what failed next, None if the task passes.
+
+        Only Verify decides: a failed executor run matters if it cannot have helped, or did not.
+        """
+        unfinished = self._act_on(decision, failed)
+        if unfinished is not None and not unfinished.worth_verifying:
+            return unfinished
+        fault_point("before verifying again")
+        still_failed = self.verify()
+        if still_failed is None:
+            return None
+        return unfinished or still_failed
+
+    def _act_on(self, decision: Decision, failed: FailedAttempt) -> FailedAttempt | None:
+        """Do what was decided; return the executor run that failed, if one did."""
         if decision.action == "escalate":
             raise GaveUpError(decision)
-        if decision.action == "retry":
-            if decision.timeout is not None:
-                self.timeout = decision.timeout
-                self._doublings += 1
-        elif decision.action == "continue":
-            self.fixer.carry_on(self.task, failure, decision)
-        else:
-            self.fixer.fix(self.task, failure, decision)
+        if failed.by_executor or decision.action != "retry":
+            return self.fixer.fix(failed, decision)
+        if decision.timeout is not None:
+            self.timeout = decision.timeout
+            self._doublings += 1
+        return None
 
     # Verifying
 
@@ -236,6 +246,7 @@ class TaskRun:
             self.spec_files.attempt_failed(self.task, failure, self.services.max_attempts)
         self.services.hooks.failed(self.task, failure, self.log.attempts)
         return FailedAttempt(
+            task=self.task,
             failure=failure,
             timeout=self.timeout,
             doublings=self._doublings,
@@ -256,12 +267,11 @@ class TaskRun:
         failed: FailedAttempt | None = None
         notes: tuple[str, ...] = ()
         for number in range(1, tries + 1):
-            unfinished: Unfinished | None = None
             try:
-                unfinished = self.fixer.execute(failed, number, tries)
+                failed = self._execute_once(failed, number, tries)
             except GaveUpError as given_up:
                 notes = given_up.decision.lines
-            failed = self._verify_execution(unfinished)
+                failed = self.verify()
             if failed is None:
                 return None
             if not notes:
@@ -272,7 +282,20 @@ class TaskRun:
             self.log.note(*notes)
         return failed
 
-    def _verify_execution(self, unfinished: Unfinished | None) -> FailedAttempt | None:
+    def _execute_once(
+        self, failed: FailedAttempt | None, number: int, tries: int
+    ) -> FailedAttempt | None:
+        """One try, in as many executor runs as it takes: one may run out of time or context."""
+        failed = self._verify_execution(self.fixer.execute(failed, number, tries))
+        while failed is not None and failed.by_executor:
+            decision = self.fixer.decide(failed)
+            if not self.fixer.is_same_run(failed, decision):
+                break
+            self.fixer.record_decision(failed, decision)
+            failed = self._verify_execution(self.fixer.run_again(failed, decision))
+        return failed
+
+    def _verify_execution(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
         failed = self.verify()
         if unfinished is None:
             return failed
@@ -280,9 +303,9 @@ class TaskRun:
             self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
             return None
         # What stopped the executor says more than a check of what it did not do.
-        failure = unfinished.failed.failure
+        failure = unfinished.failure
         output = failure.raw_output or failed.failure.raw_output
-        return replace(unfinished.failed, failure=replace(failure, raw_output=output))
+        return replace(unfinished, failure=replace(failure, raw_output=output))
 
     def _why_not_again(self, failed: FailedAttempt, number: int, tries: int) -> tuple[str, ...]:
         if not failed.failure.retryable:
@@ -318,7 +341,9 @@ class TaskRun:
         reason = f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
         return self._passed("recovered", reason)
 
-    def _escalate(self, failure: Failure, decision: Decision) -> TaskResult:
+    def _escalate(self, decision: Decision) -> TaskResult:
+        failure = self.log.last
+        assert failure is not None
         if decision.final == "skipped":
             return self.log.ended("skipped", decision.reason)
         if decision.final == "circular":
