@@ -158,34 +158,36 @@ class AttemptLog:
 
     def repaired(
         self,
-        fix: Task,
+        fix: Task | None,
         answered: Failure,
         repair: Repair,
         result: RepairResult,
         *,
         prediction: float | None,
     ) -> None:
-        """Record a built-in repair, made or not."""
-        self.note(f"{fix.id}: repair {repair.name}: {result.note}")
+        """Record a built-in repair; `fix` is None if it was not made."""
+        task_id = fix.id if fix else self.task.id
+        self.note(f"{task_id}: repair {repair.name}: {result.note}")
         if result.undo:
-            self.note(f"{fix.id}: undo: {result.undo}")
+            self.note(f"{task_id}: undo: {result.undo}")
         attempt = Attempt(
             number=len(self._attempts) + 1,
             what="repair",
             command=repair.command,
             started=time.time(),
-            fix_id=fix.id,
+            fix_id=fix.id if fix else "",
             executor=f"repair:{repair.name}",
             approach=repair.command,
             prediction=prediction,
             changed=result.files,
-            outcome="passed" if result.made else "failed",
-            error="" if result.made else result.note,
+            outcome="passed" if fix else "failed",
+            error="" if fix else result.note,
         )
         self._attempts.append(attempt)
-        self._done = _Done(fix.id, repair.command, repair=True) if result.made else None
-        self._fix_ended(fix.id, "completed" if result.made else "failed", attempt.executor)
         self.repairs.append(repair.command)
+        if fix is not None:
+            self._done = _Done(fix.id, repair.command, repair=True)
+            self._fix_ended(fix.id, "completed", attempt.executor)
         self._store(attempt.answering(answered))
 
     def carried_out(

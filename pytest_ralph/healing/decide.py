@@ -187,11 +187,16 @@ def _limit_reached(_: Failure, past: TaskHistory) -> Decision:
 
 def _in_circles(failure: Failure, past: TaskHistory) -> bool:
     repeated = bool(past.approaches) and is_circular(past.approaches[-1], past.approaches[:-1])
-    return failure.type == "CIRCULAR_FIX" or repeated or is_stuck(past.fingerprints, past.trees)
+    return failure.type == "CIRCULAR_FIX" or repeated or _is_stuck(past)
+
+
+def _is_stuck(past: TaskHistory) -> bool:
+    # An executor that failed has another chance: S0 asks for a fix of its fix.
+    return not past.by_executor and is_stuck(past.fingerprints, past.trees)
 
 
 def _circular(_: Failure, past: TaskHistory) -> Decision:
-    if is_stuck(past.fingerprints, past.trees):
+    if _is_stuck(past):
         return Decision(
             "escalate", "the same error again and nothing in the working tree changed", "circular"
         )

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
-from pytest_ralph.fixing.repair import find_repair
+from pytest_ralph.fixing.repair import find_repair, undo
 from pytest_ralph.healing.decide import (
     AGAIN,
     Decision,
@@ -27,6 +27,8 @@ from pytest_ralph.healing.fix_task import is_fix_task, make_fix_task, make_split
 from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.healing.attempt_log import AttemptLog
@@ -34,6 +36,28 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
+
+# The kinds of failure that a repair of source files is for. Other repairs are never undone.
+KINDS_OF_REPAIR = {
+    "format": ("format_error", "lint_error"),
+    "lint": ("format_error", "lint_error"),
+}
+
+
+class AppliedRepair(NamedTuple):
+    """A repair whose effect on the Verify `command` is not known yet."""
+
+    fix_id: str
+    repair: Repair
+    command: str
+    backup: Path
+
+    def is_in_another_step(self, failure: Failure) -> bool:
+        """Whether `failure` comes from a step of Verify that the repair was not made for."""
+        kinds = KINDS_OF_REPAIR.get(self.repair.name)
+        if kinds is None:
+            return False
+        return failure.command != self.command or failure.kind not in kinds
 
 
 class Fixer:
@@ -60,6 +84,8 @@ class Fixer:
         self._executor_runs = ExecutorRuns(services, spec_files, log)
         self._continuations = 0
         self._enriched = False
+        self._repair_count = 0
+        self._repaired: AppliedRepair | None = None
 
     # Deciding
 
@@ -141,12 +167,11 @@ class Fixer:
             self.log.note(self.checkpoints.roll_back(target))
         if decision.action == "split":
             return self._split()
-        fix = self._fix_task(target, failure, edit=decision.edit)
         if decision.action == "repair":
             repair = self._find_repair(target, failure)
             if repair is not None:
-                self._repair(fix, failure, repair)
-                return None
+                return self._repair(failed, repair)
+        fix = self._fix_task(target, failure, edit=decision.edit)
         if not self.services.has_agent:
             raise GaveUpError(no_executor(fix, self.settings.executor))
         return self._carry_out(fix, failure, decision, self._history(target))
@@ -277,17 +302,40 @@ class Fixer:
         )
         return None if agent_is_better else repair
 
-    def _repair(self, fix: Task, failure: Failure, repair: Repair) -> None:
-        """Apply a repair. One that could not be made leaves its fix task open."""
-        chance = predict(self.services, self.log, fix, failure, f"repair:{repair.name}")
-        backup = self.services.backups / f"{self.spec_files.spec.name}-{fix.id}"
+    def _repair(self, failed: FailedAttempt, repair: Repair) -> FailedAttempt | None:
+        """Apply a repair. One that changed nothing is no attempt: the failure is returned."""
+        target = failed.task
+        self._repair_count += 1
+        name = f"{self.spec_files.spec.name}-{target.name}-{self._repair_count}"
+        backup = self.services.backups / name
+        chance = predict(self.services, self.log, target, failed.failure, f"repair:{repair.name}")
         result = repair.apply(self.services.runner, self.services.root, backup)
         if result.files:
             owner = owner_of(self.spec_files, self.task)
             self.services.tree.record_repair(owner, backup, result.files)
-        self.log.repaired(fix, failure, repair, result, prediction=chance)
-        if result.made:
-            self.spec_files.executed(fix)
+        fix = self._fix_task(target, failed.failure, edit=False) if result.made else None
+        self.log.repaired(fix, failed.failure, repair, result, prediction=chance)
+        if fix is None:
+            return failed
+        self.spec_files.executed(fix)
+        self._repaired = AppliedRepair(fix.id, repair, failed.failure.command, backup)
+        return None
+
+    def undo_harmful_repair(self, failed: FailedAttempt) -> None:
+        """Undo the repair before `failed` if Verify gets further now but fails in another step.
+
+        The repair may have broken that step. If not, it can be made again later.
+        """
+        repaired = self._repaired
+        self._repaired = None
+        if repaired is None or not repaired.is_in_another_step(failed.failure):
+            return
+        if undo(repaired.backup, self.services.root):
+            self.log.repairs.remove(repaired.repair.command)
+            self.log.note(
+                f"{repaired.fix_id}: repair {repaired.repair.name} is undone:"
+                " Verify now fails in another step"
+            )
 
     # Splitting
 

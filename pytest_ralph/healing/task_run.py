@@ -174,6 +174,7 @@ class TaskRun:
         still_failed = self.verify()
         if still_failed is None:
             return None
+        self.fixer.undo_harmful_repair(still_failed)
         return unfinished or still_failed
 
     def _act_on(self, decision: Decision, failed: FailedAttempt) -> FailedAttempt | None:

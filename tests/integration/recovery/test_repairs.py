@@ -131,3 +131,43 @@ def test_what_the_project_does_not_declare_is_not_installed(project: Project) ->
     result.stdout.fnmatch_lines(
         ["*given up: dependency_missing (rightpad_of_nobody) needs a person*"]
     )
+
+
+def test_a_repair_that_changes_nothing_counts_not(project: Project) -> None:
+    project.spec("- [ ] 1.1 Lint\n  - **Verify**: `ruff check --no-cache --select F app.py`\n")
+    project.write("app.py", "print(undefined)\n")
+    project.write(".gitignore", "calls.txt\nprompt.*\n")
+    project.shell("echo 'print(1)' > app.py")
+    project.repository()
+    result = project.run(executor="sh executor.sh")
+
+    assert result.ret == 0
+    assert project.calls == ["1.1.1"]
+    assert project.boxes == {"1.1": True, "1.1.1": True}
+    assert project.state["fixTaskMap"]["1.1"]["attempts"] == 1
+
+
+BROKEN_BY_LINT = """\
+    - [ ] 1.1 Lint
+      - **Verify**: `ruff check --no-cache --select F401 app.py && python -c 'import app; app.os'`
+"""
+
+
+def test_a_repair_that_breaks_another_step_is_undone(project: Project) -> None:
+    project.spec(BROKEN_BY_LINT)
+    project.write("app.py", "import os\n\nprint(1)\n")
+    result = project.run()
+
+    assert result.ret == 1
+    assert (project.root / "app.py").read_text() == "import os\n\nprint(1)\n"
+    result.stdout.fnmatch_lines(["*repair lint is undone: Verify now fails in another step"])
+
+
+def test_an_undone_repair_can_be_made_again(project: Project) -> None:
+    project.spec(BROKEN_BY_LINT.replace("app.os", "app.name"))
+    project.write("app.py", "import os\n\nprint(1)\n")
+    result = project.run(executor=project.shell("echo 'name = 1' >> app.py"))
+
+    assert result.ret == 0
+    assert (project.root / "app.py").read_text() == "\nprint(1)\nname = 1\n"
+    assert project.calls == ["1.1.2"]
