@@ -104,9 +104,15 @@ class AttemptLog:
         self.notes += [line for line in lines if line]
 
     def verified(
-        self, verified: VerifyResult, failure: Failure | None, *, timeout: float, tree: str = ""
+        self,
+        verified: VerifyResult,
+        failure: Failure | None,
+        *,
+        timeout: float,
+        tree: str = "",
+        flaky: bool = False,
     ) -> None:
-        """Record one run of the task's Verify."""
+        """Record one run of the task's Verify; `flaky` if it passes with nothing changed."""
         facts: dict[str, Any] = {
             "number": self.attempts + 1,
             "what": "retry" if self.attempts and not self._fixes else "verify",
@@ -119,6 +125,8 @@ class AttemptLog:
         if failure is None:
             attempt = Attempt(**facts)
             outcome = "recovered" if self.failures else "passed"
+            if flaky:
+                outcome = "flaky"
         else:
             attempt = _failed(failure, **facts, beside=verified.beside)
             outcome = "failed"

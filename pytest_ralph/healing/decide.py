@@ -46,6 +46,17 @@ ACTIONS: tuple[str, ...] = get_args(Action)
 # Run the same executor once more: with more time, in a new session, with more context.
 AGAIN = ("retry", "continue", "enrich")
 
+# Actions that write a fix task, and mostly have an executor carry it out.
+COSTLY = ("fix", "rollback", "enrich", "split")
+# Kinds of failure that may be transient → seconds after which they may have passed.
+TRANSIENT = {
+    "test_failure": 0.0,
+    "timeout": 0.0,
+    "unknown": 0.0,
+    "service_unavailable": 3.0,
+    "resource_exhausted": 3.0,
+}
+
 MAX_DOUBLINGS = 2
 MAX_CONTINUATIONS = 3
 
@@ -127,6 +138,16 @@ Rule = tuple["Callable[[Failure, TaskHistory], bool]", "Callable[[Failure, TaskH
 def decide(failure: Failure, past: TaskHistory) -> Decision:
     """The first rule of the table that applies."""
     return next(answer(failure, past) for applies, answer in RULES if applies(failure, past))
+
+
+def pause_before_probe(failed: FailedAttempt, decision: Decision) -> float | None:
+    """Seconds to wait before verifying once more, in case the failure was transient.
+
+    None if it cannot be, or if nothing costly is about to be done.
+    """
+    if failed.by_executor or decision.action not in COSTLY:
+        return None
+    return TRANSIENT.get(failed.failure.kind)
 
 
 def _timed_out(failure: Failure) -> bool:

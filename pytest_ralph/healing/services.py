@@ -126,6 +126,16 @@ class Services:
         """Where repairs save the files they change."""
         return self.directory / BACKUPS_NAME / self.run_id
 
+    def pause(self, seconds: float) -> None:
+        """Wait, and raise KeyboardInterrupt if the run is interrupted meanwhile."""
+        end = time.monotonic() + seconds
+        while not self.runner.stopped:
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(left, 0.2))
+        raise KeyboardInterrupt
+
     def failure_of(self, task: Task, failure: Failure) -> Failure:
         """`failure` as one of `task`, with secrets masked, so that it may be shown and stored."""
         blocked_on = failure.blocked_on

@@ -92,6 +92,7 @@ class TaskRun:
         self._first_attempt_ended = 0.0
         self._doublings = 0
         self._retries = 0
+        self._probed = False
 
     @property
     def failure(self) -> Failure | None:
@@ -141,14 +142,33 @@ class TaskRun:
         failed = self.failed
         try:
             while failed is not None:
-                decision = self._decide(failed)
+                decision = self.fixer.decide(failed)
+                if self._is_flake(failed, decision):
+                    return self._flaky()
+                decision = self._confirm(failed, decision)
                 failed = self._try_again(decision, failed)
         except GaveUpError as given_up:
             return self._escalate(given_up.decision)
         return self._recovered()
 
-    def _decide(self, failed: FailedAttempt) -> Decision:
-        decision = self.fixer.decide(failed)
+    def _is_flake(self, failed: FailedAttempt, decision: Decision) -> bool:
+        """Before the first fix of a failure that may be transient: whether it passes unchanged."""
+        from pytest_ralph.healing.decide import pause_before_probe
+
+        pause = pause_before_probe(failed, decision)
+        if pause is None or self._probed:
+            return False
+        self._probed = True
+        self.services.pause(pause)
+        verified = self._run_verify()
+        if _is_interrupted(verified):
+            raise KeyboardInterrupt
+        if verified.passed:
+            self.log.verified(verified, None, timeout=self.timeout, flaky=True)
+        return verified.passed
+
+    def _confirm(self, failed: FailedAttempt, decision: Decision) -> Decision:
+        """The decision to act on: a person may change it, and retries are limited."""
         asked = None
         if self.services.ask is not None and not failed.by_executor:
             asked = self.services.ask(self.task, failed.failure, decision)
@@ -193,7 +213,7 @@ class TaskRun:
     def verify(self) -> FailedAttempt | None:
         """Run the task's Verify once; None if it passes."""
         verified = self._run_verify()
-        if any(checked.ended.interrupted for checked in verified.checked):
+        if _is_interrupted(verified):
             # Not recorded: interrupted, not failed.
             raise KeyboardInterrupt
         if verified.passed:
@@ -336,6 +356,10 @@ class TaskRun:
             self.log.note(f"no commit for {self.task.id}: {error}")
         return self.log.ended(outcome, reason)._replace(commit=commit)
 
+    def _flaky(self) -> TaskResult:
+        self.spec_files.passed(self.task, self.services.max_attempts)
+        return self._passed("flaky", "failed, then passed with nothing changed")
+
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task, self.services.max_attempts)
         self.services.hooks.recovered(self.task, fixes)
@@ -381,3 +405,7 @@ class TaskRun:
     @property
     def _failed_outcome(self) -> str:
         return "regression" if self.task.checked else "failed"
+
+
+def _is_interrupted(verified: VerifyResult) -> bool:
+    return any(checked.ended.interrupted for checked in verified.checked)

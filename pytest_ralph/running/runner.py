@@ -251,6 +251,11 @@ class Runner:
         message = lines[0].removeprefix(f"{shell}: ") if lines else "the shell cannot parse it"
         return message if self._mask is None else self._mask(message)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the run was interrupted, so that nothing more is to be waited for."""
+        return self._stopped
+
     def stop(self) -> None:
         """Kill everything that runs. Commands started later end at once, as interrupted."""
         with self._lock:

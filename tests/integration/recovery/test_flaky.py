@@ -1,0 +1,79 @@
+"""A failure that passes again with nothing changed is flaky: no fix task, no executor."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+
+def failing_at_first(project: Project, printed: str, times: int = 1) -> None:
+    """One task whose Verify prints this and fails as often as `times`, and then passes."""
+    project.write("out.txt", printed + "\n")
+    project.write(
+        "check.sh",
+        f"echo run >> runs.txt; [ $(wc -l < runs.txt) -gt {times} ] || {{ cat out.txt; exit 1; }}",
+    )
+    project.spec("- [ ] 1.1 Work\n  - **Verify**: `sh check.sh`\n")
+
+
+def runs(project: Project) -> int:
+    return len((project.root / "runs.txt").read_text().split())
+
+
+ASSERTION = "AssertionError: Expected 200 but got 404"
+
+
+def test_a_flaky_test_costs_nothing(project: Project) -> None:
+    failing_at_first(project, ASSERTION)
+    result = project.run("-v", "--junitxml", "junit.xml", executor=project.shell("true"))
+
+    assert result.ret == 0
+    assert project.calls == []
+    assert project.boxes == {"1.1": True}
+    result.stdout.fnmatch_lines(["*1.1*FLAKY*"])
+    junit = (project.root / "junit.xml").read_text()
+    assert '<property name="ralph.outcome" value="flaky"' in junit
+    assert junit.count("<flakyFailure") == 1
+    assert project.history("outcome", "what = 'verify'") == ["failed", "flaky"]
+    assert "fix" not in project.progress.lower()
+
+
+def test_without_an_executor_no_fix_task_is_left(project: Project) -> None:
+    failing_at_first(project, ASSERTION)
+
+    assert project.run().ret == 0
+    assert project.boxes == {"1.1": True}
+
+
+def test_a_service_gets_some_seconds(project: Project) -> None:
+    failing_at_first(project, "Error: connect ECONNREFUSED 127.0.0.1:5432")
+    started = time.monotonic()
+
+    assert project.run(executor=project.shell("true")).ret == 0
+    assert project.calls == []
+    assert time.monotonic() - started > 2
+
+
+def test_the_probe_is_not_an_attempt(project: Project) -> None:
+    failing_at_first(project, ASSERTION, times=2)
+    result = project.run("--junitxml", "junit.xml", executor=project.shell("true"))
+
+    assert result.ret == 0
+    assert project.calls == ["1.1.1"]
+    assert runs(project) == 3
+    junit = (project.root / "junit.xml").read_text()
+    assert '<property name="ralph.attempts" value="2"' in junit
+
+
+@pytest.mark.parametrize("printed", ["grep: nothing found", "error: Found 3 lint errors"])
+def test_what_cannot_pass_unchanged_is_not_probed(project: Project, printed: str) -> None:
+    project.write("out.txt", printed + "\n")
+    project.spec("- [ ] 1.1 Work\n  - **Verify**: `echo run >> runs.txt; grep -q fixed out.txt`\n")
+    project.run("--ralph-max-fixes", "1", executor=project.shell("true"))
+
+    assert runs(project) == 2
