@@ -12,7 +12,14 @@ INI = "ini file"
 FRONT_MATTER = "front matter"
 EVERYWHERE = (COMMAND_LINE, INI, FRONT_MATTER)
 
-METAVARS = {"count": "N", "seconds": "S", "list": "LIST", "choice": "MODE", "text": "X"}
+METAVARS = {
+    "count": "N",
+    "seconds": "S",
+    "list": "LIST",
+    "choice": "MODE",
+    "text": "X",
+    "texts": "X",
+}
 
 
 class Option:
@@ -29,6 +36,8 @@ class Option:
         `list`     some of `choices`, or `none`,
         `lines`    any number of lines,
         `commands` a mapping to commands; in the ini file, lines of the form `key: command`,
+        `number`   a number, at least `minimum`,
+        `texts`    one or more texts; given several times on the command line, else as lines,
         `text`     anything else.
     where: The places where the option may be set.
     state_field: The field of the state file that sets it where nothing else does.
@@ -91,10 +100,11 @@ OPTIONS = (
     Option("recovery", "switch", None, "turn recovery on, whatever the state file says"),
     Option(
         "executor",
-        "text",
+        "texts",
         "repair",
         "who carries out fix tasks: repair (built-in repairs only), none, a preset (claude, codex, "
-        "gemini, opencode, aider, cursor-agent, goose, amp) or any shell command line",
+        "gemini, opencode, aider, cursor-agent, goose, amp) or any shell command line; given "
+        "several times, the next one takes over when the one before it is unavailable",
     ),
     Option(
         "execute",
@@ -133,6 +143,21 @@ OPTIONS = (
         "executor runs in one pytest run, all specs together",
         where=(COMMAND_LINE, INI),
         state_field="maxGlobalIterations",
+    ),
+    Option(
+        "max-cost",
+        "number",
+        None,
+        "stop starting executors once the cost they report reaches this amount",
+        where=(COMMAND_LINE, INI),
+        metavar="USD",
+    ),
+    Option(
+        "wait",
+        "number",
+        "0",
+        "how long to wait for a rate limit or an outage of an executor to pass, in seconds",
+        metavar="S",
     ),
     Option("timeout", "seconds", "300", "time limit for one Verify command, in seconds"),
     Option("executor-timeout", "seconds", "600", "time limit for one executor run, in seconds"),

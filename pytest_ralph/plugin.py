@@ -53,7 +53,10 @@ def _add_to_command_line(group: Any, option: Option) -> None:
         text = option.help
         if option.default:
             text += f" (default: {option.default})"
-        group.addoption(option.flag, dest=option.key, metavar=option.metavar, help=text)
+        action = "append" if option.kind == "texts" else "store"
+        group.addoption(
+            option.flag, dest=option.key, action=action, metavar=option.metavar, help=text
+        )
     elif option.choices:
         _add_mode(group, option)
     else:

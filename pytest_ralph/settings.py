@@ -36,12 +36,14 @@ class Settings:
     """
 
     recovery: bool | None
-    executor: str
+    executor: tuple[str, ...]
     execute: bool
     allow: tuple[str, ...]
     max_fixes: int
     max_depth: int
     budget: int
+    max_cost: float | None
+    wait: float
     timeout: float
     executor_timeout: float
     jobs: int
@@ -133,6 +135,8 @@ def expected_value(option: Option) -> str:
             return f"a whole number, {option.minimum} or more"
         case "seconds":
             return "a number of seconds above 0"
+        case "number":
+            return f"a number, {option.minimum} or more"
         case "choice":
             return f"one of {', '.join(option.choices)}"
         case "list":
@@ -164,6 +168,15 @@ def _parse_seconds(_: Option, given: object) -> float:
         raise TypeError
     number = float(str(given).strip().removesuffix("s"))
     if not 0 < number < float("inf"):
+        raise ValueError
+    return number
+
+
+def _parse_number(option: Option, given: object) -> float:
+    if isinstance(given, bool):
+        raise TypeError
+    number = float(str(given))
+    if not option.minimum <= number < float("inf"):
         raise ValueError
     return number
 
@@ -212,6 +225,14 @@ def _parse_text(_: Option, given: object) -> str:
     return text
 
 
+def _parse_texts(option: Option, given: object) -> tuple[str, ...]:
+    if isinstance(given, list):
+        parts = given
+    else:
+        parts = [line.strip() for line in _parse_text(option, given).splitlines() if line.strip()]
+    return tuple(_parse_text(option, part) for part in parts)
+
+
 _PARSERS: dict[str, Callable[[Option, object], Any]] = {
     "flag": _parse_flag,
     "switch": _parse_flag,
@@ -221,5 +242,7 @@ _PARSERS: dict[str, Callable[[Option, object], Any]] = {
     "list": _parse_list,
     "lines": _parse_lines,
     "commands": _parse_commands,
+    "number": _parse_number,
+    "texts": _parse_texts,
     "text": _parse_text,
 }

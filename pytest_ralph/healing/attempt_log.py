@@ -164,6 +164,9 @@ class AttemptLog:
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
         self._fixes.setdefault(fix.id, FixResult(fix.id, for_id, fix.title, executor, "open"))
 
+    def fix_removed(self, fix: Task) -> None:
+        self._fixes.pop(fix.id, None)
+
     def repaired(
         self,
         fix: Task | None,
@@ -224,8 +227,17 @@ class AttemptLog:
             "prediction": prediction,
             "session_id": outcome.session_id,
             "changed": changed,
+            "cost": outcome.usage.cost,
+            "tokens": (outcome.usage.input_tokens + outcome.usage.output_tokens) or None,
             "log": str(outcome.ended.stdout.path) if outcome.ended else "",
         }
+        self.runs += 1
+        if outcome.trouble is not None and outcome.failure is not None:
+            # Not an attempt to fix anything: it is no fix in the history, and no approach.
+            attempt = _failed(outcome.failure, **(facts | {"what": "execute"}))
+            self._attempts.append(attempt)
+            self._store(attempt._replace(prediction=None))
+            return
         if outcome.failure is None:
             attempt = Attempt(**facts, output=bounded(outcome.output, HEAD, TAIL))
             self._done = _Done(task.id, approach)
@@ -235,7 +247,6 @@ class AttemptLog:
             self._done = None
             self._fix_ended(task.id, "failed", executor)
         self._attempts.append(attempt)
-        self.runs += 1
         if approach:
             self.approaches.append(approach)
 

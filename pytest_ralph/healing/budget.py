@@ -1,4 +1,4 @@
-"""Budget: the executor runs left in one pytest run, for all specs and workers together."""
+"""Budget: what executors may be used for in one pytest run, all specs and workers together."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """Counts in memory, or in a `file` (one byte per run) that several processes share.
+    """A number of executor runs, and what they may cost.
 
-    A spec may have a smaller budget of its own `within` that of the run.
+    Counts in memory, or in a `file` (one byte per run) that several processes share. A spec may
+    have a smaller budget of its own `within` that of the run. `max_cost` is in US dollars.
     """
 
     def __init__(
-        self, total: int, file: Path | None = None, *, within: Budget | None = None
+        self,
+        total: int,
+        file: Path | None = None,
+        *,
+        within: Budget | None = None,
+        max_cost: float | None = None,
     ) -> None:
         self.total = total
+        self.max_cost: float | None = within.max_cost if within else max_cost
         self._file = file
         self._within = within
         self._used = 0
+        self._cost = 0.0
         self._lock = threading.Lock()
 
     @property
@@ -39,6 +47,37 @@ class Budget:
                 return False
             self._add()
             return True
+
+    def spend(self, cost: float | None) -> None:
+        """Add what an executor run cost; None if it did not report that."""
+        if self._within is not None:
+            self._within.spend(cost)
+        elif cost:
+            with self._lock, self._alone():
+                self._cost += cost
+                if self._file is not None:
+                    with self._costs(self._file).open("a", encoding="ascii") as file:
+                        file.write(f"{cost!r}\n")
+
+    @property
+    def cost(self) -> float:
+        """What all executor runs have cost so far."""
+        if self._within is not None:
+            return self._within.cost
+        if self._file is None:
+            return self._cost
+        costs = self._costs(self._file)
+        if not costs.exists():
+            return 0.0
+        return sum(map(float, costs.read_text(encoding="ascii").split()))
+
+    @property
+    def is_cost_reached(self) -> bool:
+        return self.max_cost is not None and self.cost >= self.max_cost
+
+    @staticmethod
+    def _costs(file: Path) -> Path:
+        return file.with_name(f"{file.name}.costs")
 
     def _alone(self) -> contextlib.AbstractContextManager[object]:
         if self._file is None:

@@ -7,6 +7,7 @@ of the failure's type.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.agents.trouble import Trouble
     from pytest_ralph.fixing.prompts import Tried
     from pytest_ralph.spec.task import Task
 
@@ -57,6 +59,12 @@ TRANSIENT = {
     "resource_exhausted": 3.0,
 }
 
+NEEDS_PERSON = re.compile(
+    r"\b(?:needs?|requires?) (?:an? )?(?:person|human|maintainer|manual (?:step|action|intervention))"
+    r"|\b(?:person|human|maintainer) (?:has to|must|needs to)\b",
+    re.IGNORECASE,
+)
+
 MAX_DOUBLINGS = 2
 MAX_CONTINUATIONS = 3
 
@@ -75,6 +83,9 @@ class FailedAttempt:
     by_executor: bool = False
     # The executor changed files or exited with 0: the original may pass, whatever it says.
     worth_verifying: bool = False
+    # Why the executor itself could not work, and its name.
+    trouble: Trouble | None = None
+    executor: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +100,12 @@ class TaskHistory:
     max_depth: int = 3
     budget: int = 100
     budget_left: int = 100
+    # What executors have cost in this run, and may cost, in US dollars.
+    cost: float = 0.0
+    max_cost: float | None = None
     has_agent: bool = False
+    # Why no executor can be used any more.
+    outage: str = ""
     # The built-in repair that applies, by name.
     repair: str | None = None
     rollback: bool = False
@@ -155,7 +171,9 @@ def _timed_out(failure: Failure) -> bool:
 
 
 def _can_double(failure: Failure, past: TaskHistory) -> bool:
-    return _timed_out(failure) and past.made_progress and past.doublings < MAX_DOUBLINGS
+    # A model that works without end must not be paid for again and again.
+    limit = 1 if past.by_executor else MAX_DOUBLINGS
+    return _timed_out(failure) and past.made_progress and past.doublings < limit
 
 
 def _longer(_: Failure, past: TaskHistory) -> Decision:
@@ -166,8 +184,14 @@ def _longer(_: Failure, past: TaskHistory) -> Decision:
     )
 
 
+def _is_spent(past: TaskHistory) -> bool:
+    if past.max_cost is not None and past.cost >= past.max_cost:
+        return True
+    return past.budget_left <= 0
+
+
 def _able(past: TaskHistory) -> bool:
-    return past.has_agent and past.budget_left > 0
+    return past.has_agent and not _is_spent(past)
 
 
 def _can_continue(failure: Failure, past: TaskHistory) -> bool:
@@ -232,6 +256,21 @@ def _no_time(failure: Failure, past: TaskHistory) -> bool:
     return _timed_out(failure) and not past.made_progress
 
 
+def _hangs(failure: Failure, past: TaskHistory) -> bool:
+    """A hang is a bug to fix once, not to wait for."""
+    return _no_time(failure, past) and _able(past) and not past.fixes and not past.split
+
+
+def _needs_person(failure: Failure, past: TaskHistory) -> bool:
+    """Whether an executor says that a person has to act.
+
+    Its status does not count: S0's FAILED block always says "needs manual intervention".
+    """
+    if not past.by_executor:
+        return False
+    return bool(NEEDS_PERSON.search(f"{failure.error}\n{failure.blocked_on or ''}"))
+
+
 def _installable(failure: Failure, past: TaskHistory) -> bool:
     """One fix task for what an agent may install, unless the executor itself is missing."""
     wanted = failure.kind in ("dependency_missing", "command_not_found")
@@ -267,15 +306,24 @@ def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
     return fingerprints[-1] == fingerprints[-2] and trees[-1] == trees[-2]
 
 
-def no_executor(fix: Task, executor: str) -> Decision:
+def no_executor(fix: Task, executors: Sequence[str]) -> Decision:
     """Leave the fix task, which is in tasks.md, to a person."""
-    why = "no built-in repair applies" if executor == "repair" else "there is no executor"
+    why = "no built-in repair applies" if "repair" in executors else "there is no executor"
     reason = f"{why}: task {fix.id} waits in tasks.md"
     return Decision("escalate", reason, "no executor")
 
 
+def executors_unavailable(outage: str) -> Decision:
+    """The executors are in trouble, which says nothing about the project."""
+    return Decision("escalate", outage, "no executor")
+
+
 def budget_spent(past: TaskHistory) -> Decision:
-    """No executor run is left."""
+    """No executor may be run any more."""
+    if past.max_cost is not None and past.cost >= past.max_cost:
+        reason = f"the executors of this run cost ${past.cost:.2f}"
+        line = f"ERROR: Max cost (${past.max_cost:.2f}) reached"
+        return Decision("escalate", reason, "budget", lines=(line,))
     line = f"ERROR: Max global iterations ({past.budget}) reached"
     return Decision(
         "escalate", f"the run's {past.budget} executor runs are used up", "budget", lines=(line,)
@@ -318,17 +366,24 @@ RULES: tuple[Rule, ...] = (
     (_too_many, _limit_reached),
     (_in_circles, _circular),
     (lambda _, p: p.repair is not None, _answer("repair", "a built-in repair applies: {p.repair}")),
+    (lambda _, p: bool(p.outage), lambda _, p: executors_unavailable(p.outage)),
+    (_needs_person, _answer("escalate", "the executor says: {f.error}", "not retryable")),
+    (
+        lambda f, p: p.by_executor and _timed_out(f),
+        _answer("escalate", "the executor did not finish in {p.timeout:g} s", "not retryable"),
+    ),
     (
         _split_helps,
         _answer("split", "no progress in {p.timeout:g} s: split into its {p.steps} steps"),
     ),
+    (_hangs, _answer("fix", "no progress in {p.timeout:g} s: one fix for what hangs")),
     (
         _no_time,
         _answer(
             "escalate", "no progress in {p.timeout:g} s: more time would not help", "not retryable"
         ),
     ),
-    (lambda _, p: p.has_agent and p.budget_left <= 0, lambda _, p: budget_spent(p)),
+    (lambda _, p: p.has_agent and _is_spent(p), lambda _, p: budget_spent(p)),
     (_missing_context, _answer("enrich", ENRICH)),
     (_installable, _answer("fix", "{f.kind}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),

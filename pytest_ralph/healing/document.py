@@ -111,19 +111,38 @@ class Document:
 
     # Changing the file
 
-    def insert(self, target: Task, *blocks: str) -> None:
-        """Insert tasks behind the last fix of `target`, all of them in one write."""
+    def insert(self, target: Task, *blocks: str) -> str:
+        """Insert tasks behind the last fix of `target`, all of them in one write.
+
+        Returns the text that was inserted for the last one.
+        """
         for _ in range(_MAX_TRIES):
-            spec = self._with_blocks(target, blocks)
+            spec, inserted = self._with_blocks(target, blocks)
             seen = replace_if_unchanged(spec.path, spec.source, self._seen)
             if seen is not None:
                 self._use(spec, seen)
-                return
+                return inserted
             # Another process saved the file at the same moment: insert into what it wrote.
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
-    def _with_blocks(self, target: Task, blocks: Sequence[str]) -> Spec:
-        """Return the spec with the blocks inserted; only in memory."""
+    def remove(self, inserted: str) -> bool:
+        """Remove the text of one task that `insert` inserted; False if it is not there as it was."""
+        for _ in range(_MAX_TRIES):
+            spec = self.read()
+            if spec.source.count(inserted) != 1:
+                return False
+            source = spec.source.replace(inserted, "")
+            total = str(spec.front_matter.get("total_tasks"))
+            if total.isdigit():
+                source = edit.set_total(source, int(total) - 1)
+            seen = replace_if_unchanged(spec.path, source, self._seen)
+            if seen is not None:
+                self._use(Spec.parse(source, spec.path, verify=self._verify), seen)
+                return True
+        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
+
+    def _with_blocks(self, target: Task, blocks: Sequence[str]) -> tuple[Spec, str]:
+        """Return the spec with the blocks inserted, only in memory, and the last inserted text."""
         from pytest_ralph.spec.splice import spliced
 
         found = self.find(target)
@@ -134,6 +153,7 @@ class Document:
             )
 
         spec = self.spec
+        inserted = ""
         for block in blocks:
             original = spec[found.name]
             insertion = edit.insertion(spec, original, block)
@@ -151,7 +171,8 @@ class Document:
                     "is a code fence not closed?"
                 )
             spec = changed
-        return spec
+            inserted = insertion.text
+        return spec, inserted
 
     def tick(self, tasks: Sequence[Task]) -> None:
         """Tick the boxes of the tasks; one that was removed meanwhile has none."""

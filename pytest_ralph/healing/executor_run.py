@@ -47,11 +47,26 @@ _FORMS: dict[str, Form] = {
 # Actions that go on with the work of the run before. Its session is empty if its context is full.
 RESUMING_ACTIONS = ("continue", "retry")
 
+
+class Request(NamedTuple):
+    """What an executor is asked for: carry out `task` in answer to `failure`, as was decided.
+
+    It has `history.timeout` seconds, which were doubled `doublings` times before.
+    """
+
+    task: Task
+    failure: Failure | None
+    decision: Decision
+    history: TaskHistory
+    doublings: int = 0
+
+
 class ExecutorRun(NamedTuple):
     """An executor run that has ended, and the files it changed."""
 
     outcome: Outcome
     changed: tuple[str, ...]
+    executor: str
 
     @property
     def worth_verifying(self) -> bool:
@@ -74,21 +89,19 @@ class ExecutorRuns:
         # What each run changed, and how it ended if it failed.
         self._ended: list[Tried] = []
 
-    def run(
-        self,
-        task: Task,
-        failure: Failure | None,
-        decision: Decision,
-        history: TaskHistory,
-        timeout: float,
-    ) -> ExecutorRun | None:
-        """Have `task` carried out once; None if there is no executor for it.
+    def run(self, request: Request) -> ExecutorRun | None:
+        """Have a task carried out once; None if there is no executor for it.
 
         The outcome is the executor's own account: only the original's Verify decides.
         """
-        history = replace(history, action=decision.action, reason=decision.reason)
+        task = request.task
+        failure = request.failure
+        decision = request.decision
+        timeout = request.history.timeout
+        executor = self.services.executor_name
+        history = replace(request.history, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, history)
-        chance = predict(self.services, self.log, task, failure, self.services.executor_name)
+        chance = predict(self.services, self.log, task, failure, executor)
         job = Job(
             task_id=task.id,
             prompt=prompt,
@@ -115,6 +128,9 @@ class ExecutorRuns:
         if report.refusal:
             outcome = replace(outcome, completed=False, failure=refused(report.refusal))
         outcome = replace(outcome, failure=self._failure_of(task, outcome))
+        if report.changed and outcome.trouble is not None and outcome.trouble.reason == "hung":
+            # Changed files are progress, even of an executor that said nothing.
+            outcome = replace(outcome, trouble=None)
         self._session_id = outcome.session_id
         self._remember(task, outcome, diff_of(report.changes, prompt=prompt))
         self.log.carried_out(
@@ -124,12 +140,13 @@ class ExecutorRuns:
             approach_of(outcome),
             started=started,
             duration=time.monotonic() - clock,
-            executor=self.services.executor_name,
+            executor=executor,
             prediction=chance,
             changed=report.changed,
         )
+        self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
-        return ExecutorRun(outcome, report.changed)
+        return ExecutorRun(outcome, report.changed, executor)
 
     def _remember(self, task: Task, outcome: Outcome, diff: str) -> None:
         """Keep what a run changed, for the prompt of the next one."""

@@ -7,7 +7,7 @@ and is made inert, so that no error message can add a task, a field or a command
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
@@ -17,6 +17,8 @@ from pytest_ralph.spec.edit import shifted
 from pytest_ralph.text.inert import markdown, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.spec.task import Task
 
@@ -82,6 +84,18 @@ def make_fix_task(
     """The block to insert for one failure; `template` is a Jinja2 text over the fields of Derived."""
     fields = derive(task, failure, fix_id, spec_name=spec_name, directory=directory)
     return _fix_task(fields) if template is None else _from_template(template, fields)
+
+
+def with_files(task: Task, names: Sequence[str]) -> Task:
+    """The task with more files in its Files field."""
+    if not names:
+        return task
+    listed = ", ".join(f"`{name}`" for name in names)
+    files = task.fields.get("Files", "").rstrip()
+    if files:
+        separator = ", " if "\n" not in files else "\n"
+        listed = f"{files}{separator}{listed}"
+    return replace(task, fields={**task.fields, "Files": listed})
 
 
 def derive(

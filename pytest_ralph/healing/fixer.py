@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
+from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.repair import find_repair, undo
 from pytest_ralph.healing.decide import (
     AGAIN,
@@ -19,17 +20,25 @@ from pytest_ralph.healing.decide import (
     FailedAttempt,
     TaskHistory,
     budget_spent,
+    executors_unavailable,
     no_executor,
 )
 from pytest_ralph.healing.errors import FixTaskError, GaveUpError
-from pytest_ralph.healing.executor_run import ExecutorRuns, predict
-from pytest_ralph.healing.fix_task import is_fix_task, make_fix_task, make_split_tasks, steps
+from pytest_ralph.healing.executor_run import ExecutorRuns, Request, predict
+from pytest_ralph.healing.fix_task import (
+    is_fix_task,
+    make_fix_task,
+    make_split_tasks,
+    steps,
+    with_files,
+)
 from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.agents.trouble import Trouble
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.checkpoints import Checkpoints
@@ -37,6 +46,8 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
 
+# Seconds before an executor that was in trouble is tried again.
+SHORTEST_PAUSE = 5.0
 # The kinds of failure that a repair of source files is for. Other repairs are never undone.
 KINDS_OF_REPAIR = {
     "format": ("format_error", "lint_error"),
@@ -85,6 +96,10 @@ class Fixer:
         self._continuations = 0
         self._enriched = False
         self._repair_count = 0
+        self._request: Request | None = None
+        self._untried_fix: Task | None = None
+        # Seconds spent waiting for the trouble of an executor to pass.
+        self._waited = 0.0
         self._repaired: AppliedRepair | None = None
 
     # Deciding
@@ -119,7 +134,10 @@ class Fixer:
             max_depth=self.settings.max_depth,
             budget=self.services.budget.total,
             budget_left=self.services.budget.left,
+            cost=self.services.budget.cost,
+            max_cost=self.services.budget.max_cost,
             has_agent=self.services.has_agent,
+            outage=self.services.outage,
             rollback=self.settings.rollback,
             steps=len(steps(self.task)),
             continuations=self._continuations,
@@ -174,7 +192,7 @@ class Fixer:
         fix = self._fix_task(target, failure, edit=decision.edit)
         if not self.services.has_agent:
             raise GaveUpError(no_executor(fix, self.settings.executor))
-        return self._carry_out(fix, failure, decision, self._history(target))
+        return self._carry_out(Request(fix, failure, decision, self._history(target)))
 
     def run_again(self, failed: FailedAttempt, decision: Decision) -> FailedAttempt | None:
         """Run an executor on the same task again: with more time, in a new session, with context.
@@ -190,7 +208,7 @@ class Fixer:
         history = self._history(task)
         if failed.by_executor:
             history = replace(history, timeout=decision.timeout or failed.timeout)
-        unfinished = self._carry_out(task, failed.failure, decision, history, doublings)
+        unfinished = self._carry_out(Request(task, failed.failure, decision, history, doublings))
         if unfinished is None and task.has_marker("SPLIT"):
             return self._split()
         return unfinished
@@ -202,27 +220,29 @@ class Fixer:
         history = replace(self._history(self.task), attempt=number, attempts=tries)
         decision = Decision("retry" if failed else "execute", "")
         failure = failed.failure if failed else None
-        return self._carry_out(self.task, failure, decision, history)
+        return self._carry_out(Request(self.task, failure, decision, history))
 
-    def _carry_out(
-        self,
-        task: Task,
-        failure: Failure | None,
-        decision: Decision,
-        history: TaskHistory,
-        doublings: int = 0,
-    ) -> FailedAttempt | None:
-        """Run an executor on `task` once, for at most `history.timeout` seconds.
+    def _carry_out(self, request: Request) -> FailedAttempt | None:
+        """Run an executor once; None if it completed its task.
 
-        None if the executor completed it. Raises GaveUpError if no executor could be started.
+        Raises GaveUpError if no executor could be started.
         """
-        if not self.services.budget.take():
-            raise GaveUpError(budget_spent(history))
+        task = request.task
+        timeout = request.history.timeout
+        self._request = request
+        if self.services.outage:
+            self._remove_untried_fix()
+            raise GaveUpError(executors_unavailable(self.services.outage))
+        if self.services.budget.is_cost_reached or not self.services.budget.take():
+            raise GaveUpError(budget_spent(self._history(task)))
         started = time.time()
-        run = self._executor_runs.run(task, failure, decision, history, history.timeout)
+        run = self._executor_runs.run(request)
         if run is None:
             raise GaveUpError(no_executor(task, self.settings.executor))
         outcome = run.outcome
+        if outcome.trouble is None:
+            self._untried_fix = None
+            self._waited = 0.0
         if outcome.completed:
             if task is not self.task:
                 self.spec_files.executed(task)
@@ -235,12 +255,63 @@ class Fixer:
         return FailedAttempt(
             task=task,
             failure=outcome.failure,
-            timeout=history.timeout,
-            doublings=doublings,
+            timeout=timeout,
+            doublings=request.doublings,
             progress=progress,
             by_executor=True,
             worth_verifying=run.worth_verifying,
+            trouble=outcome.trouble,
+            executor=run.executor,
         )
+
+    # Trouble of an executor
+
+    def after_trouble(self, failed: FailedAttempt) -> FailedAttempt | None:
+        """Repeat a run whose executor was in trouble: after a while, or with the next executor.
+
+        Raises GaveUpError if no executor is left; then no fix task remains that nobody tried.
+        """
+        trouble = failed.trouble
+        assert trouble is not None
+        assert self._request is not None
+        name = display_name(failed.executor)
+        pause = self._pause_after(trouble)
+        if pause is None:
+            self.services.outages.add(failed.executor, str(trouble))
+            self._announce_outage(name, trouble)
+        else:
+            self._waited += pause
+            row = f"{failed.task.id} waits for {name}: {trouble}"
+            with self.services.live(row, pause, failed.task.title):
+                self.services.pause(pause)
+        return self._carry_out(self._request)
+
+    def _pause_after(self, trouble: Trouble) -> float | None:
+        """Seconds until an executor may work again; None if --ralph-wait does not allow that."""
+        left = self.settings.wait - self._waited
+        if left <= 0 or not trouble.can_pass:
+            return None
+        if trouble.resets_at is None:
+            return min(left, max(SHORTEST_PAUSE, self._waited))
+        pause = max(SHORTEST_PAUSE, trouble.resets_at - time.time())
+        return pause if pause <= left else None
+
+    def _announce_outage(self, name: str, trouble: Trouble) -> None:
+        following = self.services.executor
+        if following is None:
+            then = "no executor is used for the rest of this run"
+        else:
+            then = f"{display_name(following.name)} takes over"
+        line = f"executor {name} is unavailable ({then}): {self.services.mask(str(trouble))}"
+        self.log.note(line)
+        self.services.announce(line)
+
+    def _remove_untried_fix(self) -> None:
+        """Remove the fix task that was written for executors that turned out to be unavailable."""
+        fix = self._untried_fix
+        self._untried_fix = None
+        if fix is not None and self.spec_files.remove_fix(fix):
+            self.log.fix_removed(fix)
 
     # Fix tasks
 
@@ -262,6 +333,7 @@ class Fixer:
         if edit and self.services.edit is not None:
             block = self.services.edit(block)
         fix = self.spec_files.insert_fix(target, fix_id, block, failure.error)
+        self._untried_fix = fix
         self.services.hooks.fix_inserted(target, fix, failure)
         return fix
 
@@ -270,6 +342,8 @@ class Fixer:
         block = self.services.hooks.fix_task(target, failure, fix_id)
         if block is None:
             spec = self.spec_files.spec
+            if target is not self.task:
+                target = with_files(target, self._blamed_files(target, failure))
             return make_fix_task(
                 target,
                 failure,
@@ -285,11 +359,16 @@ class Fixer:
             )
         return block
 
+    def _blamed_files(self, target: Task, failure: Failure) -> list[str]:
+        """Files that the executor of `target` names as the cause, beyond those of the task."""
+        named = [name for name in failure.files if name not in target.files]
+        return [name for name in named if (self.services.root / name).is_file()]
+
     # Repairs
 
     def _find_repair(self, target: Task, failure: Failure) -> Repair | None:
         """A built-in repair for the original's own failure that was not tried yet."""
-        if target is not self.task or self.settings.executor == "none":
+        if target is not self.task or "none" in self.settings.executor:
             return None
         repair = find_repair(failure, self.services.root, self.settings.repair)
         if repair is None or repair.command in self.log.repairs:
@@ -346,7 +425,7 @@ class Fixer:
         share = timeout / max(1, len(steps(self.task)))
         for part in parts:
             history = replace(self._history(part), timeout=share)
-            unfinished = self._carry_out(part, None, Decision("split", ""), history)
+            unfinished = self._carry_out(Request(part, None, Decision("split", ""), history))
             if unfinished is not None:
                 return unfinished
         return None

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import BACKUPS_NAME
+from pytest_ralph.fixing.agents.naming import display_name
+from pytest_ralph.healing.outages import Outages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,7 +59,8 @@ class Services:
     run_id: str
     settings: Settings
     runner: Runner
-    executor: Executor | None
+    # In the order in which they are to be used.
+    executors: tuple[Executor, ...]
     budget: Budget
     # pluggy's hook relay: this package does not import pytest.
     hook: Any
@@ -76,6 +79,7 @@ class Services:
     live: Live = _no_live_row
     # The retry advice for a failure kind.
     guidance: Callable[[str], str] = lambda _: ""
+    outages: Outages = field(default_factory=Outages)
     ask: Ask | None = None
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None = None
@@ -108,13 +112,32 @@ class Services:
         return Hooks(self.hook)
 
     @property
+    def executor(self) -> Executor | None:
+        """The first executor that is not in trouble."""
+        for executor in self.executors:
+            if self.outages.reason(executor.name) is None:
+                return executor
+        return None
+
+    @property
+    def outage(self) -> str:
+        """Why no executor is used any more; empty if one is, or if there never was one."""
+        if not self.executors or self.has_agent:
+            return ""
+        names = [executor.name for executor in self.executors]
+        return "; ".join(
+            f"executor {display_name(name)} is unavailable: {self.outages.reason(name)}"
+            for name in names
+        )
+
+    @property
     def has_agent(self) -> bool:
         """Whether an executor, or a plugin that acts as one, can carry out any task."""
         return self.executor is not None or self.hooks.can_execute
 
     @property
     def executor_name(self) -> str:
-        return self.executor.name if self.executor else self.settings.executor
+        return self.executor.name if self.executor else self.settings.executor[0]
 
     @property
     def max_attempts(self) -> int:

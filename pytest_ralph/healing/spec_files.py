@@ -49,6 +49,8 @@ class SpecFiles:
         self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
+        # The text that was inserted for a fix, by its id.
+        self._inserted: dict[str, str] = {}
         self._document = Document(spec, verify)
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
 
@@ -133,7 +135,8 @@ class SpecFiles:
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
         with self._files():
-            self._insert(target, block)
+            self._inserted[fix_id] = self._document.insert(target, block)
+            fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
             self.state.save()
             return self._document.read()[fix_id]
@@ -141,15 +144,25 @@ class SpecFiles:
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""
         with self._files():
-            self._insert(target, *blocks.values())
+            self._document.insert(target, *blocks.values())
+            fault_point("between document and state")
             for part_id in blocks:
                 self.state.record_part(target.name, part_id)
             self.state.save()
             return [self._document.read()[part_id] for part_id in blocks]
 
-    def _insert(self, target: Task, *blocks: str) -> None:
-        self._document.insert(target, *blocks)
-        fault_point("between document and state")
+    def remove_fix(self, fix: Task) -> bool:
+        """Remove a fix task that this run inserted, byte for byte.
+
+        Returns False, and leaves it, if somebody has changed it since.
+        """
+        with self._files():
+            owner = self.owner_of(fix)
+            if owner is None or not self._document.remove(self._inserted[fix.id]):
+                return False
+            self.state.forget_fix(owner.name, fix.id)
+            self.state.save()
+            return True
 
     def executed(self, fix: Task) -> None:
         """Mark a fix, and the fixes it was made for, as carried out: none of them is used again."""

@@ -93,6 +93,7 @@ class TaskRun:
         self._doublings = 0
         self._retries = 0
         self._probed = False
+        self._last_verified: FailedAttempt | None = None
 
     @property
     def failure(self) -> Failure | None:
@@ -142,11 +143,14 @@ class TaskRun:
         failed = self.failed
         try:
             while failed is not None:
+                if failed.trouble is not None:
+                    failed = self._verify_after(self.fixer.after_trouble(failed))
+                    continue
                 decision = self.fixer.decide(failed)
                 if self._is_flake(failed, decision):
                     return self._flaky()
                 decision = self._confirm(failed, decision)
-                failed = self._try_again(decision, failed)
+                failed = self._verify_after(self._act_on(decision, failed))
         except GaveUpError as given_up:
             return self._escalate(given_up.decision)
         return self._recovered()
@@ -160,12 +164,7 @@ class TaskRun:
             return False
         self._probed = True
         self.services.pause(pause)
-        verified = self._run_verify()
-        if _is_interrupted(verified):
-            raise KeyboardInterrupt
-        if verified.passed:
-            self.log.verified(verified, None, timeout=self.timeout, flaky=True)
-        return verified.passed
+        return self._passes(flaky=True)
 
     def _confirm(self, failed: FailedAttempt, decision: Decision) -> Decision:
         """The decision to act on: a person may change it, and retries are limited."""
@@ -182,15 +181,16 @@ class TaskRun:
         self.fixer.record_decision(failed, decision)
         return decision
 
-    def _try_again(self, decision: Decision, failed: FailedAttempt) -> FailedAttempt | None:
-        """Do what was decided, then verify; return what failed next, None if the task passes.
+    def _verify_after(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
+        """Verify; return what is to be decided about next, None if the task passes.
 
         Only Verify decides: a failed executor run matters if it cannot have helped, or did not.
         """
-        unfinished = self._act_on(decision, failed)
         if unfinished is not None and not unfinished.worth_verifying:
             return unfinished
         fault_point("before verifying again")
+        if unfinished is not None and unfinished.trouble is not None:
+            return None if self._passes() else unfinished
         still_failed = self.verify()
         if still_failed is None:
             return None
@@ -221,8 +221,18 @@ class TaskRun:
             fault_point("after an attempt")
             return None
         failed = self._failed_attempt(verified)
+        self._last_verified = failed
         fault_point("after an attempt")
         return failed
+
+    def _passes(self, *, flaky: bool = False) -> bool:
+        """Run Verify, and record only a pass: a failure is no further attempt."""
+        verified = self._run_verify()
+        if _is_interrupted(verified):
+            raise KeyboardInterrupt
+        if verified.passed:
+            self.log.verified(verified, None, timeout=self.timeout, flaky=flaky)
+        return verified.passed
 
     def _run_verify(self) -> VerifyResult:
         spec = self.spec_files.spec
@@ -291,8 +301,8 @@ class TaskRun:
             try:
                 failed = self._execute_once(failed, number, tries)
             except GaveUpError as given_up:
-                notes = given_up.decision.lines
-                failed = self.verify()
+                notes = given_up.decision.lines or (given_up.decision.reason,)
+                failed = self._last_verified or self.verify()
             if failed is None:
                 return None
             if not notes:
@@ -309,6 +319,9 @@ class TaskRun:
         """One try, in as many executor runs as it takes: one may run out of time or context."""
         failed = self._verify_execution(self.fixer.execute(failed, number, tries))
         while failed is not None and failed.by_executor:
+            if failed.trouble is not None:
+                failed = self._verify_execution(self.fixer.after_trouble(failed))
+                continue
             decision = self.fixer.decide(failed)
             if not self.fixer.is_same_run(failed, decision):
                 break
@@ -317,6 +330,8 @@ class TaskRun:
         return failed
 
     def _verify_execution(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
+        if unfinished is not None and unfinished.trouble is not None and self._last_verified:
+            return None if self._passes() else unfinished
         failed = self.verify()
         if unfinished is None:
             return failed

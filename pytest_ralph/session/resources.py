@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
-from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
+from pytest_ralph.fixing.agents import NO_EXECUTOR, PRESETS, make_executor
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
+from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.services import Services
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.session.locks import TurnLock
@@ -51,7 +52,8 @@ class Resources:
         self._runners: dict[str | None, Runner] = {}
         self._executors: dict[str, Executor | None] = {}
         budget_file = run.run_directory.budget if run.worker else None
-        self.budget = Budget(self.settings.budget, budget_file)
+        self.budget = Budget(self.settings.budget, budget_file, max_cost=self.settings.max_cost)
+        self.outages = Outages(run.run_directory.outages if run.worker else None)
 
     # Checks before the run
 
@@ -74,12 +76,13 @@ class Resources:
 
     def check_settings(self, settings: Settings) -> None:
         """Raise UsageError if the executor, the shell or the terminal is not there."""
-        executor = self.executor(settings.executor)
-        if executor is not None:
+        executors = self.executors(settings)
+        for executor in executors:
             problem = executor.available()
-            if problem:
+            if problem and executor.name not in PRESETS:
+                # A preset is looked up when it is needed: it may not be installed here.
                 raise pytest.UsageError(problem)
-        elif settings.execute and not self._has_executor_plugin:
+        if settings.execute and not executors and not self._has_executor_plugin:
             raise pytest.UsageError(
                 "--ralph-execute needs somebody to do the tasks: give one with --ralph-executor"
             )
@@ -136,10 +139,12 @@ class Resources:
             self._runners[shell] = runner
         return self._runners[shell]
 
-    def executor(self, name: str) -> Executor | None:
-        """Return the executor of this name; None for `repair` and `none`."""
-        if name in NO_EXECUTOR:
-            return None
+    def executors(self, settings: Settings) -> tuple[Executor, ...]:
+        """Return the executors in their order, without `repair` and `none`, which are none."""
+        names = [name for name in settings.executor if name not in NO_EXECUTOR]
+        return tuple(filter(None, map(self._executor, names)))
+
+    def _executor(self, name: str) -> Executor | None:
         if name not in self._executors:
             options = {
                 "model": self.settings.executor_model,
@@ -208,7 +213,8 @@ class Resources:
             root=self.run.root,
             directory=self.run.directory,
             runner=self.runner(settings.shell),
-            executor=self.executor(settings.executor),
+            executors=self.executors(settings),
+            outages=self.outages,
             hook=self.run.config.hook,
             settings=settings,
             budget=self._budget(settings),

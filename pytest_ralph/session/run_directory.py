@@ -47,6 +47,11 @@ class RunDirectory:
         """The file in which all workers count executor runs."""
         return self.path / "budget"
 
+    @property
+    def outages(self) -> Path:
+        """The file in which all workers note the executors that are not used any more."""
+        return self.path / "outages"
+
     def takeover_log(self, spec_path: Path) -> TakeoverLog:
         """Return what has become of the tasks of a spec in this run."""
         from pytest_ralph.healing.takeover_log import TakeoverLog

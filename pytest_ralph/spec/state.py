@@ -140,6 +140,16 @@ class State:
         self._own_entry("fixTaskMap", task_id)["attempts"] += 1
         self.data["totalTasks"] = self.number("totalTasks") + 1
 
+    def forget_fix(self, task_id: str, fix_id: str) -> None:
+        """Undo `record_fix` for a fix task that was removed again."""
+        others = [known for known in self.fix_ids(task_id) if known != fix_id]
+        entry = self._own_entry("fixTaskMap", task_id)
+        entry["fixTaskIds"] = others
+        entry["attempts"] = max(0, self.fixes_attempted(task_id) - 1)
+        if not others:
+            del self.data["fixTaskMap"][task_id]
+        self.data["totalTasks"] = self.number("totalTasks") - 1
+
     def record_part(self, task_id: str, part_id: str) -> None:
         """Record that a part of a task was inserted."""
         self._add_part(task_id, part_id)

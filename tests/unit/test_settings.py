@@ -17,7 +17,9 @@ def settings(**values: object) -> Settings:
 
 def test_without_any_layer_the_defaults_of_the_contract_hold() -> None:
     found = read_settings()
-    assert (found.executor, found.max_fixes, found.max_depth, found.budget) == ("repair", 3, 3, 100)
+    assert found.executor == ("repair",)
+    assert (found.max_fixes, found.max_depth, found.budget) == (3, 3, 100)
+    assert (found.max_cost, found.wait) == (None, 0.0)
     assert (found.timeout, found.executor_timeout, found.commit) == (300.0, 600.0, "none")
     assert found.repair == ("format", "lint", "chmod", "install")
     assert found.recovery is None
@@ -45,7 +47,11 @@ def test_without_any_layer_the_defaults_of_the_contract_hold() -> None:
         ("pending", True, True),
         ("pending", "Off", False),
         ("recovery", "false", False),
-        ("executor", "my-agent --fast", "my-agent --fast"),
+        ("executor", "my-agent --fast", ("my-agent --fast",)),
+        ("executor", ["claude", "codex"], ("claude", "codex")),
+        ("executor", "claude\n  codex", ("claude", "codex")),
+        ("wait", "0", 0.0),
+        ("max_cost", "2.50", 2.5),
         ("shell", "/bin/dash", "/bin/dash"),
     ],
 )
@@ -83,7 +89,9 @@ def test_a_value_is_read(name: str, given: object, value: Any) -> None:
             "--ralph-commit: expected one of none, message-only, auto, got 'always'",
         ),
         ("pending", "perhaps", "--ralph-pending: expected true or false, got 'perhaps'"),
-        ("executor", ["a", "b"], "--ralph-executor: expected a text, got ['a', 'b']"),
+        ("executor", ["a", 1 > 0], "--ralph-executor: expected a text, got ['a', True]"),
+        ("wait", "-1", "--ralph-wait: expected a number, 0 or more, got '-1'"),
+        ("max-cost", "inf", "--ralph-max-cost: expected a number, 0 or more, got 'inf'"),
         ("executor", " ", "--ralph-executor: expected a text, got ' '"),
         ("shell", {"a": 1}, "--ralph-shell: expected a text, got {'a': 1}"),
         (

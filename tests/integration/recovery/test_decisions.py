@@ -268,3 +268,39 @@ def test_a_session_is_gone_on_with_unless_its_context_is_full(
     assert "--resume" not in first
     assert ("--resume abc" in second) is resumed
     assert project.boxes == {"1.1": True, "1.1.1": True}
+
+
+def test_a_verify_the_shell_cannot_parse_calls_nobody(project: Project) -> None:
+    project.spec("- [ ] 1.1 Work\n  - **Do**: it\n  - **Verify**: `if true; then`\n")
+    result = project.run(executor=project.shell("true"))
+
+    assert result.ret == 1
+    assert project.calls == []
+    assert list(project.boxes) == ["1.1"]
+    assert project.history("kind", "what = 'verify'") == ["invalid_task"]
+
+
+def test_an_executor_that_asks_for_a_person(one_task: Project) -> None:
+    asks = 'echo "Task $task: Fix FAILED"; echo "- Error: this needs a human with the key"; exit 1'
+    result = one_task.run(executor=one_task.shell(asks))
+
+    assert result.ret == 1
+    assert one_task.calls == ["1.3.1"]
+    result.stdout.fnmatch_lines(["*given up: the executor says: this needs a human with the key"])
+
+
+def test_a_file_the_executor_blames_is_added(one_task: Project) -> None:
+    one_task.write("lib/util.py", "BROKEN = True\n")
+    blames = """\
+        if [ $call = 1 ]; then
+            echo "Task $task: Fix FAILED"
+            echo "- Error: lib/util.py:1: BROKEN is the cause"
+            exit 1
+        fi
+        echo fixed > parser.txt
+    """
+    result = one_task.run(executor=one_task.shell(blames))
+
+    assert result.ret == 0
+    assert one_task.calls == ["1.3.1", "1.3.1.1"]
+    assert "  - **Files**: `parser.txt`, `lib/util.py`\n" in one_task.tasks.read_text()

@@ -310,57 +310,47 @@ def test_the_task_itself_carried_out_is_one_record_of_how_it_ended(
     assert kept.attempt_log.ended("failed").attempts[0].fix_id == ""
 
 
-@pytest.mark.parametrize(
-    ("made", "undo", "ended", "error", "lines"),
-    [
-        (
-            True,
-            "chmod -x run.sh",
-            "passed",
-            "",
-            ["1.3.1: repair chmod: noted", "1.3.1: undo: chmod -x run.sh"],
-        ),
-        (False, "", "failed", "noted", ["1.3.1: repair chmod: noted"]),
-    ],
-)
-def test_a_repair_is_told_with_who_made_it_and_what_it_answers(
-    kept: Kept, made: bool, undo: str, ended: str, error: str, lines: list[str]
-) -> None:
+def test_a_repair_is_recorded_with_its_name(kept: Kept) -> None:
     fail(kept)
     kept.attempt_log.fix_planned(FIX, "1.3", "repair")
-    kept.attempt_log.repaired(FIX, NO, REPAIR, RepairResult(made, "noted", undo), prediction=0.5)
-    assert kept.attempt_log.notes == lines
+    made = RepairResult(True, "noted", "chmod -x run.sh", ("run.sh",))
+    kept.attempt_log.repaired(FIX, NO, REPAIR, made, prediction=0.5)
+
+    assert kept.attempt_log.notes == [
+        "1.3.1: repair chmod: noted",
+        "1.3.1: undo: chmod -x run.sh",
+    ]
     assert kept.attempt_log.repairs == ["chmod +x run.sh"]
     result = kept.attempt_log.ended("failed")
     attempt = result.attempts[1]
-    assert (attempt.number, attempt.what, attempt.command, attempt.fix_id) == (
-        2,
-        "repair",
-        "chmod +x run.sh",
+    assert (attempt.number, attempt.what, attempt.command) == (2, "repair", "chmod +x run.sh")
+    assert (attempt.executor, attempt.outcome, attempt.fix_id) == (
+        "repair:chmod",
+        "passed",
         "1.3.1",
     )
-    assert (attempt.executor, attempt.outcome, attempt.error) == ("repair:chmod", ended, error)
-    assert [(fix.outcome, fix.executor) for fix in result.fixes] == [
-        ("completed" if made else "failed", "repair:chmod")
-    ]
-    told = kept.told(
-        "what", "outcome", "kind", "fix_id", "executor", "approach", "prediction", "duration"
-    )
-    assert told[1] == (
+    assert attempt.changed == ("run.sh",)
+    assert [(fix.outcome, fix.executor) for fix in result.fixes] == [("completed", "repair:chmod")]
+    assert kept.told("what", "outcome", "kind", "fix_id", "executor", "prediction")[1] == (
         "repair",
-        ended,
-        "test_failure",
+        "passed",
+        NO.kind,
         "1.3.1",
         "repair:chmod",
-        "chmod +x run.sh",
         0.5,
-        0.0,
     )
+
+
+def test_a_repair_that_failed_is_no_fix(kept: Kept) -> None:
     fail(kept)
-    assert (kept.attempt_log.claimed, len(kept.attempt_log.tried_before)) == (
-        False,
-        1 if made else 0,
-    )
+    kept.attempt_log.repaired(None, NO, REPAIR, RepairResult(False, "noted"), prediction=None)
+
+    assert kept.attempt_log.notes == ["1.3: repair chmod: noted"]
+    assert kept.attempt_log.repairs == ["chmod +x run.sh"]
+    result = kept.attempt_log.ended("failed")
+    assert (result.attempts[1].outcome, result.attempts[1].error) == ("failed", "noted")
+    assert result.fixes == ()
+    assert kept.told("what", "outcome", "fix_id")[1] == ("repair", "failed", "")
 
 
 def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> None:

@@ -1,0 +1,142 @@
+"""Trouble of an executor is no failure of the project: no fix task, no attempt, one plain line."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+LOGIN = "echo 'Invalid API key · Please run /login'; exit 1"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        ("echo 'API Error: 529 Overloaded'", "service overloaded"),
+        (LOGIN, "not logged in"),
+        ("echo 'Credit balance is too low'; exit 1", "billing problem"),
+        ("no-such-agent --fix", "not installed"),
+    ],
+)
+def test_no_fix_task_is_left(one_task: Project, trouble: str, reason: str) -> None:
+    before = one_task.tasks.read_bytes()
+    result = one_task.run("-q", executor=one_task.shell(trouble))
+
+    assert result.ret == 1
+    assert one_task.tasks.read_bytes() == before
+    assert one_task.state["fixTaskMap"] == {}
+    assert one_task.state["totalTasks"] == 2
+    result.stdout.fnmatch_lines([f"*executor sh executor.sh is unavailable*: {reason}: *"])
+    assert one_task.calls == ["1.3.1"]
+
+
+def test_the_task_keeps_its_own_failure(one_task: Project) -> None:
+    one_task.run("--junitxml", "junit.xml", executor=one_task.shell(LOGIN))
+
+    junit = (one_task.root / "junit.xml").read_text()
+    assert '<property name="ralph.failure.kind" value="task_incomplete"' in junit
+    assert '<property name="ralph.attempts" value="1"' in junit
+    assert "not logged in" in junit
+
+
+def test_no_executor_is_used_again(project: Project) -> None:
+    project.write("one.txt", "")
+    project.spec("""\
+        - [ ] 1.1 One
+          - **Verify**: `grep -q fixed one.txt`
+        - [ ] 1.2 Two
+          - **Verify**: `grep -q fixed two.txt`
+    """)
+    result = project.run("--ralph-keep-going", executor=project.shell(LOGIN))
+
+    assert result.ret == 1
+    assert project.calls == ["1.1.1"]
+    assert list(project.boxes) == ["1.1", "1.2"]
+
+
+def test_the_next_executor_takes_over(one_task: Project) -> None:
+    second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
+    first = one_task.shell(LOGIN)
+    result = one_task.run("--ralph-executor", first, "--ralph-executor", second)
+
+    assert result.ret == 0
+    assert one_task.calls == ["1.3.1", "1.3.1"]
+    assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
+    assert one_task.state["fixTaskMap"]["1.3"]["attempts"] == 1
+
+
+def test_the_chain_can_be_set_in_the_ini_file(one_task: Project) -> None:
+    second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
+    first = one_task.shell(LOGIN)
+    one_task.write("pytest.ini", f"[pytest]\nralph_executor =\n    {first}\n    {second}\n")
+
+    assert one_task.run().ret == 0
+
+
+def test_it_waits_for_a_limit_to_pass(one_task: Project) -> None:
+    limited = one_task.shell(
+        "[ $call = 1 ] && { echo 'API Error: 529 Overloaded'; exit 0; }; echo fixed > parser.txt"
+    )
+    started = time.monotonic()
+    result = one_task.run("--ralph-wait", "2", executor=limited)
+
+    assert result.ret == 0
+    assert time.monotonic() - started > 2
+    assert one_task.calls == ["1.3.1", "1.3.1"]
+    assert one_task.state["fixTaskMap"]["1.3"]["attempts"] == 1
+
+
+def test_what_does_not_pass_is_not_waited_for(one_task: Project) -> None:
+    started = time.monotonic()
+    one_task.run("--ralph-wait", "60", executor=one_task.shell(LOGIN))
+
+    assert time.monotonic() - started < 50
+
+
+def test_trouble_when_a_task_is_carried_out(one_task: Project) -> None:
+    before = one_task.tasks.read_bytes()
+    result = one_task.run("--ralph-execute", executor=one_task.shell(LOGIN))
+
+    assert result.ret == 1
+    assert one_task.calls == ["1.3"]
+    assert one_task.tasks.read_bytes() == before
+    result.stdout.fnmatch_lines(["*executor sh executor.sh is unavailable*: not logged in: *"])
+
+
+def test_a_silent_executor_is_run_once(one_task: Project) -> None:
+    before = one_task.tasks.read_bytes()
+    result = one_task.run("--ralph-executor-timeout", "0.5", executor="sleep 60")
+
+    assert result.ret == 1
+    assert one_task.tasks.read_bytes() == before
+    result.stdout.fnmatch_lines(["*executor sleep 60 is unavailable*: no progress: *"])
+    assert one_task.history("kind", "what = 'execute'") == ["timeout"]
+
+
+def test_a_busy_executor_is_run_twice(one_task: Project) -> None:
+    busy = one_task.shell("echo thinking; sleep 60")
+    result = one_task.run("--ralph-executor-timeout", "0.5", executor=busy)
+
+    assert result.ret == 1
+    assert one_task.calls == ["1.3.1", "1.3.1"]
+    result.stdout.fnmatch_lines(["*the executor did not finish in 1 s"])
+
+
+def test_other_workers_use_no_executor(project: Project) -> None:
+    for name in ("one", "two"):
+        spec = project.root / "specs" / name / "tasks.md"
+        spec.parent.mkdir()
+        spec.write_text(f"- [ ] 1.1 Make it\n  - **Verify**: `sleep 0.5; test -e {name}.txt`\n")
+    project.directory.rmdir()
+    calls = project.shell(f"sleep 3; {LOGIN}")
+    result = project.pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", calls, "-n1", "--ralph-keep-going", "specs"
+    )
+
+    assert result.ret == 1
+    assert len(project.calls) == 1
+    result.stdout.fnmatch_lines(["*executor sh executor.sh is unavailable*: not logged in: *"])
