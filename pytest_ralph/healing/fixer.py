@@ -98,6 +98,7 @@ class Fixer:
         self._repair_count = 0
         self._request: Request | None = None
         self._untried_fix: Task | None = None
+        self._completed_fix: Task | None = None
         # Seconds spent waiting for the trouble of an executor to pass.
         self._waited = 0.0
         self._repaired: AppliedRepair | None = None
@@ -214,13 +215,35 @@ class Fixer:
         return unfinished
 
     def execute(
-        self, failed: FailedAttempt | None, number: int, tries: int
+        self,
+        failed: FailedAttempt | None,
+        number: int = 1,
+        tries: int = 1,
+        *,
+        task: Task | None = None,
     ) -> FailedAttempt | None:
-        """Have the original itself carried out, after a failure with its error in the prompt."""
-        history = replace(self._history(self.task), attempt=number, attempts=tries)
+        """Have the original, or one of its fixes, carried out by itself.
+
+        After a failure its error is in the prompt.
+        """
+        task = task or self.task
+        history = replace(self._history(task), attempt=number, attempts=tries)
         decision = Decision("retry" if failed else "execute", "")
         failure = failed.failure if failed else None
-        return self._carry_out(Request(self.task, failure, decision, history))
+        return self._carry_out(Request(task, failure, decision, history))
+
+    def to_retry(self) -> list[Task]:
+        """What the fix that was just completed was made for, up to the original."""
+        fix = self._completed_fix
+        self._completed_fix = None
+        tasks: list[Task] = []
+        while fix is not None and fix.fix_for and fix.name != self.task.name:
+            owner = self.spec_files.owner_of(fix)
+            if owner is None or owner.name == self.task.name:
+                return [*tasks, self.task]
+            tasks.append(owner)
+            fix = owner
+        return []
 
     def _carry_out(self, request: Request) -> FailedAttempt | None:
         """Run an executor once; None if it completed its task.
@@ -246,6 +269,7 @@ class Fixer:
         if outcome.completed:
             if task is not self.task:
                 self.spec_files.executed(task)
+                self._completed_fix = task
             return None
 
         assert outcome.failure is not None

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # The Verify field often starts with the word that the reason starts with.
 _MANUAL = regex(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
+NO_VERIFY = "no Verify field"
+
 
 class SpecRun:
     """The tasks of one spec in one run.
@@ -96,7 +98,10 @@ class SpecRun:
             skip = self.skip(run.task)
             if skip is not None:
                 outcome, reason = skip
-                run.result = run.log.ended(outcome, reason)
+                if self._is_executed_unverified(run.task, outcome, reason):
+                    run.execute_unverified(reason)
+                else:
+                    run.result = run.log.ended(outcome, reason)
                 return
             if self._start_error is not None:
                 raise self._start_error
@@ -141,7 +146,7 @@ class SpecRun:
         if task.verify.manual:
             return "manual", f"manual: {_MANUAL.sub('', one_line(task.verify.manual))}"
         if not task.verify.checks:
-            return "skipped", "no Verify field"
+            return "skipped", NO_VERIFY
         if self.services.settings.strict and task.verify.unread:
             return "manual", f"manual: not checked: {one_line('; '.join(task.verify.unread))}"
         change = self._remote_change(task)
@@ -159,6 +164,12 @@ class SpecRun:
             if change is not None:
                 return change
         return None
+
+    def _is_executed_unverified(self, task: Task, outcome: str, reason: str) -> bool:
+        """Whether --ralph-execute has a task carried out that no command can verify."""
+        if not self.services.settings.execute or self._is_checked(task):
+            return False
+        return outcome == "manual" or reason == NO_VERIFY
 
     def _is_checked(self, task: Task) -> bool:
         """Whether it is checked off by now: a fix is checked off together with its original."""

@@ -195,7 +195,19 @@ class TaskRun:
         if still_failed is None:
             return None
         self.fixer.undo_harmful_repair(still_failed)
+        if unfinished is None and self.services.settings.execute:
+            return self._carry_out_again(still_failed)
         return unfinished or still_failed
+
+    def _carry_out_again(self, failed: FailedAttempt) -> FailedAttempt | None:
+        """S0's step 9: after a completed fix, do again what it was made for, up to the original."""
+        for task in self.fixer.to_retry():
+            unfinished = self.fixer.execute(failed, task=task)
+            still_failed = self._verify_execution(unfinished)
+            if still_failed is None or unfinished is not None:
+                return still_failed
+            failed = still_failed
+        return failed
 
     def _act_on(self, decision: Decision, failed: FailedAttempt) -> FailedAttempt | None:
         """Do what was decided; return the executor run that failed, if one did."""
@@ -293,8 +305,11 @@ class TaskRun:
 
     def _execute(self) -> FailedAttempt | None:
         """Have the executor do the task, then verify; try again with the error. None if it passes."""
-        # Two by default; the state file may set another number.
-        tries = max(1, self.spec_files.state.number("maxTaskIterations"))
+        tries = 1
+        if not self.recovery:
+            # Two by default; the state file may set another number. With recovery, S0 asks for a
+            # fix instead, after which the task is carried out again.
+            tries = max(1, self.spec_files.state.number("maxTaskIterations"))
         failed: FailedAttempt | None = None
         notes: tuple[str, ...] = ()
         for number in range(1, tries + 1):
@@ -312,6 +327,26 @@ class TaskRun:
         if not self.recovery:
             self.log.note(*notes)
         return failed
+
+    def execute_unverified(self, reason: str) -> None:
+        """Have a task carried out that no command can verify.
+
+        It is checked off if the executor reports success, and left to a person to check.
+        """
+        failed: FailedAttempt | None
+        try:
+            failed = self.fixer.execute(None)
+            while failed is not None and failed.trouble is not None:
+                failed = self.fixer.after_trouble(failed)
+        except GaveUpError as given_up:
+            self.result = self.log.ended("manual", f"{reason} ({given_up.decision.reason})")
+            return
+        if failed is not None:
+            error = failed.failure.error
+            self.result = self.log.ended("manual", f"{reason} (the executor failed: {error})")
+            return
+        self.spec_files.tick(self.task)
+        self.result = self._passed("manual", reason)
 
     def _execute_once(
         self, failed: FailedAttempt | None, number: int, tries: int
@@ -338,10 +373,10 @@ class TaskRun:
         if failed is None:
             self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
             return None
-        # What stopped the executor says more than a check of what it did not do.
-        failure = unfinished.failure
-        output = failure.raw_output or failed.failure.raw_output
-        return replace(unfinished, failure=replace(failure, raw_output=output))
+        from pytest_ralph.healing.verification import failure_of_execution
+
+        failure = failure_of_execution(unfinished.failure, failed.failure)
+        return replace(unfinished, failure=failure)
 
     def _why_not_again(self, failed: FailedAttempt, number: int, tries: int) -> tuple[str, ...]:
         if not failed.failure.retryable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import parse_block
-from pytest_ralph.failure.failure import NO_ERROR, Failure
+from pytest_ralph.failure.failure import NO_ERROR, UNKNOWN, VERIFICATION_FAILED, Failure
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -43,6 +43,22 @@ def read_failure(verified: VerifyResult, task: Task, spec: str, services: Servic
         return failure
     usual_duration = services.advisor.lasting(spec, task.id, verified.timeout)
     return replace(failure, suggested_actions=(*usual_duration, *failure.suggested_actions))
+
+
+def failure_of_execution(said: Failure, verified: Failure) -> Failure:
+    """The failure of a task that its executor did not complete, and that does not pass.
+
+    What stopped the executor says more than a check of what it did not do, unless its words give
+    no kind: then the task is simply not done.
+    """
+    failure = replace(said, raw_output=said.raw_output or verified.raw_output)
+    if said.kind not in ("unknown", "task_incomplete"):
+        return failure
+    if verified.type != UNKNOWN:
+        return replace(
+            verified, error=said.error, attempted_fix=said.attempted_fix, status=said.status
+        )
+    return replace(failure, kind="task_incomplete", type=VERIFICATION_FAILED)
 
 
 def evidence_of(checked: CheckResult, task: Task, timeout: float, services: Services) -> Evidence:

@@ -55,7 +55,8 @@ def test_what_is_checked_is_only_verified(two: Project) -> None:
 
 
 def test_a_task_that_fails_is_tried_once_more_with_the_error_in_hand(two: Project) -> None:
-    result = two.run("--ralph-execute", executor=two.shell("[ $call = 1 ] && exit 0\n" + DO_IT))
+    executor = two.shell("[ $call = 1 ] && exit 0\n" + DO_IT)
+    result = two.verify("--ralph-execute", executor=executor)
 
     assert result.ret == 0
     assert two.calls == ["1.1", "1.1", "1.2"]
@@ -90,12 +91,12 @@ def test_the_state_says_how_many_tries_there_are(two: Project) -> None:
     assert two.calls == ["1.1"] * 3
 
 
-def test_with_recovery_the_tries_are_followed_by_fixes(two: Project) -> None:
+def test_with_recovery_a_fix_follows_at_once(two: Project) -> None:
     helps = "[ $task = 1.1.1 ] && echo one > one.txt; [ $task = 1.2 ] && echo two > two.txt; true"
     result = two.run("--ralph-execute", executor=two.shell(helps))
 
     assert result.ret == 0
-    assert two.calls == ["1.1", "1.1", "1.1.1", "1.2"]
+    assert two.calls == ["1.1", "1.1.1", "1.2"]
     assert two.boxes == {"1.1": True, "1.1.1": True, "1.2": True}
 
 
@@ -114,7 +115,7 @@ def test_an_executor_that_says_it_failed_while_verify_passes_is_noted(two: Proje
 def test_what_cannot_be_helped_by_trying_again_is_not(two: Project) -> None:
     result = two.verify("--ralph-execute", "-x", "-v", executor="no-such-agent --do-it")
 
-    result.stdout.fnmatch_lines(["*1.1: not tried again: command_not_found needs a person"])
+    result.stdout.fnmatch_lines(["*executor * is unavailable*: not installed: *"])
     assert two.history("COUNT(*)", "what = 'execute'") == [1]
 
 
@@ -212,3 +213,118 @@ def test_without_recovery_what_is_done_is_checked_off_and_nothing_else_is_writte
 
     assert two.calls[calls:] == ["1.2"]
     assert two.boxes == {"1.1": True, "1.2": True}
+
+
+# S0's step 9
+
+
+COUNTER = """\
+    case $task in
+        1.1)
+            count=$(($(cat counter 2>/dev/null || echo 0) + 1))
+            echo $count > counter
+            [ $count -ge 3 ] && { echo TASK_COMPLETE; exit 0; }
+            echo "Task 1.1: Count FAILED"
+            echo "- Error: the counter is at $count"
+            exit 1;;
+        *) echo "looked at $task" >> notes.txt; echo TASK_COMPLETE;;
+    esac
+"""
+
+
+def test_the_original_is_carried_out_again(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Count to three
+          - **Do**: Add one to `counter`. Fail while it is below 3.
+          - **Files**: `counter`
+          - **Verify**: `test "$(cat counter 2>/dev/null)" = 3`
+    """)
+    result = project.run("--ralph-execute", executor=project.shell(COUNTER))
+
+    assert result.ret == 0
+    assert project.calls == ["1.1", "1.1.1", "1.1", "1.1.2", "1.1"]
+    assert project.boxes == {"1.1": True, "1.1.1": True, "1.1.2": True}
+    assert "- Task 1.1: 2 fixes attempted (1.1.1, 1.1.2) - Final: PASS" in project.progress
+
+
+def test_a_failed_fix_is_carried_out_again(project: Project) -> None:
+    """S0's nested example."""
+    project.spec("""\
+        - [ ] 1.3 Add parser
+          - **Do**: Write `parser.txt` from `draft.txt`
+          - **Files**: `parser.txt`
+          - **Verify**: `grep -q parser parser.txt`
+    """)
+    nested = project.shell("""\
+        case $task in
+            1.3) [ -e draft.txt ] && cp draft.txt parser.txt && exit 0;;
+            1.3.1) [ -e pen.txt ] && echo parser > draft.txt && exit 0;;
+            1.3.1.1) echo ink > pen.txt; exit 0;;
+        esac
+        echo "Task $task: It FAILED"
+        echo "- Error: something is missing for $task"
+        exit 1
+    """)
+    result = project.run("--ralph-execute", executor=nested)
+
+    assert result.ret == 0
+    assert project.calls == ["1.3", "1.3.1", "1.3.1.1", "1.3.1", "1.3"]
+    assert project.boxes == {"1.3": True, "1.3.1": True, "1.3.1.1": True}
+
+
+def test_a_task_that_always_fails_reaches_the_limit(project: Project) -> None:
+    project.state_path.write_text(
+        json.dumps({"recoveryMode": True, "maxFixTasksPerOriginal": 2, "fixTaskMap": {}})
+    )
+    project.spec("""\
+        - [ ] 1.1 Always fail
+          - **Do**: Run a command that always fails: `exit 1`
+          - **Verify**: `false` (always fails)
+    """)
+    obeys = '[ $task = 1.1 ] && exit 1; echo "$task" >> notes.txt; echo TASK_COMPLETE'
+    result = project.run("--ralph-execute", executor=project.shell(obeys))
+
+    assert result.ret == 1
+    assert project.calls == ["1.1", "1.1.1", "1.1", "1.1.2", "1.1"]
+    result.stdout.fnmatch_lines(
+        ["*ERROR: Max fix attempts (2) reached for task 1.1", "*Fix attempts: 1.1.1, 1.1.2"]
+    )
+
+
+# Tasks that no command can verify
+
+
+UNVERIFIED = """\
+    - [ ] 1.1 Describe it
+      - **Do**: Write a page
+      - **Verify**: Manual: read the page
+
+    - [ ] 1.2 Tidy up
+      - **Do**: Remove what is left
+"""
+
+
+def test_unverified_tasks_are_carried_out_too(project: Project) -> None:
+    project.spec(UNVERIFIED)
+    result = project.run("-v", "--ralph-execute", executor=project.shell("echo TASK_COMPLETE"))
+
+    assert result.ret == 0
+    assert project.calls == ["1.1", "1.2"]
+    assert project.boxes == {"1.1": True, "1.2": True}
+    result.stdout.fnmatch_lines(["*1.1*MANUAL*", "*1.2*MANUAL*"])
+
+
+def test_an_unverified_task_that_failed_stays_open(project: Project) -> None:
+    project.spec(UNVERIFIED)
+    fails = project.shell("[ $task = 1.1 ] && exit 1; echo TASK_COMPLETE")
+    project.run("--ralph-execute", executor=fails)
+
+    assert project.boxes == {"1.1": False, "1.2": True}
+
+
+def test_an_unverified_task_is_not_executed_unasked(project: Project) -> None:
+    project.spec(UNVERIFIED)
+    project.run(executor=project.shell("true"))
+
+    assert project.calls == []
+    assert project.boxes == {"1.1": False, "1.2": False}
