@@ -156,7 +156,7 @@ BROKEN_BY_LINT = """\
 def test_a_repair_that_breaks_another_step_is_undone(project: Project) -> None:
     project.spec(BROKEN_BY_LINT)
     project.write("app.py", "import os\n\nprint(1)\n")
-    result = project.run()
+    result = project.run("-vv")
 
     assert result.ret == 1
     assert (project.root / "app.py").read_text() == "import os\n\nprint(1)\n"
