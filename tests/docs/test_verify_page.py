@@ -25,6 +25,7 @@ READ = [(code(written)[0], code(run), passes) for written, run, passes in rows(P
 HAZARDS = [
     (code(name)[0], "error" in name, code(example)[0]) for name, example, _ in rows(PAGE, "code")
 ]
+PHRASES = [(code(cells[0])[0], *cells[1:]) for cells in rows(PAGE, "phrase")]
 PLAIN = {"it exits with 0", "all exit with 0", "one exits with 0", "a person says so"}
 
 
@@ -38,6 +39,27 @@ def test_a_field_is_read_as_the_page_says(written: str, commands: list[str], pas
     )
     assert verify.mode == ("any" if passes.startswith("one ") else "all")
     assert bool(verify.manual) == (passes == "a person says so")
+
+
+@pytest.mark.parametrize(("phrase", "run", "asked", "not_checked"), PHRASES)
+def test_a_phrase_from_practice_is_read_as_shown(
+    phrase: str, run: str, asked: str, not_checked: str
+) -> None:
+    verify = read_verify(phrase)
+    expected: list[str] = []
+    for check in verify.checks:
+        expected += [in_words(expect) for expect in check.expect]
+        expected += [f"file {file} exists" for file in check.files]
+
+    assert code(run) == [check.command for check in verify.checks]
+    assert list(dict.fromkeys(expected)) == ([] if asked in PLAIN else asked.split("; "))
+    assert bool(verify.manual) == (asked == "a person says so")
+    assert (verify.mode == "any") == asked.startswith("one ")
+    assert ("; ".join(verify.unread) or "–") == not_checked
+
+
+def test_sixty_phrases_are_shown() -> None:
+    assert len(PHRASES) >= 60
 
 
 @pytest.mark.parametrize(("name", "severe", "example"), HAZARDS)
