@@ -172,8 +172,8 @@ OPTIONS = (
         "repair",
         "list",
         "format,lint,chmod,install",
-        'built-in repairs to allow ("none" disables all)',
-        choices=("format", "lint", "chmod", "install"),
+        'built-in repairs to allow ("none" disables all); also: lock, playwright',
+        choices=("format", "lint", "chmod", "install", "lock", "playwright"),
     ),
     Option(
         "rollback",

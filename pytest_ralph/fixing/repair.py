@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs import autofix, chmod, install
+from pytest_ralph.fixing.repairs import autofix, chmod, install, opt_in
 from pytest_ralph.fixing.repairs.base import Repair, RepairContext, RepairResult, undo
 
 if TYPE_CHECKING:
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
 
-__all__ = ["REPAIRS", "Repair", "RepairResult", "find_repair", "undo"]
+__all__ = ["OPT_IN_REPAIRS", "REPAIRS", "Repair", "RepairResult", "find_repair", "undo"]
 
 REPAIRS = ("format", "lint", "chmod", "install")
+# These choose new versions or download a lot, so that a person has to ask for them.
+OPT_IN_REPAIRS = ("lock", "playwright")
 
 
 def find_repair(
@@ -48,6 +50,10 @@ def find_repair(
     repair: Repair | None = None
     if "chmod" in allowed:
         repair = chmod.find(context)
+    if repair is None and "lock" in allowed:
+        repair = opt_in.find_lock(context)
+    if repair is None and "playwright" in allowed:
+        repair = opt_in.find_playwright(context)
     if repair is None:
         repair = autofix.find(context, allowed)
     if repair is None and "install" in allowed:

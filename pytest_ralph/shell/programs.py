@@ -69,6 +69,7 @@ class FixMode:
     keep: frozenset[str]
     flags: frozenset[str]
     instead: str
+    whole: bool
 
     @property
     def title(self) -> str:
@@ -167,6 +168,7 @@ class Programs:
             keep=frozenset(row.get("keep", "").split()),
             flags=frozenset(row.get("flags", "").split()),
             instead=row.get("instead", ""),
+            whole=row.get("whole", False),
         )
 
     def _suffixes(self, text: str) -> list[str]:

@@ -6,9 +6,11 @@ import os
 import re
 import shlex
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.check_files import is_test
 from pytest_ralph.fixing.repairs.base import (
     Repair,
     RepairContext,
@@ -47,6 +49,25 @@ INTRODUCED_FILE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 PATH = re.compile(r"[^\s:'\"`(),;<>\[\]|*=]+\.\w+|[\w./-]*(?:Gemfile|Rakefile|BUILD|WORKSPACE)\b")
+# A formatter would change these files, too, but the next build overwrites them.
+BUILT_DIRECTORIES = frozenset(
+    {
+        "dist",
+        "build",
+        "out",
+        "target",
+        "coverage",
+        "htmlcov",
+        "vendor",
+        "generated",
+        "__generated__",
+    }
+)
+BUILT_FILE = re.compile(r"\.min\.(?:js|css)$|_pb2(?:_grpc)?\.pyi?$|\.pb\.go$|\.g\.dart$")
+BUILT_MARK = re.compile(rb"(?i)@generated\b|code generated .{0,80}do not edit")
+# An import that nothing uses in the file itself may be there for others, or for what it does.
+UNUSED_IMPORT = re.compile(r"F401.{0,40}?`([\w.]+)(?: as \w+)?` imported but unused")
+MODIFIED_BY_HOOK = "files were modified by this hook"
 RUST_EDITION = re.compile(r'(?m)^\s*edition\s*=\s*"(\d{4})"')
 
 
@@ -57,13 +78,16 @@ class AutofixRepair(Repair):
     argv: tuple[str, ...] = ()
     directory: Path = Path()
     env: tuple[tuple[str, str], ...] = ()
+    whole: bool = False
 
     def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
         save(backup, root, [root / name for name in self.files])
         tool = shlex.join(self.argv)
         for start in range(0, len(self.files), FILES_PER_CALL):
             files = self.files[start : start + FILES_PER_CALL]
-            names = [_as_argument(root / name, self.directory) for name in files]
+            names = (
+                [] if self.whole else [_as_argument(root / name, self.directory) for name in files]
+            )
             try:
                 result = runner.run(
                     self.command,
@@ -74,7 +98,7 @@ class AutofixRepair(Repair):
                 )
             except RunError as error:
                 return RepairResult(False, f"{tool}: {error}")
-            if result.timed_out or result.interrupted:
+            if self.whole or result.timed_out or result.interrupted:
                 break
 
         # The exit status does not tell: many exit with 1 although they fixed what they could.
@@ -85,16 +109,31 @@ class AutofixRepair(Repair):
         return RepairResult(True, f"{tool}: {count} changed", how_to_undo(backup, root), files)
 
 
+@dataclass(frozen=True)
+class RerunRepair(Repair):
+    """Verify has repaired the files itself, as hooks of pre-commit do: it only has to run again."""
+
+    # Needs no process.
+    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:  # noqa: ARG002
+        return RepairResult(True, self.reason)
+
+
 def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
     """Return the fix mode of the tool that failed, if it named files of the project."""
+    if "format" in allowed and MODIFIED_BY_HOOK in context.failure.raw_output:
+        reason = "Verify changed the files that it complained about"
+        return RerunRepair("format", context.command, reason)
     purpose = PURPOSE_OF_KIND.get(context.failure.kind)
-    if purpose is None:
+    is_silent = not context.failure.raw_output.strip()
+    if purpose is None and not is_silent:
         return None
 
     candidates = []
     for step in steps(context.command, context.root, context.directory):
         mode = step.fix_mode
-        if mode is not None and mode.purpose in allowed:
+        # `test -z "$(gofmt -l .)"` fails without a word that tells its kind.
+        may_have_failed = purpose is not None or step.nested
+        if mode is not None and mode.purpose in allowed and may_have_failed:
             candidates.append((mode, step))
     # In `ruff check . && ruff format --check .` the kind of the failure tells which one failed.
     candidates.sort(key=lambda candidate: candidate[0].purpose != purpose)
@@ -112,9 +151,11 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> AutofixRepair 
         return None
     if mode.instead == "rustfmt":
         argv = (*argv, *_rust_edition(files[0], context.root))
+    if mode.title == "ruff check" and _has_protected_import(context, files):
+        argv = (*argv, "--extend-unfixable", "F401")
 
     names = tuple(context.relative(file) for file in files)
-    arguments = [_as_argument(file, step.directory) for file in files]
+    arguments = [] if mode.whole else [_as_argument(file, step.directory) for file in files]
     where = names[0] if len(names) == 1 else f"{len(names)} files"
     return AutofixRepair(
         name=mode.purpose,
@@ -124,7 +165,34 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> AutofixRepair 
         argv=argv,
         directory=step.directory,
         env=step.env,
+        whole=mode.whole,
     )
+
+
+def _has_protected_import(context: RepairContext, files: list[Path]) -> bool:
+    """Return whether an unused import is in a test or `__init__.py`, or of the project's own."""
+    modules = UNUSED_IMPORT.findall(context.failure.raw_output)
+    if not modules:
+        return False
+    if any(file.name == "__init__.py" or is_test(context.relative(file)) for file in files):
+        return True
+    return any(_is_own_module(context.root, module.partition(".")[0]) for module in modules)
+
+
+def _is_own_module(root: Path, module: str) -> bool:
+    if not module:
+        return True
+    places = (root, root / "src", root / "lib")
+    return any((place / module).is_dir() or (place / f"{module}.py").is_file() for place in places)
+
+
+def _is_built(file: Path, root: Path) -> bool:
+    """Return whether a file is made from others."""
+    directories = file.relative_to(root).parts[:-1]
+    if not BUILT_DIRECTORIES.isdisjoint(directories) or BUILT_FILE.search(file.name):
+        return True
+    with file.open("rb") as opened:
+        return BUILT_MARK.search(opened.read(1000)) is not None
 
 
 def _as_argument(file: Path, directory: Path) -> str:
@@ -150,6 +218,9 @@ def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path
     if not files:
         mentioned = [name for line in lines for name in PATH.findall(line)]
         files = _own_files(context, mode, step, mentioned)
+    if not files and step.nested and mode.suffixes:
+        below = [str(file) for file in islice(step.directory.rglob("*"), MAX_LINES)]
+        files = _own_files(context, mode, step, below)
     return files[:MAX_FILES]
 
 
@@ -159,7 +230,7 @@ def _own_files(
     files: dict[Path, None] = {}
     for name in dict.fromkeys(names):
         file = context.own_file(name, step.directory) if mode.handles(name) else None
-        if file is not None:
+        if file is not None and not _is_built(file, context.root):
             files[file] = None
     return list(files)
 

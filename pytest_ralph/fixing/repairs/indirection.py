@@ -1,4 +1,4 @@
-"""The calls of programs behind a Verify command, seen through package scripts and make.
+"""The calls of programs behind a Verify command, seen through scripts and task runners.
 
 `cd web && npm run lint` is the call `eslint .` in `web/`, to be run again as
 `npx --no-install eslint …`. Only the command and the project's own files are read; nothing is run.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.repairs.task_runners import lines_behind
 from pytest_ralph.shell.command import Command, Stage, program_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.shell.lexer import Word
@@ -43,6 +44,8 @@ class Step:
     env: tuple[tuple[str, str], ...] = ()
     activated: Path | None = None
     fix_mode: FixMode | None = None
+    # Inside `$(…)`: what it prints is not in the output of the command.
+    nested: bool = False
 
     @property
     def name(self) -> str:
@@ -89,6 +92,8 @@ class _Place:
     launcher: tuple[str, ...] = ()
     activated: Path | None = None
     depth: int = 0
+    # Whether `|| true` or the like hides the status of everything here.
+    masked: bool = False
 
     def inside(self, name: str) -> Path | None:
         try:
@@ -107,7 +112,8 @@ def _read(source: str, place: _Place) -> Iterator[Step]:
     if place.depth > _DEEPEST:
         return
     activated = place.activated
-    for stage in Command.parse(source).stages:
+    stages = Command.parse(source).stages
+    for number, stage in enumerate(stages):
         if stage.program in ("cd", "pushd"):
             continue
         if stage.program in ("source", ".") and stage.executable == stage.program:
@@ -117,8 +123,19 @@ def _read(source: str, place: _Place) -> Iterator[Step]:
         target = None if stage.directory is None else place.inside(stage.directory)
         if target is None:
             return
-        here = replace(place, directory=target, activated=activated)
+        masked = place.masked or _is_masked(stages[number:])
+        here = replace(place, directory=target, activated=activated, masked=masked)
         yield from _calls(stage, here)
+
+
+def _is_masked(stages: Sequence[Stage]) -> bool:
+    """Return whether `|| true` behind the first stage hides that it failed."""
+    for stage, following in pairwise(stages):
+        if stage.after == "||":
+            return following.always_succeeds
+        if stage.after not in ("&&", "|", "|&"):
+            break
+    return False
 
 
 def _activated(stage: Stage, place: _Place) -> Path | None:
@@ -139,6 +156,7 @@ def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
         for source, where in delegated:
             yield from _read(source, where)
         return
+    yield from _behind_runner(stage, deeper)
     env = tuple((name, word.text) for name, word in stage.assignments if word.literal)
     # A repair never runs with the rights of another user, and without them it may do harm.
     as_other_user = not _OTHER_USER.isdisjoint(stage.launchers)
@@ -149,8 +167,18 @@ def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
         directory=place.directory,
         env=env,
         activated=place.activated,
-        fix_mode=None if as_other_user else stage.fix_mode,
+        fix_mode=None if as_other_user or place.masked else stage.fix_mode,
+        nested=stage.nested,
     )
+
+
+def _behind_runner(stage: Stage, place: _Place) -> Iterator[Step]:
+    """Yield the calls behind a task runner or a script of the project."""
+    for line in lines_behind(stage.executable, stage.arguments, place.directory, place.root):
+        directory = place.inside(line.directory)
+        if directory is not None:
+            launcher = line.launcher or place.launcher
+            yield from _read(line.text, replace(place, directory=directory, launcher=launcher))
 
 
 # Calls that name lines in a file of the project.

@@ -61,16 +61,25 @@ LOCK_FILES = (
     "pubspec.lock",
 )
 JAVASCRIPT_TOOL = re.compile(r"\b(?:npm|npx|node|pnpm|yarn|bunx?|tsc|jest|vitest)\b")
+MISSING_AUTOLOAD = re.compile(
+    r"(?:[Ff]ailed opening required|require\w*\().{0,300}vendor/autoload\.php"
+)
+COMPOSER_INSTALL = Installation(("composer", "install", "--no-interaction"), "composer.json")
 ERROR_LINE = ("error", "npm err", "npm error", "fatal")
 
 
 @dataclass(frozen=True)
 class InstallRepair(Repair):
-    """A call of the project's installer."""
+    """A call of the project's installer.
+
+    `done` is what a successful call has done, and `remains` what cannot be undone.
+    """
 
     argv: tuple[str, ...] = ()
     directory: Path = Path()
     env: tuple[tuple[str, str], ...] = ()
+    done: str = "installed"
+    remains: str = "packages stay installed"
 
     def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
         save(backup, root, [root / name for name in self.files])
@@ -86,22 +95,24 @@ class InstallRepair(Repair):
             return RepairResult(False, f"{self.command}: {error}")
 
         files = changed(backup, root)
-        undo = "packages stay installed"
+        undo = self.remains
         if files:
             undo += f"; {how_to_undo(backup, root)}"
         if result.exit_code == 0:
-            return RepairResult(True, f"{self.reason}: installed", undo, files)
+            return RepairResult(True, f"{self.reason}: {self.done}", undo, files)
         why = "took too long" if result.timed_out else _error_line(result.output())
         return RepairResult(False, f"{self.command} failed: {why}", undo, files)
 
 
 def find(context: RepairContext) -> Repair | None:
     """Return the installation of what is missing, if a manifest of the project declares it."""
+    if MISSING_AUTOLOAD.search(context.failure.raw_output):
+        return _composer_install(context)
     missing = (context.failure.missing or "").strip()
     if context.failure.kind not in KINDS or not missing or len(missing) > LONGEST_NAME:
         return None
 
-    for directory in _directories(context):
+    for directory in directories(context):
         for find_installation in _finders(context.command):
             installation = find_installation(context, directory, missing)
             if installation is None:
@@ -109,6 +120,15 @@ def find(context: RepairContext) -> Repair | None:
             program = installation.argv[0]
             if shutil.which(program, path=context.search_path) is not None:
                 return _repair(context, directory, missing, installation)
+    return None
+
+
+def _composer_install(context: RepairContext) -> Repair | None:
+    if shutil.which("composer", path=context.search_path) is None:
+        return None
+    for directory in directories(context):
+        if (directory / "composer.json").is_file():
+            return _repair(context, directory, "vendor/autoload.php", COMPOSER_INSTALL)
     return None
 
 
@@ -129,7 +149,7 @@ def _repair(
     )
 
 
-def _directories(context: RepairContext) -> Iterator[Path]:
+def directories(context: RepairContext) -> Iterator[Path]:
     """Yield where a manifest may be, each directory once.
 
     These are the directories of the programs called and of the files named, and those above them
@@ -234,7 +254,7 @@ ECOSYSTEMS = (
         "composer.json",
         declared.composer_json,
         names.php_packages,
-        ("composer", "install", "--no-interaction"),
+        COMPOSER_INSTALL.argv,
     ),
     Ecosystem("mix.exs", declared.mix_exs, names.elixir_packages, ("mix", "deps.get")),
     Ecosystem("pubspec.yaml", declared.pubspec, names.dart_packages, ("dart", "pub", "get")),

@@ -76,6 +76,9 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
 
     wanted = names.python_distributions(missing)
     python = _interpreter(context, calls)
+    own_manifest = _own_manifest(directory, missing)
+    if own_manifest:
+        return _install_own(context, launcher, own_manifest, python)
     if launcher:
         return _by_manager(launcher, directory, wanted, python)
 
@@ -179,6 +182,29 @@ def _by_pip(
         return None
     requirements = [text for text in groups[group] if REQUIREMENT.fullmatch(text.strip())]
     return Installation((*pip, *requirements), group.manifest)
+
+
+def _install_own(
+    context: RepairContext, launcher: str, manifest: str, python: Path | None
+) -> Installation | None:
+    """Return how to install the project's own package."""
+    if launcher:
+        return Installation(MANAGERS[launcher].argv, manifest)
+    pip = None if python is None else _pip(context, python)
+    return None if pip is None else Installation((*pip, "-e", "."), manifest)
+
+
+def _own_manifest(directory: Path, missing: str) -> str:
+    """Return the manifest that builds the missing package itself; empty if there is none.
+
+    A missing module inside a package is not found by installing that package.
+    """
+    places = (directory / "src" / missing, directory / missing)
+    if not missing.isidentifier() or not any(place.is_dir() for place in places):
+        return ""
+    if {"project", "build-system"} & declared.read_toml(directory / "pyproject.toml").keys():
+        return "pyproject.toml"
+    return "setup.py" if (directory / "setup.py").is_file() else ""
 
 
 def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:

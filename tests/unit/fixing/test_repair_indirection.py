@@ -1,4 +1,4 @@
-"""The program calls behind a Verify command are seen through launchers, package scripts and make."""
+"""The program calls behind a Verify command, seen through scripts and task runners."""
 
 from __future__ import annotations
 
@@ -135,3 +135,67 @@ def test_a_link_out_of_the_project_is_refused(
 ) -> None:
     (root / "out").symlink_to(tmp_path_factory.mktemp("elsewhere"))
     assert steps("cd out && black .", root) == ()
+
+
+RUNNERS = {
+    "justfile": "default: lint\n\nlint: fmt\n    @ruff check src\n\nfmt:\n    black --check src\n",
+    "Taskfile.yml": "tasks:\n  lint:\n    deps: [fmt]\n    cmds:\n      - ruff check src\n"
+    "      - task: types\n  fmt: black --check src\n  types:\n    cmd: mypy src\n",
+    "pyproject.toml": '[tool.poe.tasks]\nlint = "ruff check src"\nall = ["lint", "fmt"]\n'
+    'fmt.shell = "black --check src"\n',
+    ".pre-commit-config.yaml": "repos:\n- repo: x\n  hooks:\n  - id: ruff\n    args: [--fix]\n"
+    "- repo: local\n  hooks:\n  - id: own\n    entry: black --check\n",
+    "tox.ini": "[testenv]\ncommands = pytest\n[testenv:lint]\ncommands =\n    ruff check src\n",
+    "noxfile.py": "import nox\n\n@nox.session\ndef lint(session):\n"
+    "    session.install('ruff')\n    session.run('ruff', 'check', 'src')\n",
+    "tasks.py": "from invoke import task\n\n@task\ndef lint(c):\n    c.run('ruff check src')\n",
+    "package.json": json.dumps({"workspaces": ["packages/*"]}),
+    "packages/a/package.json": json.dumps({"scripts": {"lint": "eslint ."}}),
+    "lint.sh": "set -e\nruff check src\n",
+    "scripts/check": "#!/usr/bin/env bash\ncd src && ruff check .\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("just", ["ruff check src", "black --check src"]),
+        ("just fmt", ["black --check src"]),
+        ("task lint", ["ruff check src", "black --check src", "mypy src"]),
+        ("poe lint", ["ruff check src"]),
+        ("uv run poe all", ["ruff check src", "black --check src"]),
+        ("pre-commit run --all-files", ["ruff check --fix", "black --check"]),
+        ("pre-commit run own", ["black --check"]),
+        ("tox -e lint", ["tox exec -q -e lint -- ruff check src"]),
+        ("nox -s lint", ["ruff check src"]),
+        ("inv lint", ["ruff check src"]),
+        ("npx turbo run lint", ["packages/a: npx --no-install eslint ."]),
+        ("./lint.sh", ["ruff check src"]),
+        ("bash -e lint.sh", ["ruff check src"]),
+        ("scripts/check", ["src: ruff check ."]),
+    ],
+)
+def test_task_runners_are_looked_through(tmp_path: Path, command: str, expected: list[str]) -> None:
+    root = tmp_path.resolve()
+    (root / "src").mkdir()
+    for name, text in RUNNERS.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+    found = []
+    for step in steps(command, root):
+        # The runner itself is a step, too.
+        if step.fix_mode is None and step.name != "mypy":
+            continue
+        where = step.directory.relative_to(root).as_posix()
+        call = " ".join([*step.launcher, step.program, *step.texts])
+        found.append(call if where == "." else f"{where}: {call}")
+    assert [call.removeprefix("uv run ") for call in found] == expected
+
+
+def test_a_script_outside_the_project_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "lint.sh").write_text("ruff check src\n")
+    root = tmp_path / "project"
+    root.mkdir()
+    names = [step.name for step in steps("../lint.sh", root.resolve())]
+    assert names == ["lint.sh"]

@@ -1,4 +1,4 @@
-"""Install: only what the project declares, by its own installer, where the failing command looks for it."""
+"""Install: only what the project declares, by its own installer, for the command that failed."""
 
 from __future__ import annotations
 
@@ -429,3 +429,41 @@ def test_a_failing_installer_is_quoted(tmp_path: Path, script: str, why: str) ->
         result = repair.apply(runner, root, tmp_path / "backup")
     assert not result.made
     assert result.note.endswith(f" failed: {why}")
+
+
+OWN = {"pyproject.toml": '[project]\nname = "shop"\n', "src/shop/__init__.py": ""}
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "missing", "expected"),
+    [
+        (OWN, "pytest", "shop", f"{PIP} -e ."),
+        ({"setup.py": SETUP, "shop/__init__.py": ""}, "pytest", "shop", f"{PIP} -e ."),
+        (OWN, "uv run pytest", "shop", "uv sync --inexact"),
+        (OWN, "pytest", "shop.cart", None),
+        ({"src/shop/__init__.py": ""}, "pytest", "shop", None),
+    ],
+)
+def test_the_own_package_is_installed(
+    tmp_path: Path, files: dict[str, str], command: str, missing: str, expected: str | None
+) -> None:
+    root = tmp_path / "project"
+    write(root, files)
+    environ = tools(tmp_path / "bin", "python", "uv")
+
+    assert found(root, command, missing, environ) == expected
+
+
+def test_composer_installs_the_autoloader(tmp_path: Path) -> None:
+    root = (tmp_path / "project").resolve()
+    write(root, {"composer.json": "{}", "tests/run.php": "<?php\n"})
+    output = (
+        "PHP Fatal error:  Uncaught Error: Failed opening required "
+        "'/app/tests/../vendor/autoload.php' (include_path='.')"
+    )
+    failure = Failure(kind="unknown", command="php tests/run.php", raw_output=output)
+
+    repair = find_repair(failure, root, ["install"], environ=tools(tmp_path / "bin", "composer"))
+
+    assert repair is not None
+    assert repair.command == "composer install --no-interaction"

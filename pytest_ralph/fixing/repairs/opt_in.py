@@ -1,0 +1,118 @@
+"""Repairs that must be asked for: `lock` updates a lock file, `playwright` downloads browsers."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.fixing.repairs import declared
+from pytest_ralph.fixing.repairs.base import RepairContext, own_file
+from pytest_ralph.fixing.repairs.install import InstallRepair, directories
+
+if TYPE_CHECKING:
+    from pytest_ralph.fixing.repairs.base import Repair
+
+
+class LockFile(NamedTuple):
+    """A lock file, what its manager prints when it is out of date, and how to update it."""
+
+    name: str
+    is_stale: re.Pattern[str]
+    argv: tuple[str, ...]
+
+
+LOCK_FILES = (
+    LockFile(
+        "uv.lock",
+        re.compile(r"lockfile at `?uv\.lock`? needs to be updated", re.IGNORECASE),
+        ("uv", "lock"),
+    ),
+    LockFile(
+        "poetry.lock",
+        re.compile(r"changed significantly since poetry\.lock|poetry\.lock is not up to date"),
+        ("poetry", "lock", "--no-interaction"),
+    ),
+    LockFile(
+        "package-lock.json",
+        re.compile(r"`npm ci` can only install packages when your package\.json and package-lock"),
+        ("npm", "install", "--package-lock-only", "--no-audit", "--no-fund"),
+    ),
+    LockFile(
+        "pnpm-lock.yaml",
+        re.compile(r"ERR_PNPM_OUTDATED_LOCKFILE"),
+        ("pnpm", "install", "--lockfile-only"),
+    ),
+    LockFile(
+        "yarn.lock",
+        re.compile(r"Your lockfile needs to be updated, but yarn was run with|\bYN0028\b"),
+        ("yarn", "install", "--ignore-scripts"),
+    ),
+    LockFile(
+        "Cargo.lock",
+        re.compile(r"Cargo\.lock needs to be updated but --locked|cannot update the lock file"),
+        ("cargo", "update", "--workspace"),
+    ),
+    LockFile(
+        "go.mod",
+        re.compile(r"updates to go\.(?:mod|sum) needed|missing go\.sum entry"),
+        ("go", "mod", "tidy"),
+    ),
+    LockFile(
+        "composer.lock",
+        re.compile(r"lock file is not up to date with the latest changes in composer\.json"),
+        ("composer", "update", "--lock", "--no-interaction"),
+    ),
+)
+MISSING_BROWSER = re.compile(
+    r"Executable doesn't exist at .{0,300}|Please run the following command to download new browsers"
+)
+
+
+def find_lock(context: RepairContext) -> Repair | None:
+    """Return how to update the lock file that the failed command found to be out of date."""
+    for lock in LOCK_FILES:
+        if not lock.is_stale.search(context.failure.raw_output):
+            continue
+        if shutil.which(lock.argv[0], path=context.search_path) is None:
+            continue
+        for directory in directories(context):
+            file = own_file(context.root, directory / lock.name)
+            if file is not None:
+                name = context.relative(file)
+                return InstallRepair(
+                    name="lock",
+                    command=shlex.join(lock.argv),
+                    reason=f"{name} does not fit its manifest",
+                    files=(name,),
+                    argv=lock.argv,
+                    directory=directory,
+                    done="updated",
+                    remains="versions were chosen anew",
+                )
+    return None
+
+
+def find_playwright(context: RepairContext) -> Repair | None:
+    """Return the download of the browsers that Playwright lacks."""
+    output = context.failure.raw_output
+    if "playwright" not in output.lower() or not MISSING_BROWSER.search(output):
+        return None
+    argv: tuple[str, ...] = ("playwright", "install")
+    directory = context.directory
+    for place in directories(context):
+        if any("playwright" in name for name in declared.package_json(place / "package.json")):
+            argv = ("npx", "--no-install", "playwright", "install")
+            directory = place
+            break
+    if shutil.which(argv[0], path=context.search_path) is None:
+        return None
+    return InstallRepair(
+        name="playwright",
+        command=shlex.join(argv),
+        reason="Playwright lacks a browser",
+        argv=argv,
+        directory=directory,
+        remains="browsers stay installed",
+    )
