@@ -228,6 +228,14 @@ OPTIONS = (
         where=(COMMAND_LINE,),
     ),
     Option(
+        "explain",
+        "mode",
+        None,
+        "run nothing; show for each selected task how its Verify is read, what a failure leads to "
+        "and the prompt an executor would get",
+        where=(COMMAND_LINE,),
+    ),
+    Option(
         "stats",
         "mode",
         None,

@@ -126,7 +126,7 @@ def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
 
 def is_requested(config: pytest.Config) -> bool:
     """Return whether the command line or the ini file asks for specs to be collected."""
-    for key in ("ralph", "ralph_recovery", "ralph_lint"):
+    for key in ("ralph", "ralph_recovery", "ralph_lint", "ralph_explain"):
         if config.getoption(key):
             return True
     try:

@@ -32,6 +32,10 @@ def start(config: pytest.Config) -> None:
     register(E2ECleanup(run), "ralph-e2e-cleanup")
     if run.worker or config.getoption("dist", "no") != "no":
         register(_distribution_plugin(run), "ralph-xdist")
+    if config.getoption("ralph_explain"):
+        from pytest_ralph.session.explaining import Explanation
+
+        register(Explanation(run), "ralph-explanation")
     if config.getoption("verbose", 0) > 0:
         from pytest_ralph.session.linting import SpecRemarks
 

@@ -1,0 +1,120 @@
+"""`--ralph-explain`: how each selected task is read, what a failure leads to, and the prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.failure.failure import Failure
+from pytest_ralph.fixing.agents import NO_EXECUTOR
+from pytest_ralph.fixing.prompts import PromptContext
+from pytest_ralph.running.expectations import in_words
+from pytest_ralph.session.items import TaskItem
+from pytest_ralph.shell.remote import find_remote_change
+from pytest_ralph.text.inert import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.session.run import Run
+    from pytest_ralph.settings import Settings
+    from pytest_ralph.spec.task import Task
+    from pytest_ralph.verify.model import Check
+
+# Stands in the prompt for what only a run can know.
+UNKNOWN_ERROR = "(the error of the failed Verify)"
+
+
+class Explanation:
+    """Writes an explanation of each selected task instead of running it."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if session.config.option.collectonly or session.testsfailed:
+            return None
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        for item in session.items:
+            if not isinstance(item, TaskItem) or reporter is None:
+                continue
+            reporter.write_line("")
+            reporter.write_line(f"{item.nodeid}  {one_line(item.task.title)}", bold=True)
+            for line in self._explain(item):
+                reporter.write_line(f"  {line}")
+        return True
+
+    def _explain(self, item: TaskItem) -> Iterator[str]:
+        settings = self.run.specs.settings_of(item.parent.spec)
+        reason = why_not_run(item.task, settings)
+        for number, check in enumerate(item.task.verify.checks, start=1):
+            yield f"check {number}: {one_line(check.command)}"
+            yield f"  passes with {expected(check)}"
+        if item.task.verify.mode == "any":
+            yield "one of these checks is enough"
+        for words in item.task.verify.unread:
+            yield f"not checked: {one_line(words)}"
+        if reason is not None:
+            yield f"not run: {reason}"
+            return
+        yield f"if it fails: {what_follows(settings)}"
+        yield "prompt for an executor:"
+        for line in self._prompt(item).splitlines():
+            yield f"  | {line}"
+
+    def _prompt(self, item: TaskItem) -> str:
+        spec = item.parent.spec
+        checks = item.task.verify.checks
+        failure = Failure(task_id=item.task.id, error=UNKNOWN_ERROR, command=checks[0].command)
+        context = PromptContext(
+            task=item.task,
+            spec_name=spec.name,
+            spec_path=self.run.specs.relative(spec.path),
+            root=str(self.run.root),
+            done=[task for task in spec.tasks if task.checked and not task.fix_for],
+            original=item.task,
+            failure=failure,
+            verified=failure,
+            tasks_completed=sum(task.checked for task in spec.tasks),
+            tasks_total=len(spec.tasks),
+        )
+        return self.run.resources.prompts.write("fix", context)
+
+
+def why_not_run(task: Task, settings: Settings) -> str | None:
+    """Return why the Verify field of a task is not run, or None if it is."""
+    if task.verify.manual:
+        return f"manual: {one_line(task.verify.manual)}"
+    if not task.verify.checks:
+        return "no Verify field"
+    if settings.strict and task.verify.unread:
+        return "manual: words that were not understood (ralph_strict)"
+    if "remote" in settings.allow:
+        return None
+    for check in task.verify.checks:
+        change = find_remote_change(check.command, settings.remote)
+        if change is not None:
+            return f"changes something outside: {one_line(change)}"
+    return None
+
+
+def expected(check: Check) -> str:
+    """Return what is expected of a check in words."""
+    words = [in_words(expect) for expect in check.expect]
+    words += [f"file {name} there" for name in check.files]
+    return "; ".join(words) or "exit status 0"
+
+
+def what_follows(settings: Settings) -> str:
+    """Return in one line what a failure leads to with these settings."""
+    if settings.recovery is not True:
+        return "the failure is reported and nothing is changed (--ralph-recovery to heal it)"
+    agents = [name for name in settings.executor if name not in NO_EXECUTOR]
+    if not agents:
+        return f"built-in repairs ({', '.join(settings.repair) or 'none'}), then it is reported"
+    return (
+        f"built-in repairs, then at most {settings.max_fixes} fix tasks for {', then '.join(agents)}; "
+        "Verify decides after each"
+    )

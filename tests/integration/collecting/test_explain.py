@@ -1,0 +1,55 @@
+"""`--ralph-explain` shows how tasks are read and runs nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.conftest import SpecMaker
+
+SPEC = """
+    # Tasks
+
+    - [ ] 1.1 Count functions
+      - **Do**: Write three functions
+      - **Verify**: `touch ran; grep -c def src.py` returns at least 2 and the code is elegant
+
+    - [ ] 1.2 Publish
+      - **Verify**: `npm publish`
+
+    - [ ] 1.3 Look
+      - **Verify**: Manual: look at it
+"""
+
+
+def test_each_task_is_explained_and_nothing_runs(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(SPEC)
+    result = pytester.runpytest("--ralph-explain", "specs")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "specs/demo/tasks.md::1.1  Count functions",
+            "  check 1: touch ran; grep -c def src.py",
+            "    passes with stdout >= 2",
+            "  not checked: *elegant*",
+            "  if it fails: the failure is reported and nothing is changed *",
+            "  prompt for an executor:",
+            "*Write three functions*",
+            "specs/demo/tasks.md::1.2  Publish",
+            "  not run: changes something outside: npm publish",
+            "specs/demo/tasks.md::1.3  Look",
+            "  not run: manual: *look at it*",
+        ]
+    )
+    assert not (pytester.path / "ran").exists()
+
+
+def test_only_selected_tasks_are_explained(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(SPEC)
+    result = pytester.runpytest("--ralph-explain", "--ralph-recovery", "specs/demo/tasks.md::1.1")
+    result.stdout.fnmatch_lines(["  if it fails: built-in repairs *"])
+    result.stdout.no_fnmatch_line("*::1.2*")
