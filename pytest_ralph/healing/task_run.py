@@ -26,6 +26,7 @@ from pytest_ralph.healing.errors import GaveUpError
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.spec.order import is_e2e_startup
+from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ class TaskRun:
             self.spec_files.passed(self.task, self.services.max_attempts)
         elif executes:
             self.spec_files.tick(self.task)
-        self.result = self._passed("recovered" if self.log.failures else "passed")
+        outcome = "recovered" if self.log.failures else "passed"
+        self.result = self._passed(outcome, self._not_checked())
 
     def finish(self) -> TaskResult:
         """Recover from the failed first attempt, or report it; return the result of the task."""
@@ -397,6 +399,16 @@ class TaskRun:
         if self.task.checked:
             return True
         return self.recovery and self.spec_files.is_checked(self.task)
+
+    def _not_checked(self) -> str:
+        """What a pass leaves open: words of the Verify field that were not understood."""
+        verify = self.task.verify
+        if not verify.unread:
+            return ""
+        words = f"not checked: {one_line('; '.join(verify.unread))}"
+        if any(check.expect for check in verify.checks):
+            return words
+        return f"passes on exit status only; {words}"
 
     def _passed(self, outcome: str, reason: str = "") -> TaskResult:
         try:

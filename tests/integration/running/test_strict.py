@@ -34,6 +34,16 @@ def test_unread_words_make_a_task_manual(pytester: pytest.Pytester, make_spec: S
     )
 
 
+def test_the_report_names_what_was_not_checked(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(SPEC)
+    pytester.makefile(".sh", draw="echo drawn")
+    pytester.runpytest("--ralph", "--ralph-report=report.html", "specs").assert_outcomes(passed=2)
+    page = (pytester.path / "report.html").read_text("utf-8")
+    assert "passes on exit status only; not checked: the button glows softly" in page
+
+
 def test_without_the_setting_it_passes(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(SPEC)
     pytester.makefile(".sh", draw="echo drawn")
