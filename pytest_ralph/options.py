@@ -236,6 +236,15 @@ OPTIONS = (
         where=(COMMAND_LINE,),
     ),
     Option(
+        "undo",
+        "mode",
+        None,
+        "run nothing; put back what the last run, or the run RUN, changed through repairs and "
+        "executors",
+        where=(COMMAND_LINE,),
+        metavar="RUN",
+    ),
+    Option(
         "stats",
         "mode",
         None,

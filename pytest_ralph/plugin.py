@@ -49,7 +49,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _add_to_command_line(group: Any, option: Option) -> None:
-    if option.takes_value:
+    if option.kind == "mode" and option.metavar:
+        group.addoption(
+            option.flag,
+            dest=option.key,
+            nargs="?",
+            const="last",
+            metavar=option.metavar,
+            help=option.help,
+        )
+    elif option.takes_value:
         text = option.help
         if option.default:
             text += f" (default: {option.default})"
@@ -168,6 +177,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from pytest_ralph.report.stats import print_statistics
 
         return print_statistics(config)
+    if config.getoption("ralph_undo"):
+        from pytest_ralph.session.undo import undo_run
+
+        return undo_run(config)
     if config.getoption("ralph_lint"):
         from pytest_ralph.session.linting import lint_specs
 

@@ -31,7 +31,9 @@ def append_changes(directory: Path, changes: Iterable[Change], owner: str) -> No
     lines = []
     for change in changes:
         before = _to_json(change.before, directory)
-        after = _to_json(change.after, directory)
+        # No copy of the new content is kept: size, mode and time tell whether it changed since.
+        new_state = change.after._replace(copy="") if change.after else None
+        after = _to_json(new_state, directory)
         lines.append(json.dumps([owner, change.path, before, after]) + "\n")
     if not lines:
         return
@@ -60,6 +62,12 @@ def read_changes(directory: Path, owner: str | None = None) -> list[Change]:
     return changes
 
 
+def changes_of_others(directory: Path, owner: str) -> set[str]:
+    """Return the paths in the list in `directory` that were changed for other tasks."""
+    own = {change.path for change in read_changes(directory, owner)}
+    return {change.path for change in read_changes(directory)} - own
+
+
 def undo_changes(root: Path, directory: Path) -> UndoResult:
     """Put back what the changes in the list changed, except where a file has changed since."""
     first: dict[str, Change] = {}
@@ -77,7 +85,7 @@ def undo_changes(root: Path, directory: Path) -> UndoResult:
         if not is_same_now(root / path, whole.after):
             problems.append(f"{path}: changed since then, left as it is")
         elif not whole.can_be_undone:
-            problems.append(f"{path}: too large, no copy was kept")
+            problems.append(f"{path}: no copy of it was kept")
         else:
             to_undo.append(whole)
 
@@ -85,6 +93,11 @@ def undo_changes(root: Path, directory: Path) -> UndoResult:
     problems += [f"{path}: a link or directory is in the way" for path in left]
     restored = tuple(change.path for change in to_undo if change.path not in left)
     return UndoResult(restored, tuple(problems))
+
+
+def mark_undone(directory: Path) -> None:
+    """Set the list in `directory` aside, so that its changes are not undone twice."""
+    (directory / LIST_NAME).rename(directory / f"{LIST_NAME}-undone")
 
 
 def _to_json(state: FileState | None, directory: Path) -> list[object] | None:
@@ -98,4 +111,6 @@ def _from_json(values: list[object] | None, directory: Path) -> FileState | None
     if values is None:
         return None
     state = FileState(*values)  # type: ignore[arg-type] # what _to_json wrote
-    return state._replace(copy=str(directory / state.copy)) if state.copy else state
+    copy = directory / state.copy
+    is_there = bool(state.copy) and copy.is_file()
+    return state._replace(copy=str(copy) if is_there else "")

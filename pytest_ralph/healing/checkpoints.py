@@ -6,17 +6,24 @@ that ran out of context, the return to the last good commit, and fingerprints of
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES, sweep
+from pytest_ralph.fixing.change_log import changes_of_others
 from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.snapshot import put_back
 from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
+
+
+# Rollbacks are recorded under this name, so that `--ralph-undo` takes them back too.
+ROLLBACK = "rollback"
 
 
 class Checkpoints:
@@ -132,15 +139,37 @@ class Checkpoints:
         git = self._services.git
         if git is None:
             return "no rollback: not in a git repository"
+        if any(True for _ in self._services.files_of_other_specs()):
+            return "no rollback: other workers are at work in the same files"
         name = self._spec_files.spec.name
+        tree = self._services.tree
+        keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
         with self._services.git_lock, self._spec_files.lock:
+            before = tree.snapshots.take()
             try:
                 good = git.last_good(name) or ""
                 kept_as = git.next_ref(name, task.id)
-                own_files = self._spec_files.own_files
-                return str(git.rollback(good, own_files, kept_as, self._services.announce))
+                result = git.rollback(good, keep, kept_as, self._services.announce)
             except GitError as error:
-                return f"no rollback: {error}"
+                left = put_back(self._services.root, tree.changes_since(before))
+                note = f"no rollback: {error}"
+                return f"{note}; changed and not put back: {', '.join(left)}" if left else note
+            tree.record(ROLLBACK, tree.changes_since(before))
+            return str(result)
+
+    def _work_of_others(self, task: Task) -> list[Path]:
+        """The files that executors and repairs changed for other tasks in this run.
+
+        They may have passed with these changes, or wait for their own recovery.
+        """
+        owner = owner_of(self._spec_files, self._original_of(task))
+        paths = changes_of_others(self._services.tree.backups, owner)
+        return [self._services.root / path for path in sorted(paths)]
+
+    def _original_of(self, task: Task) -> Task:
+        """The task itself, or the original that a fix was written for."""
+        owner = self._spec_files.owner_of(task) if task.fix_for else None
+        return task if owner is None else self._original_of(owner)
 
     def written_since(self, moment: float) -> bool:
         """Whether any file of the project, except those of specs, was written since `moment`."""
@@ -150,3 +179,13 @@ class Checkpoints:
             if changed >= moment * 1e9 and Path(path).name not in SPEC_FILES:
                 return True
         return False
+
+
+def _open_files() -> list[Path]:
+    """The files this process has open, such as the log that its output is redirected to."""
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.append(entry.readlink())
+    return [path for path in found if path.is_file()]

@@ -66,6 +66,10 @@ class ProjectTree:
         self.snapshots.keep(changes)
         append_changes(self.backups, changes, owner)
 
+    def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
+        """Return how the files of the project differ from the snapshot `before`."""
+        return self.snapshots.changes(before, self.snapshots.take())
+
     def record_repair(self, owner: str, backup: Path, paths: Iterable[str]) -> None:
         """Keep what is needed to undo a repair that saved the files it changed in `backup`."""
         changes = []

@@ -111,3 +111,44 @@ def test_nothing_good_to_go_back_to_is_said(broken_build: Project) -> None:
 
     result.stdout.fnmatch_lines(["*no rollback: nothing to go back to*"])
     assert (broken_build.root / "new.txt").exists()
+
+
+def test_work_of_a_passed_task_stays(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Write the part
+          - **Verify**: `grep -q done part.txt`
+
+        - [ ] 1.2 It builds
+          - **Do**: Make it build
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("part.txt", "open\n")
+    project.write("note.txt", "broken\n")
+    project.repository()
+    executor = project.shell("""\
+        case $task in
+            1.1*) echo done > part.txt; echo 'if then fi (' > build.sh; echo new > made.txt;;
+            *) echo true > build.sh; echo fixed > note.txt;;
+        esac
+    """)
+    project.run("--ralph-rollback", executor=executor)
+
+    assert project.boxes["1.1"]
+    assert (project.root / "part.txt").read_text() == "done\n"
+    assert (project.root / "made.txt").read_text() == "new\n"
+
+
+def test_failing_smudge_filter_leaves_all_files(broken_build: Project) -> None:
+    project = broken_build
+    project.git("config", "filter.bad.smudge", "false")
+    project.git("config", "filter.bad.clean", "cat")
+    project.git("config", "filter.bad.required", "true")
+    project.write(".git/info/attributes", "note.txt filter=bad\n")
+    project.write("note.txt", "other\n")
+    before = {path: (project.root / path).read_bytes() for path in ("build.sh", "new.txt")}
+    result = project.run("--ralph-rollback", "-v", executor=project.shell("exit 1"))
+
+    assert {path: (project.root / path).read_bytes() for path in before} == before
+    assert (project.root / "note.txt").read_text() == "other\n"
+    result.stdout.fnmatch_lines(["*no rollback: *"])

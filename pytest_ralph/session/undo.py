@@ -1,0 +1,56 @@
+"""`--ralph-undo`: put back what a run changed through repairs and executors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY
+from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, undo_changes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAST = "last"
+NOT_COVERED = (
+    "not put back: ticks and fix tasks in tasks.md, commits, installed packages, "
+    "ignored files and anything outside the project"
+)
+
+
+def undo_run(config: pytest.Config) -> int:
+    """Undo a run and say what was done; return 1 if some files could not be put back."""
+    # Before a run begins there is no public way to a terminal writer.
+    from _pytest.config import create_terminal_writer
+
+    backups = config.rootpath / RALPH_DIRECTORY / BACKUPS_NAME
+    directory = _find_run(config, backups)
+    result = undo_changes(config.rootpath, directory)
+    if result.restored or not result.problems:
+        mark_undone(directory)
+
+    writer = create_terminal_writer(config)
+    writer.line(f"ralph: undoing run {directory.name}")
+    for path in result.restored:
+        writer.line(f"put back {path}")
+    for problem in result.problems:
+        writer.line(f"cannot put back {problem}", red=True)
+    writer.line(NOT_COVERED)
+    return int(pytest.ExitCode.TESTS_FAILED if result.problems else pytest.ExitCode.OK)
+
+
+def _find_run(config: pytest.Config, backups: Path) -> Path:
+    """Return the directory of the run to undo. Raise UsageError if there is none."""
+    runs = sorted(path.parent for path in backups.glob(f"*/{LIST_NAME}"))
+    name = config.getoption("ralph_undo")
+    # `--ralph-undo specs/foo`: argparse takes the path for the name of a run.
+    if name == LAST or (config.rootpath / name).exists():
+        if runs:
+            return runs[-1]
+        raise pytest.UsageError("--ralph-undo: no run has changed anything that can be put back")
+    for run in runs:
+        if run.name == name:
+            return run
+    known = ", ".join(run.name for run in runs[-3:]) or "none"
+    raise pytest.UsageError(f"--ralph-undo: no such run: {name} (last runs with changes: {known})")

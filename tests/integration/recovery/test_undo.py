@@ -1,0 +1,65 @@
+"""--ralph-undo: what the last run changed through executors and repairs is put back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+
+@pytest.fixture
+def ran(project: Project) -> Project:
+    """A project after a run in which an executor changed, added and removed files."""
+    project.spec("""\
+        - [ ] 1.1 Write it
+          - **Verify**: `grep -q fixed new.txt`
+    """)
+    project.write("new.txt", "broken\n")
+    project.write("old.txt", "old\n")
+    project.run(executor=project.shell("echo fixed > new.txt; rm old.txt; echo x > made.txt"))
+    assert (project.root / "new.txt").read_text() == "fixed\n"
+    return project
+
+
+def test_the_last_run_is_undone(ran: Project) -> None:
+    result = ran.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert (ran.root / "new.txt").read_text() == "broken\n"
+    assert (ran.root / "old.txt").read_text() == "old\n"
+    assert not (ran.root / "made.txt").exists()
+    result.stdout.fnmatch_lines(["put back new.txt", "not put back: *commits*"])
+
+
+def test_later_edits_are_left_and_named(ran: Project) -> None:
+    ran.write("new.txt", "mine\n")
+    result = ran.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 1
+    assert (ran.root / "new.txt").read_text() == "mine\n"
+    assert (ran.root / "old.txt").read_text() == "old\n"
+    result.stdout.fnmatch_lines(["cannot put back new.txt: changed since then, left as it is"])
+
+
+def test_a_run_is_undone_once(ran: Project) -> None:
+    ran.pytester.runpytest("--ralph-undo")
+    result = ran.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*no run has changed anything that can be put back*"])
+
+
+def test_an_unknown_run_is_a_usage_error(ran: Project) -> None:
+    result = ran.pytester.runpytest("--ralph-undo", "yesterday")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*no such run: yesterday*"])
+
+
+def test_a_named_run_is_undone(ran: Project) -> None:
+    name = next((ran.root / ".ralph/backups").iterdir()).name
+    assert ran.pytester.runpytest("--ralph-undo", name).ret == 0
+    assert (ran.root / "old.txt").read_text() == "old\n"
