@@ -29,7 +29,7 @@ class Option:
     kind: What a value looks like:
         `mode`     what pytest is asked to do; `--ralph-lint=github` selects one of `choices`,
         `flag`     true or false,
-        `switch`   true, false or not set; `--no-ralph-…` sets it to false,
+        `switch`   true, false or one of `choices`; `--no-ralph-…` sets it to false,
         `count`    a whole number, at least `minimum`,
         `seconds`  a number above zero,
         `choice`   one of `choices`,
@@ -97,7 +97,14 @@ OPTIONS = (
         "collect every tasks.md below the given paths, one test item per task",
         where=(COMMAND_LINE, INI),
     ),
-    Option("recovery", "switch", None, "turn recovery on, whatever the state file says"),
+    Option(
+        "recovery",
+        "switch",
+        False,
+        "verify and heal; `state` in the ini file turns recovery on for the specs whose state "
+        "file says recoveryMode: true",
+        choices=("state",),
+    ),
     Option(
         "executor",
         "texts",

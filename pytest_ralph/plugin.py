@@ -66,7 +66,7 @@ def _add_to_command_line(group: Any, option: Option) -> None:
         group.addoption(
             option.flag, dest=option.key, action=action, metavar=option.metavar, help=text
         )
-    elif option.choices:
+    elif option.kind == "mode" and option.choices:
         _add_mode(group, option)
     else:
         group.addoption(
@@ -106,7 +106,7 @@ def _ini_type(option: Option) -> Any:
     if pytest.version_tuple >= (9, 2):
         # In TOML `ralph_timeout = 30` is a number. `Settings` checks the type.
         return str | int | float | bool
-    if option.kind in ("flag", "switch", "mode"):
+    if option.kind in ("flag", "mode"):
         return "bool"
     return "string"
 
@@ -135,7 +135,7 @@ def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
 
 def is_requested(config: pytest.Config) -> bool:
     """Return whether the command line or the ini file asks for specs to be collected."""
-    for key in ("ralph", "ralph_recovery", "ralph_lint", "ralph_explain"):
+    for key in ("ralph", "ralph_recovery", "ralph_execute", "ralph_lint", "ralph_explain"):
         if config.getoption(key):
             return True
     try:

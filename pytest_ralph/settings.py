@@ -32,7 +32,7 @@ class SettingError(ValueError):
 class Settings:
     """The value of every option that is not a mode, under its name in the option table.
 
-    `recovery` is None if neither the command line, the front matter nor the ini file sets it.
+    `recovery` is None if the state file of each spec decides (`ralph_recovery = state`).
     """
 
     recovery: bool | None
@@ -129,8 +129,10 @@ def parse_value(option: Option, given: object, place: str) -> Any:
 def expected_value(option: Option) -> str:
     """Describe the values that an option takes, for an error message."""
     match option.kind:
-        case "flag" | "switch" | "mode":
+        case "flag" | "mode":
             return "true or false"
+        case "switch":
+            return f"true, false or {', '.join(option.choices)}"
         case "count":
             return f"a whole number, {option.minimum} or more"
         case "seconds":
@@ -152,6 +154,12 @@ def _parse_flag(_: Option, given: object) -> bool:
     if word in FALSE:
         return False
     raise ValueError
+
+
+def _parse_switch(option: Option, given: object) -> bool | None:
+    if str(given).strip().lower() in option.choices:
+        return None
+    return _parse_flag(option, given)
 
 
 def _parse_count(option: Option, given: object) -> int:
@@ -235,7 +243,7 @@ def _parse_texts(option: Option, given: object) -> tuple[str, ...]:
 
 _PARSERS: dict[str, Callable[[Option, object], Any]] = {
     "flag": _parse_flag,
-    "switch": _parse_flag,
+    "switch": _parse_switch,
     "count": _parse_count,
     "seconds": _parse_seconds,
     "choice": _parse_choice,

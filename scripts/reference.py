@@ -59,14 +59,16 @@ def option_row(option: Option) -> tuple[str, str, str, str, str]:
 def command_line_cell(option: Option) -> str:
     if option.takes_value:
         return f"`{option.flag} {option.metavar}`"
-    forms = [option.flag, *(f"{option.flag}={choice}" for choice in option.choices)]
+    forms = [option.flag]
+    if option.kind == "mode":
+        forms += [f"{option.flag}={choice}" for choice in option.choices]
     if option.kind == "switch":
         forms.append(f"--no-ralph-{option.name}")
     return ", ".join(f"`{form}`" for form in forms)
 
 
 def default_cell(option: Option) -> str:
-    if option.kind in ("flag", "mode"):
+    if option.kind in ("flag", "mode", "switch"):
         return "off"
     return f"`{option.default}`" if option.default else "–"
 

@@ -41,9 +41,16 @@ _FILE = re.compile(
 class SpecFiles:
     """The files of one spec. Nothing else writes into them."""
 
-    def __init__(self, spec: Spec, plan: Plan, *, verify: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        plan: Plan,
+        *,
+        verify: Mapping[str, str] | None = None,
+        state: State | None = None,
+    ) -> None:
         self.plan = plan
-        self.state = State.load(spec.directory / STATE_NAME)
+        self.state = state or State.load(spec.directory / STATE_NAME)
         self.lock = threading.RLock()
         # Whether a task that passes is committed after it is ticked.
         self.commits = False

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import TASKS_NAME
+from pytest_ralph.files import STATE_NAME, TASKS_NAME
 from pytest_ralph.session.discovery import find_below
 from pytest_ralph.session.items import SpecFile, TaskItem
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
+    from pytest_ralph.spec.document import Spec
 
 
 class SpecCollection:
@@ -21,6 +24,44 @@ class SpecCollection:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+
+    def pytest_report_header(self) -> str:
+        settings = self.run.settings
+        if settings.recovery is False and not settings.execute:
+            return "ralph: verify only"
+        modes = []
+        if settings.execute:
+            modes.append("execute")
+        if settings.recovery is None:
+            modes.append("recovery where the state file asks for it")
+        elif settings.recovery:
+            modes.append("recovery")
+        mode = ", ".join(modes)
+        executors = ", then ".join(settings.executor)
+        return f"ralph: {mode}, executor {executors}, at most {settings.budget} runs"
+
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        """Say that the state file of a spec asks for recovery, but the settings do not."""
+        parents = dict.fromkeys(item.parent for item in items)
+        spec_files = [parent for parent in parents if isinstance(parent, SpecFile)]
+        return [
+            f"ralph: {spec_file.shown_path}: recovery is off although the state file says "
+            "recoveryMode: true (turn it on with --ralph-recovery)"
+            for spec_file in spec_files
+            if self._ignores_recovery_mode(spec_file.spec)
+        ]
+
+    def _ignores_recovery_mode(self, spec: Spec) -> bool:
+        if self.run.specs.settings_of(spec).recovery is not False:
+            return False
+        state_file = spec.directory / STATE_NAME
+        if not state_file.exists():
+            return False
+        try:
+            return State.load(state_file).recovery_mode
+        except StateError:
+            # No obstacle to a run that only verifies.
+            return False
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
         is_markdown = file_path.suffix.lower() == ".md"

@@ -32,8 +32,11 @@ class Preflight:
         """Lock and check the specs. Raise UsageError for the first that cannot be worked on."""
         for spec in specs:
             self._lock(spec.path)
-            self.run.resources.check_settings(self.run.specs.settings_of(spec))
-            if self.run.specs.is_written(spec):
+            settings = self.run.specs.settings_of(spec)
+            is_written = self.run.specs.is_written(spec)
+            self.run.resources.check_settings(settings, needs_executor=is_written)
+            if is_written:
+                self.run.specs.load_state(spec)
                 self._check_links(spec)
             self._check_plan(spec)
 

@@ -74,8 +74,18 @@ class Resources:
         except (MaskError, TemplatesError) as error:
             raise self._usage_error(error) from None
 
-    def check_settings(self, settings: Settings) -> None:
-        """Raise UsageError if the executor, the shell or the terminal is not there."""
+    def check_settings(self, settings: Settings, *, needs_executor: bool) -> None:
+        """Raise UsageError if the shell, the terminal or a needed executor is not there."""
+        if needs_executor:
+            self._check_executors(settings)
+        if settings.shell and not shutil.which(settings.shell):
+            raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
+        if settings.interactive and self.interactive is None:
+            raise pytest.UsageError(
+                "--ralph-interactive needs a terminal, and standard input or output is none"
+            )
+
+    def _check_executors(self, settings: Settings) -> None:
         executors = self.executors(settings)
         for executor in executors:
             problem = executor.available()
@@ -85,12 +95,6 @@ class Resources:
         if settings.execute and not executors and not self._has_executor_plugin:
             raise pytest.UsageError(
                 "--ralph-execute needs somebody to do the tasks: give one with --ralph-executor"
-            )
-        if settings.shell and not shutil.which(settings.shell):
-            raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
-        if settings.interactive and self.interactive is None:
-            raise pytest.UsageError(
-                "--ralph-interactive needs a terminal, and standard input or output is none"
             )
 
     @property

@@ -17,6 +17,7 @@ from pytest_ralph.session.run_directory import RunDirectory
 from pytest_ralph.session.specs import Specs
 from pytest_ralph.session.symlinks import own_paths, refuse_to_write
 from pytest_ralph.session.xdist.handover import Handover
+from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import set_aside
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class Run:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
         self.resources.check_project_files()
         refuse_to_write(own_paths(self.directory), self.root)
-        self.resources.check_settings(self.settings)
+        settings = self.settings
+        needs_executor = settings.execute or settings.recovery is True
+        self.resources.check_settings(settings, needs_executor=needs_executor)
 
     def _failures_left(self) -> int | None:
         """Return how many more failures end the run (-x, --maxfail); None for any number."""
@@ -106,11 +109,16 @@ class Run:
         if is_first and self.specs.settings_of(spec).fresh:
             self._set_state_aside(spec)
 
-        spec_files = SpecFiles(spec, self.specs.plan(spec), verify=self.settings.verify)
+        # The state file of a spec that is only verified is neither read nor written.
+        is_written = self.specs.is_written(spec)
+        spec_files = SpecFiles(
+            spec,
+            self.specs.plan(spec),
+            verify=self.settings.verify,
+            state=None if is_written else State(spec.directory / STATE_NAME),
+        )
         settings = self.specs.settings_of(spec, spec_files.state)
-        recovery = settings.recovery
-        if recovery is None:
-            recovery = spec_files.state.recovery_mode
+        recovery = self.specs.is_recovered(spec)
         services = self.resources.services(spec, settings)
         spec_run = SpecRun(services, spec_files, recovery=recovery, takeover_log=takeover_log)
         if recovery and is_first:

@@ -80,12 +80,14 @@ class Specs:
         return read_settings(*layers)
 
     def is_recovered(self, spec: Spec) -> bool:
-        """Return whether the spec is run in recovery mode. Raise UsageError for a broken state."""
-        state = self._state(spec)
+        """Return whether the spec is run in recovery mode."""
         recovery = self.settings_of(spec).recovery
-        return state.recovery_mode if recovery is None else recovery
+        if recovery is None:
+            return self.load_state(spec).recovery_mode
+        return recovery
 
-    def _state(self, spec: Spec) -> State:
+    def load_state(self, spec: Spec) -> State:
+        """Read the state file. Raise UsageError if it is broken and not about to be replaced."""
         try:
             return State.load(spec.directory / STATE_NAME)
         except StateError as error:

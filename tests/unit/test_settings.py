@@ -22,7 +22,7 @@ def test_without_any_layer_the_defaults_of_the_contract_hold() -> None:
     assert (found.max_cost, found.wait) == (None, 0.0)
     assert (found.timeout, found.executor_timeout, found.commit) == (300.0, 600.0, "none")
     assert found.repair == ("format", "lint", "chmod", "install")
-    assert found.recovery is None
+    assert found.recovery is False
     assert found.shell is None
     assert found.report is None
     assert 1 <= found.jobs <= (os.cpu_count() or 1)
@@ -47,6 +47,8 @@ def test_without_any_layer_the_defaults_of_the_contract_hold() -> None:
         ("pending", True, True),
         ("pending", "Off", False),
         ("recovery", "false", False),
+        ("recovery", True, True),
+        ("recovery", "state", None),
         ("executor", "my-agent --fast", ("my-agent --fast",)),
         ("executor", ["claude", "codex"], ("claude", "codex")),
         ("executor", "claude\n  codex", ("claude", "codex")),

@@ -184,14 +184,25 @@ def test_without_recovery_the_spec_is_left_untouched(one_task: Project) -> None:
     assert sorted(path.name for path in one_task.directory.iterdir()) == ["tasks.md"]
 
 
-def test_the_state_file_turns_recovery_on_and_the_command_line_turns_it_off(
-    one_task: Project,
-) -> None:
+def test_the_state_file_alone_starts_no_recovery(one_task: Project) -> None:
+    text = '{"recoveryMode": true, "mine": 1}'
+    (one_task.directory / ".ralph-state.json").write_text(text)
+    result = one_task.pytester.runpytest("--ralph", "specs/demo")
+    assert list(one_task.boxes) == ["1.3", "1.4"]
+    assert (one_task.directory / ".ralph-state.json").read_text() == text
+    result.stdout.fnmatch_lines(
+        ["ralph: verify only", "ralph: specs/demo/tasks.md: recovery is off although *"]
+    )
+
+
+def test_with_recovery_state_the_state_file_decides(one_task: Project) -> None:
     (one_task.directory / ".ralph-state.json").write_text('{"recoveryMode": true, "mine": 1}')
-    one_task.pytester.runpytest("--ralph", "--no-ralph-recovery", "specs/demo")
+    follow = ("-o", "ralph_recovery=state")
+    one_task.pytester.runpytest("--ralph", *follow, "--no-ralph-recovery", "specs/demo")
     assert list(one_task.boxes) == ["1.3", "1.4"]
 
-    one_task.pytester.runpytest("--ralph", "specs/demo")
+    result = one_task.pytester.runpytest("--ralph", *follow, "specs/demo")
+    result.stdout.no_fnmatch_line("*recovery is off*")
     assert list(one_task.boxes) == ["1.3", "1.3.1", "1.4"]
     assert one_task.state["mine"] == 1
 

@@ -132,7 +132,7 @@ def test_values_of_any_scalar_type_are_taken_from_toml(
             "ralph_timeout (ini file): expected a number of seconds above 0*",
         ),
         (["-o", "ralph_pending=maybe"], "ralph_pending (ini file): expected true or false*"),
-        (["-o", "ralph_recovery=maybe"], "ralph*expected true or false*maybe*"),
+        (["-o", "ralph_recovery=maybe"], "ralph_recovery*expected true, false or state*maybe*"),
     ],
 )
 def test_a_malformed_option_is_one_line_and_a_usage_error(

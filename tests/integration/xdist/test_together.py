@@ -75,7 +75,7 @@ def test_notes_and_warnings_are_told_once_however_many_workers_have_them(
         '{"recoveryMode": true, "taskResults": {"1.1": {"status": "failed"}}}'
     )
 
-    code, output = run(pytester.path, "--ralph", "-n3", "specs")
+    code, output = run(pytester.path, "--ralph", "-o", "ralph_recovery=state", "-n3", "specs")
 
     assert code == 0, output
     assert output.count("duplicate id 1.1") == 1

@@ -1,0 +1,63 @@
+"""A run without recovery verifies and does nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import SpecMaker
+
+
+def files(pytester: pytest.Pytester) -> dict[str, bytes]:
+    directory = pytester.path / "specs"
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_nothing_is_written_into_the_spec(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="true", t1_2="false")
+    before = files(pytester)
+    pytester.runpytest("--ralph", "specs").assert_outcomes(passed=1, failed=1)
+    assert files(pytester) == before
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"recoveryMode": true}'])
+def test_the_state_file_is_no_obstacle(
+    pytester: pytest.Pytester, make_spec: SpecMaker, text: str
+) -> None:
+    spec = make_spec(t1_1="true")
+    (spec.parent / ".ralph-state.json").write_text(text)
+    before = files(pytester)
+    pytester.runpytest("--ralph", "specs").assert_outcomes(passed=1)
+    assert files(pytester) == before
+
+
+def test_no_agent_needs_to_be_installed(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_spec(t1_1="true")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    args = ("--ralph-executor=goose", "specs")
+    pytester.runpytest("--ralph", *args).assert_outcomes(passed=1)
+    assert pytester.runpytest("--ralph-recovery", *args).ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("args", "header"),
+    [
+        (["--ralph"], "ralph: verify only"),
+        (["--ralph-recovery"], "ralph: recovery, executor repair, at most 100 runs"),
+        (
+            ["--ralph-execute", "--ralph-executor=true", "--ralph-budget=5"],
+            "ralph: execute, executor true, at most 5 runs",
+        ),
+    ],
+)
+def test_the_header_says_the_mode(
+    pytester: pytest.Pytester, make_spec: SpecMaker, args: list[str], header: str
+) -> None:
+    make_spec(t1_1="true")
+    result = pytester.runpytest(*args, "specs")
+    result.stdout.fnmatch_lines([header])
+    result.assert_outcomes(passed=1)
