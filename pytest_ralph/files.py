@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # The files of a spec.
 TASKS_NAME = "tasks.md"
+SPECS_NAME = "specs"
 STATE_NAME = ".ralph-state.json"
 PROGRESS_NAME = ".progress.md"
 SPEC_FILES = frozenset({TASKS_NAME, STATE_NAME, PROGRESS_NAME})

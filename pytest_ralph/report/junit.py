@@ -90,7 +90,9 @@ def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskRes
     if writer is None or report.when != "call":
         return
 
-    nodes: list[Element] = writer.node_reporter(report).nodes
+    testcase = writer.node_reporter(report)
+    testcase.add_attribute("name", _line(task.heading))
+    nodes: list[Element] = testcase.nodes
     _describe_failure(nodes, task)
     if report.outcome == "skipped":
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import STATE_NAME, TASKS_NAME
-from pytest_ralph.session.discovery import find_below
+from pytest_ralph.files import SPECS_NAME, STATE_NAME, TASKS_NAME
+from pytest_ralph.session.discovery import find_below, find_specs
 from pytest_ralph.session.items import SpecFile, TaskItem
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
@@ -24,6 +24,18 @@ class SpecCollection:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self._errors_in_specs = 0
+        self._errors_elsewhere = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Also look in `specs/` if neither the command line nor `testpaths` leads to a spec."""
+        config = session.config
+        if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+            return
+        specs = config.invocation_params.dir / SPECS_NAME
+        if specs.is_dir() and not any(find_specs(config)):
+            config.args.append(SPECS_NAME)
 
     def pytest_report_header(self) -> str:
         settings = self.run.settings
@@ -112,8 +124,19 @@ class SpecCollection:
             elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
                 raise pytest.UsageError(f"{argument} is not a spec (expected a Markdown file)")
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if not report.failed:
+            return
+        if report.nodeid.endswith(".md"):
+            self._errors_in_specs += 1
+        else:
+            self._errors_elsewhere += 1
+
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Check the specs before anything runs. In an xdist run the controller does that."""
+        if self._errors_in_specs and not self._errors_elsewhere:
+            # One spec that cannot be used does not keep the others from running.
+            session.config.option.continue_on_collection_errors = True
         if session.config.option.collectonly:
             return
         items = [item for item in session.items if isinstance(item, TaskItem)]

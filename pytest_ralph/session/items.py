@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ralph.settings import RUN_WIDE, SettingError
 from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+(?:[-.]\w+)*")
 # Problems that change what a run does. `--ralph-lint` reports the others.
 WARNED = ("duplicate-id", "unclosed-fence", "no-tasks")
+# Columns of a line that shows how a Verify field is read.
+LONGEST_READING = 300
 
 
 class RalphWarning(pytest.PytestWarning):
@@ -68,10 +71,24 @@ class SpecFile(pytest.File):
             raise self.CollectError(f"{self.shown_path}:{error.line}: {error.message}") from None
         except SettingError as error:
             raise self.CollectError(str(error)) from None
+        self._refuse_invalid_plan()
         self._warn_of_problems()
         marks = Marks()
+        fixes = FixTree(self.spec.tasks)
         for task in self.spec.tasks:
-            yield TaskItem.from_parent(self, name=task.name, task=task, marks=marks)
+            # The result of its original is also the result of such a fix.
+            if not fixes.shares_verify(task):
+                yield TaskItem.from_parent(self, name=task.name, task=task, marks=marks)
+
+    def _refuse_invalid_plan(self) -> None:
+        problem = self.run.preflight.plan_error(self.spec)
+        if problem is None:
+            return
+        # Imported here: most plans have no problem.
+        from pytest_ralph.report.halt import refusal_lines
+
+        heading = f"{self.shown_path}:{problem.line}: {problem.message}"
+        raise self.CollectError("\n".join([heading, "", *refusal_lines(problem)]))
 
     @property
     def shown_path(self) -> str:
@@ -116,6 +133,11 @@ class TaskItem(pytest.Item):
         phase_words = WORD.findall(task.phase)
         self.extra_keyword_matches.update(WORD.findall(task.title), phase_words)
         self.extra_keyword_matches.update(["-".join(phase_words), self.parent.spec.name])
+
+    def __repr__(self) -> str:
+        """Show title and reading in the output of `--co`."""
+        reading = self.task.verify.describe()
+        return f"<Task {one_line(f'{self.task.heading}: {reading}', LONGEST_READING)}>"
 
     @property
     def run(self) -> Run:

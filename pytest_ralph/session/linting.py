@@ -10,11 +10,12 @@ import pytest
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.session.discovery import find_specs
-from pytest_ralph.session.items import WARNED, TaskItem
+from pytest_ralph.session.items import LONGEST_READING, WARNED, TaskItem
 from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.lint import Finding, format_github, format_text, lint, lint_syntax
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -139,6 +140,9 @@ class SpecRemarks:
     def _remarks(self, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
         """Yield what a user should know about these tasks of a spec before they run."""
         path = self.run.specs.relative(spec.path)
+        for task in tasks:
+            reading = f"{task.heading}: {task.verify.describe()}"
+            yield f"{path}:{task.line}: {one_line(reading, LONGEST_READING)}"
         unselected_lines = _lines(spec.tasks) - _lines(tasks)
         for finding in lint(spec, self.run.specs.plan(spec).problems):
             # The codes in WARNED are reported as warnings in any case.

@@ -38,7 +38,6 @@ class Preflight:
             if is_written:
                 self.run.specs.load_state(spec)
                 self._check_links(spec)
-            self._check_plan(spec)
 
     def _lock(self, path: Path) -> None:
         try:
@@ -62,16 +61,16 @@ class Preflight:
                     f"{one_line(name)} is not repaired or committed"
                 )
 
-    def _check_plan(self, spec: Spec) -> None:
+    def plan_error(self, spec: Spec) -> PlanProblem | None:
+        """Return the first problem because of which the plan cannot be carried out."""
+        problems = self.run.specs.plan(spec).problems
+        if not problems:
+            return None
         tolerated = self.tolerated(spec)
-        for problem in self.run.specs.plan(spec).problems:
+        for problem in problems:
             if problem not in tolerated:
-                # Imported here: most plans have no problem.
-                from pytest_ralph.report.halt import refusal_lines
-
-                lines = "\n".join(refusal_lines(problem))
-                # pytest adds the "ERROR: " again.
-                raise pytest.UsageError(lines.removeprefix("ERROR: "))
+                return problem
+        return None
 
     def tolerated(self, spec: Spec) -> list[PlanProblem]:
         """Return the problems of a plan that only deserve a warning.
@@ -85,8 +84,8 @@ class Preflight:
         try:
             is_written = self.run.specs.is_written(spec)
         except pytest.UsageError:
-            # The state file is broken: the spec will be refused for that.
-            return []
+            # The state file is broken: the run will be refused for that.
+            return conflicts
         return [] if is_written else conflicts
 
     def release(self) -> None:

@@ -45,6 +45,13 @@ class Check(NamedTuple):
     def reads_output(self) -> bool:
         return any(expect.stream != "exit" for expect in self.expect)
 
+    def describe(self) -> str:
+        """Return the command and what is expected of it: `grep -c def a.py, stdout >= 2`."""
+        parts = [self.command]
+        parts += [str(expect) for expect in self.expect]
+        parts += [f"file {name} exists" for name in self.files]
+        return ", ".join(parts)
+
 
 class Verify(NamedTuple):
     """A Verify field as a careful person reads it.
@@ -58,6 +65,15 @@ class Verify(NamedTuple):
     manual: str | None = None
     text: str = ""
     unread: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """Return how the field is read, in one line."""
+        if self.manual:
+            return f"manual: {self.manual}"
+        if not self.checks:
+            return "no Verify field"
+        joint = " and " if self.mode == "all" else " or "
+        return joint.join(check.describe() for check in self.checks)
 
 
 NO_VERIFY = Verify()

@@ -46,7 +46,7 @@ def test_recovery_in_workers_is_told_as_if_there_were_none(
     )
 
     assert code == 1, output
-    assert "1 failed, 4 passed, 1 skipped, 2 recovered" in output
+    assert "1 failed, 4 passed, 2 recovered, 1 blocked" in output
     assert output.count("- Task 1.1: 1 fix attempted (1.1.1) - Final: PASS") == 2
     assert output.count("ALL_TASKS_COMPLETE") == 2
     assert output.count("RALPH HALTED") == 1
@@ -83,7 +83,9 @@ def test_notes_and_warnings_are_told_once_however_many_workers_have_them(
     assert "4 passed, 1 warning" in output
 
 
-def test_with_v_siblings_are_told_of_too(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_batches_are_shown_in_detail_by_workers(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
     make_spec(spec(task("2.1 [P] A", "test -e fixed"), task("2.2 [P] B", "sleep 0.5")))
 
     code, output = run(
@@ -91,7 +93,7 @@ def test_with_v_siblings_are_told_of_too(pytester: pytest.Pytester, make_spec: S
         "--ralph-recovery",
         "--ralph-executor=touch fixed",
         "-n1",
-        "-v",
+        "-vv",
         "--ralph-jobs=2",
         "specs",
     )

@@ -1,0 +1,54 @@
+"""An invalid spec is a collection error of its own; everything else still runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.conftest import SpecMaker
+
+CYCLE = """\
+    - [ ] 1.1 First
+      - **Depends on**: 1.2
+      - **Verify**: `true`
+    - [ ] 1.2 Second
+      - **Depends on**: 1.1
+      - **Verify**: `true`
+"""
+
+
+def test_other_specs_and_tests_still_run(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(CYCLE, name="broken")
+    make_spec("- [ ] 1.1 Works\n  - **Verify**: `true`\n", name="good")
+    pytester.makepyfile(test_plain="def test_plain(): pass")
+
+    result = pytester.runpytest("--ralph")
+
+    result.assert_outcomes(passed=2, errors=1)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*specs/broken/tasks.md:1: circular dependency: 1.1 -> 1.2 -> 1.1"]
+    )
+
+
+def test_errors_of_plain_tests_still_stop(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(CYCLE, name="broken")
+    pytester.makepyfile(test_plain="import nosuchmodule")
+
+    result = pytester.runpytest("--ralph")
+
+    assert result.ret == 2
+
+
+def test_an_unreadable_spec_names_its_line(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(
+        "---\nralph:\n  timeout: soon\n---\n- [ ] 1.1 A\n  - **Verify**: `true`\n", name="bad"
+    )
+    make_spec("- [ ] 1.1 Works\n  - **Verify**: `true`\n", name="good")
+
+    result = pytester.runpytest("--ralph", "specs")
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*specs/bad/tasks.md:3: *timeout*"])
