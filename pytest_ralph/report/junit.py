@@ -91,7 +91,7 @@ def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskRes
         return
 
     testcase = writer.node_reporter(report)
-    testcase.add_attribute("name", _line(task.heading))
+    testcase.add_attribute("name", _line(f"{task.name or task.id} {task.title}".strip()))
     nodes: list[Element] = testcase.nodes
     _describe_failure(nodes, task)
     if report.outcome == "skipped":

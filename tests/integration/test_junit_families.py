@@ -37,9 +37,16 @@ def cases(
 ) -> list[ET.Element]:
     make_spec(SPEC, name="shop")
     family = f"junit_family={request.param}"
-    pytester.runpytest(
+    result = pytester.runpytest(
         "--ralph", "specs", "--junitxml=out.xml", "-o", family, "-W", "always"
-    ).assert_outcomes(passed=2, failed=1, skipped=2, warnings=1)
+    )
+    assert result.parseoutcomes() == {
+        "passed": 2,
+        "failed": 1,
+        "manual": 1,
+        "blocked": 1,
+        "warnings": 1,
+    }
     suite = ET.parse(pytester.path / "out.xml").getroot().find("testsuite")
     assert suite is not None
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
@@ -59,7 +66,13 @@ def told(case: ET.Element) -> dict[str | None, str | None]:
 
 
 def test_one_testcase_a_task_with_what_became_of_it(cases: list[ET.Element]) -> None:
-    assert [case.get("name") for case in cases] == ["1.1", "1.2", "1.3", "1.3~2", "1.4"]
+    assert [str(case.get("name")).split()[0] for case in cases] == [
+        "1.1",
+        "1.2",
+        "1.3",
+        "1.3~2",
+        "1.4",
+    ]
     assert {case.get("classname") for case in cases} == {"specs.shop.tasks.md"}
     assert [told(case)["ralph.outcome"] for case in cases] == [
         "passed",

@@ -43,7 +43,8 @@ def test_attempts_and_properties_are_on_the_one_testcase_of_a_task(
         *("specs", "--junitxml=result.xml", workers),
     )
     cases = {
-        case.get("name"): case for case in ET.parse(pytester.path / "result.xml").iter("testcase")
+        str(case.get("name")).split()[0]: case
+        for case in ET.parse(pytester.path / "result.xml").iter("testcase")
     }
     assert list(cases) == ["1.1", "1.2", "1.3", "1.4"]
     told = {

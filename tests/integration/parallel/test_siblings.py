@@ -51,7 +51,7 @@ def test_running_siblings_complete_before_the_retry_and_are_not_run_again(
     make_spec(THREE)
 
     result = pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-v", "specs"
+        "--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-vv", "specs"
     )
 
     result.assert_outcomes(passed=3)
@@ -134,7 +134,7 @@ def test_with_v_a_person_is_told_why_a_retry_waits(
     make_spec(THREE.replace("./note verify; test -e fixed.2.1", first))
 
     result = pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-v", "specs"
+        "--ralph-recovery", "--ralph-executor", FIXER, "--ralph-jobs=3", "-vv", "specs"
     )
 
     assert PARTIAL in result.stdout.str()
@@ -173,7 +173,7 @@ def test_several_that_failed_are_tried_again_together(
         executor,
         "--ralph-max-fixes=1",
         "--ralph-jobs=3",
-        "-v",
+        "-vv",
         "specs",
     )
 

@@ -50,8 +50,6 @@ def test_recovery_in_workers_is_told_as_if_there_were_none(
     assert output.count("- Task 1.1: 1 fix attempted (1.1.1) - Final: PASS") == 2
     assert output.count("ALL_TASKS_COMPLETE") == 2
     assert output.count("RALPH HALTED") == 1
-    assert "Task 1.1: Hopeless ....." in output
-    assert "Attempts: 2/4" in output
     assert all(path.read_text().count("- [x]") == 4 for path in paths)
     cases = list(ET.parse(pytester.path / "junit.xml").iter("testcase"))
     assert len(cases) == 8
@@ -86,7 +84,7 @@ def test_notes_and_warnings_are_told_once_however_many_workers_have_them(
 def test_batches_are_shown_in_detail_by_workers(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    make_spec(spec(task("2.1 [P] A", "test -e fixed"), task("2.2 [P] B", "sleep 0.5")))
+    make_spec(spec(task("2.1 [P] A", "test -e fixed"), task("2.2 [P] B", "sleep 2")))
 
     code, output = run(
         pytester.path,
@@ -141,35 +139,36 @@ def test_a_failure_in_one_worker_stops_the_others_too(
     assert (pytester.path / "ran.txt").read_text().count("b") < 20
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            spec(task("1.1 A", "true", depends_on="1.2"), task("1.2 B", "true", depends_on="1.1")),
-            "ERROR: circular_dependency (NON-RETRYABLE)",
-        ),
-        (
-            numbered(1, "true").replace(
-                "# Tasks", "---\nralph:\n  executor: no-such-agent-anywhere\n---\n# Tasks"
-            ),
-            "ERROR: ",
-        ),
-    ],
-    ids=["plan", "executor"],
-)
-def test_what_cannot_be_worked_on_is_refused_by_the_controller(
-    pytester: pytest.Pytester, make_spec: SpecMaker, text: str, said: str
+def test_a_missing_executor_is_reported_by_the_controller(
+    pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    make_spec(text)
+    executor = "---\nralph:\n  executor: no-such-agent-anywhere\n---\n# Tasks"
+    make_spec(numbered(1, "true").replace("# Tasks", executor))
+    make_spec(numbered(2, "touch ran.txt"), name="b")
+
+    code, output = run(pytester.path, "--ralph-recovery", "-n2", "specs")
+
+    assert code == 4, output
+    assert "ERROR: " in output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
+    assert not (pytester.path / "ran.txt").exists()
+
+
+def test_an_impossible_plan_stops_only_its_spec(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(
+        spec(task("1.1 A", "true", depends_on="1.2"), task("1.2 B", "true", depends_on="1.1"))
+    )
     make_spec(numbered(2, "touch ran.txt"), name="b")
 
     code, output = run(pytester.path, "--ralph", "-n2", "specs")
 
-    assert code == 4, output
-    assert said in output
-    assert "Traceback" not in output
+    assert code == 1, output
+    assert "circular_dependency (NON-RETRYABLE)" in output
     assert "INTERNALERROR" not in output
-    assert not (pytester.path / "ran.txt").exists()
+    assert (pytester.path / "ran.txt").exists()
 
 
 def test_a_spec_held_by_another_run_is_refused_in_one_line(
