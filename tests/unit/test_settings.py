@@ -78,12 +78,12 @@ def test_a_value_is_read(name: str, given: object, value: Any) -> None:
         (
             "repair",
             "paint",
-            "--ralph-repair: expected none or some of format, lint, chmod, install, got 'paint'",
+            "--ralph-repair: expected none or some of format, lint, chmod, install, lock, playwright, got 'paint'",
         ),
         (
             "repair",
             [],
-            "--ralph-repair: expected none or some of format, lint, chmod, install, got []",
+            "--ralph-repair: expected none or some of format, lint, chmod, install, lock, playwright, got []",
         ),
         (
             "commit",
