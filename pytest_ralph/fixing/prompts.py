@@ -157,8 +157,8 @@ class _TemplateValues:
         self._learnings = self._lines(context.learnings)
         self._done = self._lines(_with_files(task) for task in context.done)
         self._tried = self._lines(map(self._tried_line, context.tried))
-        self._task = masker.mask(task_text(context.task))
-        self._original_text = masker.mask(task_text(self._original))
+        self._task = inert.terminal(masker.mask(task_text(context.task)))
+        self._original_text = inert.terminal(masker.mask(task_text(self._original)))
         self._diffs = masker.mask("".join(one.diff for one in context.tried))
         self._evidence = ""
         if self._verified is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.fixing.repair import REPAIRS
+from pytest_ralph.fixing.repair import OPT_IN_REPAIRS, REPAIRS
 from pytest_ralph.healing.decide import RULES, TaskHistory
 from pytest_ralph.options import OPTIONS
 from tests.docs.literal import DOCS, blocks
@@ -28,7 +28,8 @@ def test_every_repair_is_on_the_page() -> None:
     named = sorted(code(cells[0])[0] for cells in rows(PAGE, "repair"))
     option = next(option for option in OPTIONS if option.name == "repair")
 
-    assert named == sorted(REPAIRS) == sorted(option.choices)
+    assert named == sorted((*REPAIRS, *OPT_IN_REPAIRS)) == sorted(option.choices)
+    assert option.default == ",".join(REPAIRS)
 
 
 def test_a_kind_of_the_project_is_found_by_its_indicator(tmp_path: Path) -> None:

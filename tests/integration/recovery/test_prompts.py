@@ -73,6 +73,7 @@ OUT_OF_CONTEXT = """
 echo "Error: prompt is too long: 250000 tokens > 200000 maximum"
 exit 1
 """
+OVERLOADED = "echo 'API Error: 529 Overloaded'"
 SLOW_CHECK = "grep -q numbers src/parser.txt && { echo all good; exit 0; }; sleep 30"
 
 WAYS = {
@@ -84,6 +85,12 @@ WAYS = {
     "continue": Way(first=HALF + OUT_OF_CONTEXT, heading="# Continue task 1.2.1: Add the parser"),
     "enrich": Way(
         first=HALF + LACKS_CONTEXT, heading="# Task 1.2.1: fix task 1.2 (Add the parser)"
+    ),
+    "after an outage": Way(
+        first=OVERLOADED,
+        options=("--ralph-wait", "30"),
+        heading="# Task 1.2.1: fix task 1.2 (Add the parser)",
+        changes=False,
     ),
     "split": Way(
         first=HALF,
