@@ -15,6 +15,7 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_ralph.healing.services import Services
@@ -51,6 +52,12 @@ class SpecRun:
         self._checkpoints = Checkpoints(services, spec_files)
         self._spec_path = _relative(spec_files.spec.path, services.root)
         self._start_error: RecoveryError | None = None
+        # The tasks that passed in this run, by their names.
+        self._passed: dict[str, Task] = {}
+        # The tasks whose recovery or execution changed files, with these files.
+        self._changes: list[tuple[Task, tuple[str, ...]]] = []
+        # How many of these changes there were when a task began, by its name.
+        self._changes_before: dict[str, int] = {}
         if takeover_log is not None:
             self._take_over(takeover_log)
 
@@ -70,14 +77,8 @@ class SpecRun:
 
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
-        run = TaskRun(
-            self.services,
-            self.spec_files,
-            self._checkpoints,
-            task,
-            spec_path=self._spec_path,
-            recovery=self.recovery,
-        )
+        run = self._task_run(task)
+        self._changes_before[task.name] = len(self._changes)
         if self.takeover_log is None:
             self._first_attempt(run)
             return run
@@ -92,6 +93,16 @@ class SpecRun:
         if run.result is not None:
             self.takeover_log.ended(task.name, run.result)
         return run
+
+    def _task_run(self, task: Task) -> TaskRun:
+        return TaskRun(
+            self.services,
+            self.spec_files,
+            self._checkpoints,
+            task,
+            spec_path=self._spec_path,
+            recovery=self.recovery,
+        )
 
     def _first_attempt(self, run: TaskRun) -> None:
         try:
@@ -114,12 +125,67 @@ class SpecRun:
         ended_before = run.result is not None
         try:
             result = run.finish()
+            if self.recovery and result.changed:
+                self._changes.append((run.task, result.changed))
+                result = self._heal_regressions(run.task, result)
+            elif self.recovery and result.passed:
+                result = self._heal_own_regression(run, result)
         except (RecoveryError, TemplatesError) as error:
             result = run.stopped(error)
+        if result.passed:
+            self._passed[run.task.name] = run.task
         if is_e2e_cleanup(run.task):
             self.services.runner.release(f"{self.spec_files.spec.name}-e2e")
         if self.takeover_log is not None and not ended_before:
             self.takeover_log.ended(run.task.name, result)
+        return result
+
+    # Regressions
+
+    def _heal_regressions(self, culprit: Task, result: TaskResult) -> TaskResult:
+        """Verify again the tasks that passed before and may be broken by the files that changed.
+
+        One that no longer passes is recovered. Its own report has been written, so what could not
+        be recovered is reported as a failure of the culprit.
+        """
+        for task in list(self._passed.values()):
+            if task.name == culprit.name or not is_affected(task, result.changed):
+                continue
+            run = self._task_run(task)
+            run.failed = run.verify()
+            if run.failed is None:
+                continue
+            changed = ", ".join(result.changed[:3])
+            line = f"{task.id} no longer passes since {culprit.id} changed {changed}"
+            run.log.note(line)
+            healed = run.finish()
+            costs = tuple(attempt for attempt in healed.attempts if not attempt.verifies)
+            result = result._replace(
+                attempts=result.attempts + costs, notes=(*result.notes, *healed.notes)
+            )
+            if healed.bad:
+                self._passed.pop(task.name, None)
+                self.spec_files.failed[culprit.name] = line
+                return result._replace(outcome="failed", reason=f"{line}: {healed.reason}")
+            still_passes = self._task_run(culprit)
+            if result.passed and still_passes.verify() is not None:
+                line = f"{culprit.id} and {task.id} do not pass together: {line}"
+                self.spec_files.failed[culprit.name] = line
+                return result._replace(outcome="failed", reason=line)
+        return result
+
+    def _heal_own_regression(self, run: TaskRun, result: TaskResult) -> TaskResult:
+        """Verify a task again if a sibling changed its files between first attempt and result."""
+        for culprit, changed in self._changes[self._changes_before[run.task.name] :]:
+            if not is_affected(run.task, changed):
+                continue
+            again = self._task_run(run.task)
+            again.failed = again.verify()
+            if again.failed is None:
+                return result
+            listed = ", ".join(changed[:3])
+            again.log.note(f"{run.task.id} no longer passes since {culprit.id} changed {listed}")
+            return again.finish()
         return result
 
     # Which tasks run
@@ -212,6 +278,13 @@ class SpecRun:
             return self.spec_files.is_checked(task)
         except RecoveryError:
             return False
+
+
+def is_affected(task: Task, changed: Sequence[str]) -> bool:
+    """Whether files that changed may matter to the task: its own, or any if it names none."""
+    if not task.files:
+        return True
+    return not {*task.files}.isdisjoint(changed)
 
 
 def _relative(path: Path, root: Path) -> str:

@@ -45,7 +45,7 @@ FIXER = './note fix; touch "fixed.$RALPH_FIX_FOR"'
 
 
 @pytest.mark.usefixtures("note")
-def test_running_siblings_complete_before_the_retry_and_are_not_run_again(
+def test_running_siblings_complete_before_the_retry(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     make_spec(THREE)
@@ -58,9 +58,11 @@ def test_running_siblings_complete_before_the_retry_and_are_not_run_again(
     result.stdout.fnmatch_lines(
         ["*::2.1 RECOVERED*", "*::2.2 PASSED*", "*::2.3 PASSED*", "*::3.1 PASSED*"]
     )
-    assert when(pytester, "fix")["2.1.1"] > when(pytester, "end")["2.2"]
-    verified = [task_id for what, task_id, _ in noted(pytester) if what == "verify"]
-    assert sorted(verified) == ["2.1", "2.1", "2.2", "2.3", "3.1"]
+    steps = [(what, task_id) for what, task_id, _ in noted(pytester)]
+    assert steps.index(("fix", "2.1.1")) > steps.index(("end", "2.2"))
+    # The siblings name no files, so the fix may have broken them: they are verified once more.
+    verified = [task_id for what, task_id in steps if what == "verify"]
+    assert sorted(verified) == ["2.1", "2.1", "2.2", "2.2", "2.3", "2.3", "3.1"]
     assert verified[-1] == "3.1"
 
 
