@@ -34,6 +34,8 @@ class Checkpoints:
         self._settings = services.settings
         self._spec_files = spec_files
         self._to_commit: set[str] = set()
+        # Tasks whose work an earlier run began and did not commit.
+        self._unfinished: set[str] = set()
         self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
         sweep(self._script)
         spec_files.commits = self._settings.commit == "auto" and services.git is not None
@@ -54,7 +56,10 @@ class Checkpoints:
         if self._settings.commit == "none":
             return
         # A run that was cut off may have left a task checked off but not committed.
-        if not task.checked or task.name in self._spec_files.state.uncommitted():
+        waits = task.name in self._spec_files.state.uncommitted()
+        if waits or self._spec_files.was_cut_off(task):
+            self._unfinished.add(task.name)
+        if waits or not task.checked:
             self._to_commit.add(task.name)
 
     def passed(self, task: Task) -> str:
@@ -95,14 +100,16 @@ class Checkpoints:
     def _work_on(self, task: Task) -> set[Path]:
         """The files that executors and repairs changed for the task."""
         root = self._services.root.resolve()
-        changed = self._services.tree.changed_for(owner_of(self._spec_files, task))
-        return {root / path for path in changed} - self._files_of_others(task)
+        return {root / path for path in self._changed_for(task)} - self._files_of_others(task)
+
+    def _changed_for(self, task: Task) -> tuple[str, ...]:
+        owner = owner_of(self._spec_files, task)
+        return self._services.tree.changed_for(owner, earlier=task.name in self._unfinished)
 
     def _require_more_than_checks(self, task: Task) -> None:
         """Refuse to commit a fix that only changed tests or the configuration of checks."""
-        owner = owner_of(self._spec_files, task)
-        changed = self._services.tree.changed_for(owner)
-        protected = self._services.tree.protected.get(owner, set())
+        changed = self._changed_for(task)
+        protected = self._services.tree.protected.get(owner_of(self._spec_files, task), set())
         if changed and protected.issuperset(changed):
             self._spec_files.committed(task, "")
             raise GitError(f"the fix only changed tests or checks: {', '.join(changed)}")

@@ -89,10 +89,14 @@ class ProjectTree:
             changes.append(Change(saved.path, before, state_of(self.root / saved.path)))
         append_changes(self.backups, changes, owner)
 
-    def changed_for(self, owner: str) -> tuple[str, ...]:
-        """Return the files that executors and repairs changed for a task, in this run or earlier."""
+    def changed_for(self, owner: str, *, earlier: bool) -> tuple[str, ...]:
+        """Return the files that executors and repairs changed for a task in this run.
+
+        With `earlier`, those of earlier runs are included.
+        """
         paths: dict[str, None] = {}
-        for directory in sorted(self.backups.parent.glob("*")):
+        directories = sorted(self.backups.parent.glob("*")) if earlier else [self.backups]
+        for directory in directories:
             for change in read_changes(directory, owner):
                 paths[change.path] = None
         return tuple(paths)

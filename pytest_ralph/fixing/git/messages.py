@@ -34,7 +34,7 @@ cd "$(dirname "$0")"/{root}
 
 
 def wants_commit(task: Task) -> bool:
-    """Return whether the task is to be committed: not if its Commit field says `None` or the like."""
+    """Return whether the task is to be committed: a Commit field of `None` asks for no commit."""
     field = _plain_line(_without_remark(_first_line(_commit_field(task))))
     return not field or not NO_MESSAGE.match(field)
 

@@ -143,3 +143,17 @@ def test_refused_commit_is_made_by_the_next_run(repository: Project) -> None:
     repository.run("--ralph-commit=auto", executor=executor)
     assert subjects(repository) == ["feat: write it", "the beginning"]
     assert {"new.txt", "helper.txt"} <= committed_files(repository)
+
+
+def test_work_of_earlier_runs_is_not_committed_again(repository: Project) -> None:
+    executor = repository.shell(
+        "test -e helper.txt || echo helper > helper.txt; echo fixed > new.txt"
+    )
+    repository.run("--ralph-commit=auto", executor=executor)
+    assert "helper.txt" in committed_files(repository)
+
+    repository.tasks.write_text(repository.tasks.read_text().replace("[x] 1.2 ", "[ ] 1.2 "))
+    repository.write("new.txt", "broken\n")
+    repository.write("helper.txt", "an edit of the user\n")
+    repository.run("--ralph-commit=auto", executor=executor)
+    assert "helper.txt" not in committed_files(repository)
