@@ -52,6 +52,7 @@ ERROR_WORDS = re.compile(
 AGENT_ERROR = re.compile(
     r"invalid api key|please run /login|not logged in|credit balance is too low|usage limit reached"
     r"|(?:authentication|overloaded|rate_limit|billing)_error|insufficient_quota"
+    r"|api error\W+[45]\d\d\b|\b529\b|rate limit (?:exceeded|reached)|quota exceeded"
     r"|litellm\.\w*(?:RateLimit|Authentication|ServiceUnavailable|APIConnection)\w*Error",
     re.IGNORECASE,
 )

@@ -17,6 +17,7 @@ LOGIN = "echo 'Invalid API key · Please run /login'; exit 1"
     ("trouble", "reason"),
     [
         ("echo 'API Error: 529 Overloaded'", "service overloaded"),
+        ("echo 'API Error: 529 Overloaded'; exit 1", "service overloaded"),
         (LOGIN, "not logged in"),
         ("echo 'Credit balance is too low'; exit 1", "billing problem"),
         ("no-such-agent --fix", "not installed"),

@@ -121,7 +121,9 @@ def run(pytester: pytest.Pytester, *stories: TaskResult, args: tuple[str, ...] =
 def read(path: Path) -> dict[str, Any]:
     suites = xunit2.JUnitXml.fromfile(str(path))
     cases: list[Any] = [case for suite in suites for case in suite]
-    assert len({str(case.name) for case in cases}) == len(cases), "more than one testcase for a task"
+    assert len({str(case.name) for case in cases}) == len(cases), (
+        "more than one testcase for a task"
+    )
     return {str(case.name).split()[0]: case for case in cases}
 
 
