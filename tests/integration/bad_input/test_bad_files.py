@@ -83,7 +83,7 @@ def test_a_broken_file_is_an_error_of_collection_in_one_line(
     content, message = BROKEN[name]
     make_spec().write_bytes(content)
     result = pytester.runpytest("--ralph", "specs", "-p", "no:cacheprovider")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(errors=1)
     lines = result.stdout.str().partition("ERROR collecting")[2].splitlines()[1:]
     shown = lines[: next(number for number, line in enumerate(lines) if line.startswith("==="))]
@@ -110,7 +110,7 @@ def test_a_file_past_the_size_limit_is_not_read(
     with spec.open("r+b") as file:
         file.truncate(document.MAX_BYTES + 1)
     result = pytester.runpytest("--ralph", "specs", "-p", "no:cacheprovider")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         ["specs/demo/tasks.md:1: too large for a spec: 50 MB, at most 50 MB"]
     )
@@ -127,7 +127,7 @@ def test_a_file_that_may_not_be_read(
     if os.access(spec, os.R_OK):
         pytest.skip("the superuser can read every file; see the next test")
     result = pytester.runpytest("--ralph", "specs", "-p", "no:cacheprovider")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["specs/demo/tasks.md:1: cannot be read: Permission denied"])
     nothing_comes_of_it(result)
 
@@ -145,7 +145,7 @@ def test_a_file_that_even_the_superuser_may_not_read(make_spec: SpecMaker) -> No
     )
     if result.returncode == 127 or "Operation not permitted" in result.stderr:
         pytest.skip("this system does not let go of rights")
-    assert result.returncode == pytest.ExitCode.INTERRUPTED
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED
     assert "specs/demo/tasks.md:1: cannot be read: Permission denied\n" in result.stdout
     assert "Traceback" not in result.stdout + result.stderr
 

@@ -125,7 +125,7 @@ def test_where_warnings_are_errors_a_duplicate_id_is_one_line_without_a_tracebac
 ) -> None:
     make_spec("- [ ] 1.3 First\n  - **Verify**: `true`\n- [ ] 1.3 Second\n  - **Verify**: `true`\n")
     result = pytester.runpytest("--ralph", "specs", "-W", "error")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["specs/demo/tasks.md:3: duplicate id 1.3: first used on line 1"])
     result.stdout.no_fnmatch_line("*Traceback*")
 

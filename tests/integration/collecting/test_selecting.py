@@ -26,7 +26,7 @@ SPEC = """
     - [ ] 2.1 Split the parser
       - **Verify**: `true`
     - [ ] 2.1.1 [FIX 2.1] Fix: it broke
-      - **Verify**: `true`
+      - **Verify**: `test 1 = 1`
 """
 
 

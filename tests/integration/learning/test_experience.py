@@ -146,7 +146,7 @@ def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
     with History.open(project.pytester.path / ".ralph" / "history.db") as history:
         for number in range(5):
             history.record(record_of(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
-    result = project.run("--ralph", "--no-ralph-recovery")
+    result = project.run("--ralph", "--no-ralph-recovery", "-vv")
     result.stdout.fnmatch_lines(
         ["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s would do"]
     )

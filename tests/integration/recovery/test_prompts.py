@@ -107,7 +107,9 @@ WAYS = {
         changes=False,
     ),
     "retry": Way(
-        first=HALF, options=("--ralph-execute",), heading="# Retry of task 1.2: Add the parser"
+        first=HALF,
+        options=("--ralph-execute", "--no-ralph-recovery"),
+        heading="# Retry of task 1.2: Add the parser",
     ),
 }
 

@@ -54,7 +54,8 @@ def test_the_ini_file_does_not_recurse(
     spec(make_spec, f"{PYTEST} specs/other test_it.py")
     result = pytester.runpytest("specs/demo")
     result.assert_outcomes(failed=1)
-    assert runs(pytester) == ["outer"]
+    # With recovery a failed test is verified once more.
+    assert set(runs(pytester)) == {"outer"}
 
 
 def test_a_nested_run_with_a_clean_environment_finds_the_spec_held(

@@ -139,7 +139,7 @@ def test_a_fix_of_a_task_that_failed_in_this_run_is_skipped(
         - [ ] 1.3 Broken
           - **Verify**: `false`
         - [ ] 1.3.1 [FIX 1.3] Fix: it
-          - **Verify**: `false`
+          - **Verify**: `test -e never`
     """)
     result = pytester.runpytest("--ralph", "-v", "specs")
     result.assert_outcomes(failed=1, skipped=1)

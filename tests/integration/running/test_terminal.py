@@ -58,7 +58,7 @@ def test_collect_only_lists_the_tasks_and_runs_none(
 ) -> None:
     make_spec(t1_1="touch ran")
     result = pytester.runpytest("--ralph", "specs", "--co")
-    result.stdout.fnmatch_lines(["*<SpecFile tasks.md>", "*<TaskItem 1.1>"])
+    result.stdout.fnmatch_lines(["*<SpecFile tasks.md>", "*<Task 1.1 Task 1.1: touch ran>"])
     assert not (pytester.path / "ran").exists()
     assert not (pytester.path / ".ralph").exists()
 

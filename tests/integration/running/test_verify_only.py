@@ -40,7 +40,8 @@ def test_no_agent_needs_to_be_installed(
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     args = ("--ralph-executor=goose", "specs")
     pytester.runpytest("--ralph", *args).assert_outcomes(passed=1)
-    assert pytester.runpytest("--ralph-recovery", *args).ret == pytest.ExitCode.USAGE_ERROR
+    # An agent is looked up only when a task needs it.
+    pytester.runpytest("--ralph-recovery", *args).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(

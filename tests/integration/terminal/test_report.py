@@ -85,7 +85,8 @@ def test_a_page_that_cannot_be_written_is_one_note_and_no_failure(
 ) -> None:
     result = run(pytester, report)
     assert result.ret == 0
-    notes = [line for line in result.outlines if line.startswith("ralph: ")]
+    header, *notes = [line for line in result.outlines if line.startswith("ralph: ")]
+    assert header.startswith("ralph: recovery")
     assert len(notes) == 1
     assert notes[0].startswith("ralph: the report could not be written: ")
 
