@@ -106,11 +106,17 @@ class ProjectTree:
 
 
 class Before(NamedTuple):
-    """The project before an executor run."""
+    """The project before an executor run.
+
+    `insertions` and `commits` count what this process did itself: if they grow during a run, a
+    sibling's fix task was inserted into tasks.md, or a sibling's work was committed.
+    """
 
     snapshot: Snapshot
     position: GitPosition | None
+    commits: int
     tasks: bytes
+    insertions: int
     runs: int
 
 
@@ -157,7 +163,11 @@ class Guard:
             tree.runs += 1
             # With another run at work, the number at the end must differ from this one.
             runs = tree.runs - 1 if others else tree.runs
-        return Before(tree.snapshots.take(), self._position(), self._read_tasks(), runs)
+        position, commits = self._position()
+        with self.spec_files.lock:
+            tasks = self._read_tasks()
+            insertions = self.spec_files.insertions
+        return Before(tree.snapshots.take(), position, commits, tasks, insertions, runs)
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -179,7 +189,7 @@ class Guard:
         if checks:
             findings.append(f"changed check configuration: {_listed(_paths(checks))}")
         edited_fields = self._undo_edits_of_tasks(before, findings, task, alone=alone)
-        findings += self._moved(before.position, alone=alone)
+        findings += self._moved(before, alone=alone)
         findings = [f"{task.id} {finding}" for finding in findings]
 
         is_bad = bool(tests or checks or edited_fields)
@@ -249,8 +259,9 @@ class Guard:
             what = f"edited {path.name}"
             if fields:
                 what = f"changed {', '.join(fields)} in {path.name}"
-            if not alone:
-                # The edit may be a fix task that was inserted for a sibling.
+            # A sibling's fix task may be inserted while no other executor is at work.
+            inserted = self.spec_files.insertions != before.insertions
+            if inserted or not alone:
                 if fields:
                     findings.append(what)
                 return bool(fields)
@@ -268,27 +279,32 @@ class Guard:
 
     # git
 
-    def _position(self) -> GitPosition | None:
+    def _position(self) -> tuple[GitPosition | None, int]:
+        """Return the position of git, and how many commits this process had made by then."""
         git = self.services.git
         if git is None:
-            return None
-        try:
-            return git.position()
-        except GitError:
-            return None
+            return None, 0
+        # Commits are made under the same lock, so that the number belongs to the position.
+        with self.services.git_lock:
+            try:
+                return git.position(), git.commits
+            except GitError:
+                return None, git.commits
 
-    def _moved(self, before: GitPosition | None, *, alone: bool) -> list[str]:
-        now = self._position()
-        if before is None or now is None:
+    def _moved(self, before: Before, *, alone: bool) -> list[str]:
+        now, commits = self._position()
+        old_position = before.position
+        if old_position is None or now is None:
             return []
+        may_be_ours = commits != before.commits or not alone or self._has_other_workers()
         findings = []
-        if now.branch != before.branch:
-            old = before.branch or before.commit[:12]
+        if now.branch != old_position.branch:
+            old = old_position.branch or old_position.commit[:12]
             findings.append(f"switched from {old} to {now.branch or now.commit[:12]}")
-        elif now.commit != before.commit and alone and not self._has_other_workers():
-            old = before.commit[:12] or "no commit"
+        elif now.commit != old_position.commit and not may_be_ours:
+            old = old_position.commit[:12] or "no commit"
             findings.append(f"moved {now.branch or 'HEAD'} from {old} to {now.commit[:12]}")
-        if now.stash != before.stash:
+        if now.stash != old_position.stash:
             findings.append("changed the stash")
         return findings
 

@@ -56,6 +56,8 @@ class SpecFiles:
         self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
+        # How often this run inserted or removed tasks in the document.
+        self.insertions = 0
         # The text that was inserted for a fix, by its id.
         self._inserted: dict[str, str] = {}
         self._document = Document(spec, verify)
@@ -142,6 +144,7 @@ class SpecFiles:
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
         with self._files():
+            self.insertions += 1
             self._inserted[fix_id] = self._document.insert(target, block)
             fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
@@ -151,6 +154,7 @@ class SpecFiles:
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""
         with self._files():
+            self.insertions += 1
             self._document.insert(target, *blocks.values())
             fault_point("between document and state")
             for part_id in blocks:
@@ -167,6 +171,7 @@ class SpecFiles:
             owner = self.owner_of(fix)
             if owner is None or not self._document.remove(self._inserted[fix.id]):
                 return False
+            self.insertions += 1
             self.state.forget_fix(owner.name, fix.id)
             self.state.save()
             return True

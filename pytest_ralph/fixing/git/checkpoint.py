@@ -113,6 +113,8 @@ class Git:
         self.root = Path(root).resolve()
         self._git = GitCommand.at(self.root, environ)
         self._lock = threading.RLock()
+        # How many commits `commit` has made, or begun to make.
+        self.commits = 0
 
     def close(self) -> None:
         """Remove the objects that were made for comparisons. Also done when the program ends."""
@@ -262,6 +264,7 @@ class Git:
             if not changed:
                 return None
             require_usable_index(self._git, self._location.git_dir)
+            self.commits += 1
             commit_paths(self._top, message, [self._location.prefix + path for path in changed])
             return self.head()
 

@@ -77,7 +77,8 @@ def test_workers_of_another_environment_work_on_the_same_files(
     assert code == 0, output
     assert "4 passed, 2 recovered" in output
     assert all(path.read_text().count("- [x]") == 4 for path in paths)
-    assert len(attempts(pytester.path)) == 8
+    # 1.1 names no files, so it is verified again after the fix of 1.2.
+    assert len(attempts(pytester.path)) == 10
 
 
 @pytest.fixture
@@ -134,6 +135,7 @@ def test_a_worker_with_a_copy_of_the_project_sends_its_results_and_its_history_h
             ("1.1", "passed"),
             ("1.2", "failed"),
             ("1.2", "recovered"),
+            ("1.1", "passed"),
             ("1.3", "passed"),
         ]
     )

@@ -52,7 +52,7 @@ def test_what_was_done_stays_what_depends_is_blocked_and_the_rest_runs(
     code, output = run(pytester.path, "--ralph", "-n2", "--junitxml=junit.xml", "-rs", "specs")
 
     assert code == 1
-    assert "1 failed, 5 passed, 1 skipped" in output
+    assert "1 failed, 5 passed, 1 blocked" in output
     assert re.search(r"worker 'gw\d' crashed while running 'specs/a/tasks.md::1.2'", output)
     assert "blocked by 1.2" in output
     assert ran(pytester.path) == Counter(["a 1.1", "a 1.2", "a 1.4", "b 1.1", "b 1.2", "b 1.3"])
@@ -123,6 +123,7 @@ def test_the_worker_that_takes_over_collects_what_the_controller_saw_whatever_th
         "--ralph-recovery",
         "--ralph-executor=touch fixed",
         "-n1",
+        "-vv",
         "--junitxml=junit.xml",
         "specs",
     )

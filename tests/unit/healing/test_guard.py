@@ -1,0 +1,107 @@
+"""The guard, when siblings' fix tasks and commits arrive while an executor is at work."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ralph.fixing.git.checkpoint import Git
+from pytest_ralph.healing.guard import Guard, ProjectTree
+from pytest_ralph.healing.spec_files import SpecFiles
+from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.order import plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TASKS = """\
+# Tasks
+
+- [ ] 1.1 [P] One
+  - **Verify**: `true`
+
+- [ ] 1.2 [P] Two
+  - **Verify**: `true`
+"""
+FIX = "- [ ] 1.2.1 [FIX 1.2] Fix: it\n  - **Verify**: `true`\n"
+
+
+def run_git(root: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def guard(tmp_path: Path) -> Guard:
+    """The guard of task 1.1, in a repository with one commit."""
+    path = tmp_path / "demo" / "tasks.md"
+    path.parent.mkdir()
+    path.write_text(TASKS)
+    run_git(tmp_path, "init", "-q")
+    run_git(tmp_path, "config", "user.name", "T")
+    run_git(tmp_path, "config", "user.email", "t@example.com")
+    run_git(tmp_path, "add", "-A")
+    run_git(tmp_path, "commit", "-qm", "start")
+
+    spec = Spec.load(path)
+    spec_files = SpecFiles(spec, plan(spec.tasks))
+    spec_files.start("demo")
+    git = Git(tmp_path)
+    services: Any = SimpleNamespace(
+        root=tmp_path,
+        git=git,
+        git_lock=threading.RLock(),
+        tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
+        settings=SimpleNamespace(guard="report"),
+        files_of_other_specs=tuple,
+    )
+    return Guard(services, spec_files, spec.tasks[0])
+
+
+def test_the_fix_task_of_a_sibling_stays(guard: Guard) -> None:
+    sibling = guard.spec_files.spec.tasks[1]
+
+    before = guard.begin()
+    guard.spec_files.insert_fix(sibling, "1.2.1", FIX, "error")
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ()
+    assert "1.2.1 [FIX 1.2]" in guard.spec_files.spec.path.read_text()
+
+
+def test_an_edit_of_the_executor_is_undone(guard: Guard) -> None:
+    path = guard.spec_files.spec.path
+
+    before = guard.begin()
+    path.write_text(TASKS + "\n" + FIX)
+    report = guard.end(before, guard.task)
+
+    assert report.findings[0].startswith("1.1 edited tasks.md: undone")
+    assert path.read_text() == TASKS
+
+
+def test_a_commit_of_a_sibling_is_no_finding(guard: Guard) -> None:
+    root = guard.services.root
+    git = guard.services.git
+    assert git is not None
+
+    before = guard.begin()
+    (root / "new.txt").write_text("new\n")
+    git.commit("feat: new", [root / "new.txt"])
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ()
+
+
+def test_a_commit_of_the_executor_is_reported(guard: Guard) -> None:
+    root = guard.services.root
+
+    before = guard.begin()
+    run_git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+    report = guard.end(before, guard.task)
+
+    assert len(report.findings) == 1
+    assert " from " in report.findings[0]
