@@ -42,6 +42,9 @@ KINDS = {
 GOOD = ("passed", "recovered")
 FIXABLE = ("broken", "stubborn", "hopeless")
 MAX_FIXES = 2
+# How often a Verify may run: at first, once more in case the failure is transient, and after each
+# executor run that changed a file or ended well. A cursed one kills its worker before that.
+MOST_RUNS = {"broken": 3, "stubborn": 4, "hopeless": 2 + MAX_FIXES, "cursed": 2}
 
 CHECK = """\
 echo "$RALPH_SPEC $RALPH_TASK_ID" >> ran.txt
@@ -202,7 +205,7 @@ def check_all_told_once_and_run_once(world: World) -> None:
     told, ran, tasks = world.reported(), world.ran(), world.tasks()
     assert set(told) == set(tasks)
     for name, (_, kind) in tasks.items():
-        most = {"hopeless": 1 + MAX_FIXES, "broken": 2, "stubborn": 2}.get(kind, 1)
+        most = MOST_RUNS.get(kind, 1)
         if told[name] in GOOD:
             # These tasks name no files: one that passed is verified again after each later fix.
             most += _fixed_beside(name, tasks)
