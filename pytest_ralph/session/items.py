@@ -136,8 +136,8 @@ class TaskItem(pytest.Item):
 
     def __repr__(self) -> str:
         """Show title and reading in the output of `--co`."""
-        reading = self.task.verify.describe()
-        return f"<Task {one_line(f'{self.task.heading}: {reading}', LONGEST_READING)}>"
+        reading = self.run.resources.mask(f"{self.task.heading}: {self.task.verify.describe()}")
+        return f"<Task {one_line(reading, LONGEST_READING)}>"
 
     @property
     def run(self) -> Run:

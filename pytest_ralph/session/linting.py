@@ -141,13 +141,13 @@ class SpecRemarks:
         """Yield what a user should know about these tasks of a spec before they run."""
         path = self.run.specs.relative(spec.path)
         for task in tasks:
-            reading = f"{task.heading}: {task.verify.describe()}"
+            reading = self.run.resources.mask(f"{task.heading}: {task.verify.describe()}")
             yield f"{path}:{task.line}: {one_line(reading, LONGEST_READING)}"
         unselected_lines = _lines(spec.tasks) - _lines(tasks)
         for finding in lint(spec, self.run.specs.plan(spec).problems):
             # The codes in WARNED are reported as warnings in any case.
             if finding.code not in WARNED and finding.line not in unselected_lines:
-                yield format_text(finding, path)
+                yield self.run.resources.mask(format_text(finding, path))
         if (self.run.directory / HISTORY_NAME).exists():
             yield from self._risks(spec, path, {task.id for task in tasks})
             yield from self._time_limits(spec, path, tasks)

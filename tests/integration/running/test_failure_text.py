@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
+if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
 
@@ -130,6 +130,17 @@ def test_secrets_of_the_environment_are_masked(
     text = failure(pytester, make_spec, '`echo "using $API_TOKEN"; false`')
     assert "tok-1234567890abcdef" not in text
     assert "using " in text
+
+
+@pytest.mark.parametrize("option", ["-v", "--collect-only"])
+def test_secrets_in_a_reading_are_masked(
+    pytester: pytest.Pytester, make_spec: SpecMaker, option: str
+) -> None:
+    pytester.makeini("[pytest]\nralph_secrets = ACME-\\d+\n")
+    make_spec(t1_1="echo ACME-12345")
+    result = pytester.runpytest("--ralph", option, "specs")
+    result.stdout.fnmatch_lines(["*Task 1.1: echo [*][*][*]*"])
+    result.stdout.no_fnmatch_line("*ACME-12345*")
 
 
 def test_a_log_that_could_not_be_written_is_not_named(
