@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,11 @@ def heal(pytester: pytest.Pytester, hook: str, executor: str = "repair") -> str:
 
 
 def test_classify(pytester: pytest.Pytester, project: Path) -> None:
-    assert "licence_error: app.py has no licence header" in heal(pytester, "pytest_ralph_classify")
+    output = heal(pytester, "pytest_ralph_classify")
+
+    assert "app.py has no licence header" in output.splitlines()
+    state = json.loads((project / "specs" / "demo" / ".ralph-state.json").read_text())
+    assert '"type": "licence_error"' in json.dumps(state)
 
 
 def test_decide(pytester: pytest.Pytester, project: Path) -> None:
