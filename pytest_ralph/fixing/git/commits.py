@@ -30,29 +30,49 @@ def commit_paths(git: GitCommand, message: str, paths: Sequence[str]) -> None:
 
     In the user's index, paths that were not staged become those of the commit.
     """
-    not_staged = _not_staged(git, paths)
+    in_head = _entries_of_head(git, paths)
     with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
         if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
             git("read-tree", "HEAD", env=index)
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
         git("update-index", *options, stdin=null_separated(paths), env=index)
+        to_commit = _entries_of_index(git, paths, index)
+        not_staged = _not_staged(git, paths, in_head, to_commit)
+        # Before the commit: a run killed in between leaves an index that agrees with the commit.
+        _set_entries(git, not_staged, to_commit)
         fault_point("before git commit")
         result = git.run("commit", "-q", f"--message={message}", env=index)
     if result.status != 0:
+        _set_entries(git, not_staged, in_head)
         raise GitError(_why_no_commit(result.stdout + result.stderr))
-    _update_index(git, not_staged)
+    # Status 1 only means that some files differ from the index.
+    git.run("update-index", "-q", "--refresh")
 
 
-def _not_staged(git: GitCommand, paths: Sequence[str]) -> list[str]:
-    """Return those of `paths` whose entry in the user's index is that of HEAD."""
-    in_head = _entries_of_head(git, paths)
-    in_index: dict[str, str] = {}
-    for line in git("ls-files", "--stage", "-z", "--", *paths, env=LITERAL).split("\0"):
+def _not_staged(
+    git: GitCommand, paths: Sequence[str], in_head: dict[str, str], to_commit: dict[str, str]
+) -> list[str]:
+    """Return those of `paths` that the user did not stage in a version of their own."""
+    in_index = _entries_of_index(git, paths, {})
+    found = []
+    for path in paths:
+        entry = in_index.get(path)
+        if entry == in_head.get(path) or entry == to_commit.get(path):
+            found.append(path)
+    return found
+
+
+def _entries_of_index(git: GitCommand, paths: Sequence[str], env: dict[str, str]) -> dict[str, str]:
+    """Return path → `mode object` for those of `paths` that an index has."""
+    entries = {}
+    listed = git("ls-files", "--stage", "-z", "--", *paths, env={**LITERAL, **env})
+    for line in listed.split("\0"):
         entry, _, path = line.partition("\t")
-        mode, _, identity = entry.partition(" ")
-        in_index[path] = f"{mode} {identity.partition(' ')[0]}"
-    return [path for path in paths if in_index.get(path) == in_head.get(path)]
+        if path:
+            mode, identity, _ = entry.split(" ")
+            entries[path] = f"{mode} {identity}"
+    return entries
 
 
 def _entries_of_head(git: GitCommand, paths: Sequence[str]) -> dict[str, str]:
@@ -70,17 +90,14 @@ def _entries_of_head(git: GitCommand, paths: Sequence[str]) -> dict[str, str]:
     return entries
 
 
-def _update_index(git: GitCommand, paths: Sequence[str]) -> None:
-    """Make the user's index equal to HEAD for `paths`."""
+def _set_entries(git: GitCommand, paths: Sequence[str], entries: dict[str, str]) -> None:
+    """Make the entries of `paths` in the user's index those given; remove the others."""
     if not paths:
         return
-    in_head = _entries_of_head(git, paths)
     # Mode 0 removes an entry.
     nothing = "0 " + "0" * 40
-    entries = [f"{in_head.get(path, nothing)}\t{path}" for path in paths]
-    git("update-index", "-z", "--index-info", stdin=null_separated(entries))
-    # Status 1 only means that some files differ from the index.
-    git.run("update-index", "-q", "--refresh")
+    lines = [f"{entries.get(path, nothing)}\t{path}" for path in paths]
+    git("update-index", "-z", "--index-info", stdin=null_separated(lines))
 
 
 def _why_no_commit(output: str) -> str:
