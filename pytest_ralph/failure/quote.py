@@ -37,16 +37,21 @@ SHELL_TRACE = re.compile(r"^\+{1,3} \w")
 # pytest puts this before the lines of an error.
 PYTEST_MARK = re.compile(r"^E {2,}")
 MARKS = " ×✖"
+# The runner itself says why it could not start: "ERROR: usage: ...", "Error: no config file".
+RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
 LINES_BELOW = 5
 
 
 def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
     """Return the finding with an error that says something.
 
-    A heading is replaced by what follows it; a line that only announces a value, because it ends
-    with a colon or opens a bracket, is completed by the next line.
+    "No tests ran" is replaced by the reason, a heading by what follows it. A line that only
+    announces a value, because it ends with a colon or opens a bracket, is completed by the next
+    line.
     """
     error = PYTEST_MARK.sub("", finding.error)
+    if finding.verdict == "no tests":
+        return replace(finding, error=_reason_for_no_test(context) or error)
     if finding.line < 0:
         return replace(finding, error=error)
     below = _line_below(context, finding.line)
@@ -56,6 +61,14 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
     if ANNOUNCEMENT.search(error) and is_printed_there and below:
         return replace(finding, error=f"{error} {below}")
     return replace(finding, error=error)
+
+
+def _reason_for_no_test(context: FailureContext) -> str:
+    """Return the runner's own error, of which "no tests ran" is only the consequence."""
+    for line in context.output.lines:
+        if RUNNER_ERROR.match(line):
+            return line.strip()
+    return ""
 
 
 def _line_below(context: FailureContext, number: int) -> str:
