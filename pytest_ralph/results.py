@@ -106,6 +106,8 @@ class Attempt(NamedTuple):
     guidance: str = ""
     output: str = ""
     log: str = ""
+    # The readable account of what an agent said and did, beside its log.
+    transcript: str = ""
     # Bytes on both streams; `output` holds only the part that matters.
     printed: int = 0
 
@@ -162,12 +164,13 @@ class Attempt(NamedTuple):
 
 def _free_text_fields() -> Iterator[str]:
     """The fields that may quote a command, a tool or a person, as opposed to words of our own."""
-    ours = {"what", "outcome", "kind", "type", "category", "fix_id", "log", "commit"}
+    ours = {"what", "outcome", "kind", "type", "category", "fix_id", "commit"}
+    paths = {"log", "transcript"}
     hashes_and_numbers = {"fingerprint", "tree", "session_id", "timeout", "prediction"}
     for name, default in Attempt._field_defaults.items():
         if isinstance(default, float | int):
             continue
-        if name not in ours | hashes_and_numbers:
+        if name not in ours | paths | hashes_and_numbers:
             yield name
 
 

@@ -230,6 +230,7 @@ class AttemptLog:
             "cost": outcome.usage.cost,
             "tokens": (outcome.usage.input_tokens + outcome.usage.output_tokens) or None,
             "log": str(outcome.ended.stdout.path) if outcome.ended else "",
+            "transcript": str(outcome.transcript or ""),
         }
         self.runs += 1
         if outcome.trouble is not None and outcome.failure is not None:

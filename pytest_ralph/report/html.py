@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -35,15 +37,17 @@ def write_report(path: Path, run: RunSummary) -> None:
     """Write the report of a run, replacing an earlier one atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Undecodable output leaves lone surrogates, which have no UTF-8 form.
-    write_atomically(path, render(run).encode("utf-8", "replace"))
+    page = render(run, path.parent)
+    write_atomically(path, page.encode("utf-8", "replace"))
 
 
-def render(run: RunSummary) -> str:
-    """Return the report as HTML."""
+def render(run: RunSummary, directory: Path = Path()) -> str:
+    """Return the report as HTML. Its links are relative to `directory`, where it will stand."""
     css = _read("report.css")
     script = _script()
+    data = embedded(run, directory)
     # Autoescape escapes all values but these three, which are ours or made safe for their place.
-    trusted = {"css": Markup(css), "script": Markup(script), "data": Markup(embedded(run))}  # noqa: S704
+    trusted = {"css": Markup(css), "script": Markup(script), "data": Markup(data)}  # noqa: S704
     return _template().render(
         run=run,
         policy=policy(css, script),
@@ -93,11 +97,11 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def embedded(run: RunSummary) -> str:
+def embedded(run: RunSummary, directory: Path = Path()) -> str:
     """Return the tasks as JSON from which no content can break out of its element."""
     tasks = []
     for task in in_file_order(run.tasks):
-        attempts = tuple(_shortened(attempt, run.root) for attempt in task.attempts)
+        attempts = tuple(_shortened(attempt, run.root, directory) for attempt in task.attempts)
         tasks.append(_without_empty(task._replace(attempts=attempts).to_json()))
     text = json.dumps({"tasks": tasks}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -110,11 +114,15 @@ def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
     return sorted(tasks, key=lambda task: (position[task.spec_path], task.line))
 
 
-def _shortened(attempt: Attempt, root: str) -> Attempt:
+def _shortened(attempt: Attempt, root: str, directory: Path) -> Attempt:
     # Output of a pass is rarely read, and there may be thousands of passes.
     head, tail = (40, 160) if attempt.failed else (2, 8)
     output = terminal(bounded(attempt.output, head, tail, widest=500))
-    return attempt._replace(output=output, log=attempt.log.removeprefix(f"{root}/"))
+    transcript = ""
+    if attempt.transcript:
+        transcript = quote(os.path.relpath(attempt.transcript, directory))
+    log = attempt.log.removeprefix(f"{root}/")
+    return attempt._replace(output=output, log=log, transcript=transcript)
 
 
 def _without_empty(value: Any) -> Any:

@@ -86,6 +86,7 @@ function step(attempt, open) {
     attempt.command ? shell(attempt.command) : "",
     output(attempt, open),
     attempt.log ? h("p", { class: "step-text" }, `Log: ${attempt.log}`) : "",
+    attempt.transcript ? h("p", { class: "step-text" }, h("a", { href: attempt.transcript }, "Transcript")) : "",
   );
 }
 

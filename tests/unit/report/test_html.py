@@ -223,3 +223,13 @@ def test_charts_need_more_than_one_run() -> None:
         "20.0 s",
         "0%",
     )
+
+
+def test_transcript_link_is_relative_to_the_report(tmp_path: Path) -> None:
+    transcript = str(tmp_path / ".ralph" / "logs" / "1.1 #1.transcript.log")
+    fixed = TaskResult("1", attempts=(Attempt(what="fix", transcript=transcript),))
+
+    write_report(tmp_path / "out" / "report.html", RunSummary((fixed,), root=str(tmp_path)))
+
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert '"transcript":"../.ralph/logs/1.1%20%231.transcript.log"' in page
