@@ -103,7 +103,7 @@ def write_atomically(path: Path, data: bytes | str, *, durable: bool = True) -> 
 def replace_if_unchanged(
     path: Path, data: bytes | str, seen: Seen, *, durable: bool = True
 ) -> Seen:
-    """Replace `path` as `write_atomically` does, unless it has changed since it had the signature `seen`.
+    """Replace `path` as `write_atomically` does, unless it changed since its signature was `seen`.
 
     Return the new signature, or None if the file had changed and was left alone.
     """

@@ -1,8 +1,8 @@
 """Our own hooks, for conftest.py and plugins.
 
 The first five answer a question: the first result that is not None wins, and the package's own
-behaviour is the last implementation asked. The others only tell. One that raises, or whose answer is of
-no use, ends its task with one clear line.
+behaviour is the last implementation asked. The others only tell. One that raises, or whose answer
+is of no use, ends its task with one clear line.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ def pytest_ralph_decide(
 ) -> Decision | str | None:
     """Say what is to be done about a failure, given what was tried before in this run.
 
-    A Decision with its reason, or just its action: `retry`, `repair`, `fix`, `rollback`, `continue`, `enrich`,
-    `split` or `escalate`.
+    A Decision with its reason, or just its action: `retry`, `repair`, `fix`, `rollback`,
+    `continue`, `enrich`, `split` or `escalate`.
     """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_ralph_fix_task(task: Task, failure: Failure, number: str) -> str | None:
-    """Write the fix task: markdown for tasks.md that starts with `- [ ] 1.3.1 [FIX 1.3]`. `number` is its id."""
+    """Write the fix task: markdown for tasks.md that starts with `- [ ] 1.3.1 [FIX 1.3]`.
+
+    `number` is its id.
+    """
 
 
 @pytest.hookspec(firstresult=True)
@@ -50,7 +53,10 @@ def pytest_ralph_prompt(task: Task, failure: Failure | None, history: TaskHistor
 def pytest_ralph_execute(
     task: Task, prompt: str, timeout: float
 ) -> Outcome | Failure | bool | None:
-    """Carry out a task in place of the executor. True or a completed Outcome: done; False or a Failure: not."""
+    """Carry out a task in place of the executor.
+
+    True or a completed Outcome: done; False or a Failure: not.
+    """
 
 
 def pytest_ralph_failed(task: Task, failure: Failure, attempt: int) -> None:

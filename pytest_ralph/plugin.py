@@ -161,7 +161,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _fix_import_path(worker_data: Mapping[str, Any]) -> None:
-    """Put this Python's own library first if an xdist worker runs another version than its controller.
+    """Put this Python's own library first if an xdist worker runs another Python version.
 
     xdist gives a worker the controller's sys.path, from which the other version cannot import.
     """

@@ -1,8 +1,9 @@
 """The results of a run, as every report, the history and the workers of pytest-xdist exchange them.
 
 An `Attempt` is one thing that was tried, a `TaskResult` one task with all its attempts and fixes, a
-`RunSummary` one run of pytest. All of them hold plain values only: `to_json` gives dict, list, tuple,
-str, int, float, bool and None; `from_json` reads them back and ignores fields it does not know.
+`RunSummary` one run of pytest. All of them hold plain values only: `to_json` gives dict, list,
+tuple, str, int, float, bool and None; `from_json` reads them back and ignores fields it does not
+know.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
 class Attempt(NamedTuple):
     """One thing that was tried on a task, as reports show it and the history stores it.
 
-    `what` is `verify` (or `retry`: verified again with nothing fixed in between), `execute`, `fix` or
-    `repair`. The history also stores `decide`: what was decided after a failed attempt.
+    `what` is `verify` (or `retry`: verified again with nothing fixed in between), `execute`, `fix`
+    or `repair`. The history also stores `decide`: what was decided after a failed attempt.
     """
 
     number: int = 1
@@ -352,7 +353,7 @@ class PastRun(NamedTuple):
 
     @property
     def recovery_rate(self) -> float | None:
-        """The share of the tasks that failed at first and passed in the end; None if none failed."""
+        """The share of the tasks that failed first and passed in the end; None if none failed."""
         tried = self.recovered + self.failed
         return self.recovered / tried if tried else None
 

@@ -117,7 +117,10 @@ def _usable_cores() -> int:
 
 
 def parse_value(option: Option, given: object, place: str) -> Any:
-    """Convert a value as a user wrote it. Raise SettingError, naming `place`, if it is malformed."""
+    """Convert a value as a user wrote it.
+
+    Raise SettingError, naming `place`, if it is malformed.
+    """
     try:
         return _PARSERS[option.kind](option, given)
     except (ValueError, TypeError):

@@ -2,7 +2,8 @@
 
 python scripts/check_build.py [--skip-demo]
 
-The second build is made elsewhere, with other rights, times and zone: what comes out must be the same, byte for byte.
+The second build is made elsewhere, with other rights, times and zone: what comes out must be the
+same, byte for byte.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def foreign_or_missing(wheel: Path) -> list[str]:
 
 
 def try_alone(wheel: Path, directory: Path) -> list[str]:
-    """A fresh environment, the wheel and what it requires, and the quickstart from outside the repository."""
+    """Run the quickstart outside the repository, with the wheel in a fresh environment."""
     environment, quickstart = directory / "environment", directory / "quickstart"
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"

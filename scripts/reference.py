@@ -30,7 +30,10 @@ EXIT_STATUS = {
     0: "all passed or recovered",
     1: "something failed or is blocked; with `--ralph-lint`, an error was found",
     2: "interrupted, or a spec could not be read",
-    4: "usage error: no such path, a malformed setting, a plan that contradicts itself, a spec that another run holds",
+    4: (
+        "usage error: no such path, a malformed setting, a plan that contradicts itself, a spec "
+        "that another run holds"
+    ),
     5: "nothing collected",
 }
 
@@ -88,7 +91,10 @@ def options() -> Iterator[str]:
     yield ""
     yield from table(head[1:], *(option_row(option)[1:] for option in of_a_project))
     yield ""
-    yield "`ralph_junit`, `ralph_verify`, `ralph_remote` and `ralph_secrets` take any number of lines. In the front"
+    yield (
+        "`ralph_junit`, `ralph_verify`, `ralph_remote` and `ralph_secrets` take any number of "
+        "lines. In the front"
+    )
     yield "matter, `verify` maps ids, `[markers]` or phases to commands."
 
 

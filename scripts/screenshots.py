@@ -3,9 +3,10 @@
     python scripts/screenshots.py                        the quickstart, into docs/images
     python scripts/screenshots.py --project DIR -- pytest --ralph specs
 
-The project is copied first, so that a run that repairs it leaves the original as it was. The command, to which
-`--ralph-report` is added, runs in a pseudo-terminal; what it printed is drawn as SVG and photographed, like the
-report, by a headless Chromium. Paths of this machine are left out of both.
+The project is copied first, so that a run that repairs it leaves the original as it was. The
+command, to which `--ralph-report` is added, runs in a pseudo-terminal; what it printed is drawn as
+SVG and photographed, like the report, by a headless Chromium. Paths of this machine are left out of
+both.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ class Style:
 
 
 class Screen:
-    """As much of a terminal as test runners use: colours, carriage return, erasing, moving the cursor."""
+    """As much of a terminal as test runners use: colours, carriage return, erasing, cursor."""
 
     TOKEN = re.compile(
-        r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b(.)|([\r\n\b\t])|([^\x00-\x1f\x7f])"
+        r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b(.)|([\r\n\b\t])"
+        r"|([^\x00-\x1f\x7f])"
     )
 
     def __init__(self) -> None:
@@ -220,10 +222,12 @@ def svg(screen: Screen, title: str) -> tuple[str, int, int]:
     body = "\n".join(
         part for at, line in enumerate(lines) for part in runs(line, BAR + at * LINE + 14)
     )
-    text = f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">
+    text = f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"
+ viewBox="0 0 {width} {height}">
 <rect width="{width}" height="{height}" rx="10" fill="{BACKGROUND}"/>{dots}
 <g font-family="{FONT}" font-size="14" fill="{FOREGROUND}">
-<text x="{width / 2}" y="25" text-anchor="middle" fill="#75757f" font-size="13">{escape(title)}</text>
+<text x="{width / 2}" y="25" text-anchor="middle" fill="#75757f"
+ font-size="13">{escape(title)}</text>
 {body}
 </g></svg>
 """
@@ -244,7 +248,8 @@ def runs(line: list[tuple[str, Style]], y: int) -> list[str]:
         )
         if ground:
             parts.append(
-                f'<rect x="{x:.1f}" y="{y - 15}" width="{width:.1f}" height="{LINE}" fill="{ground}"/>'
+                f'<rect x="{x:.1f}" y="{y - 15}" width="{width:.1f}" height="{LINE}" '
+                f'fill="{ground}"/>'
             )
         if "".join(text).strip():
             place = f'x="{x:.1f}" y="{y}" textLength="{width:.1f}" xml:space="preserve"'

@@ -1,7 +1,7 @@
-"""Hooks of mkdocs: READMEs of examples become pages, and links that lead out of the site lead to them or to nothing.
+"""Hooks of mkdocs: make pages of the examples' READMEs, and adapt links that leave the site.
 
-Pages are written to be read in the repository, where a link may lead to a test or to an example. On the site a test is
-a name, and an example a page.
+Pages are written to be read in the repository, where a link may lead to a test or to an example. On
+the site a test is a name, and an example a page.
 """
 
 from __future__ import annotations
@@ -65,6 +65,9 @@ def moved(markdown: str, source: Path, uri: str) -> str:
         there = pages.get((source.parent / path).resolve())
         if there is None:
             return str(text)
-        return f"[{text}]({posixpath.relpath(there, posixpath.dirname(uri) or '.')}{'#' if anchor else ''}{anchor})"
+        address = posixpath.relpath(there, posixpath.dirname(uri) or ".")
+        if anchor:
+            address = f"{address}#{anchor}"
+        return f"[{text}]({address})"
 
     return LINK.sub(replace, markdown)

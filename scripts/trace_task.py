@@ -1,8 +1,8 @@
 """Count the function calls and modules that one task takes through pytest_ralph.
 
-Runs a spec in recovery mode and counts from the start of `TaskItem.runtest` to its end, for a task that
-passes and for one that a fix heals. A task before them pays for what a run does only once. Calls of
-functions count, the execution of modules, class bodies and comprehensions does not::
+Runs a spec in recovery mode and counts from the start of `TaskItem.runtest` to its end, for a task
+that passes and for one that a fix heals. A task before them pays for what a run does only once.
+Calls of functions count, the execution of modules, class bodies and comprehensions does not::
 
     python scripts/trace_task.py              # the counts
     python scripts/trace_task.py --calls      # and the functions in the order of their first call

@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _outside_any_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our own tests may themselves be the Verify command of a spec; the runs they start are not nested in it."""
+    """Our tests may be the Verify command of a spec; the runs they start are not nested in it."""
     for name in ("RALPH_NESTED", "PYTEST_ADDOPTS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -51,7 +51,8 @@ def make_spec(pytester: pytest.Pytester) -> SpecMaker:
         path = pytester.path / "specs" / name / "tasks.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         blocks = [
-            f"- [ ] {id_.removeprefix('t').replace('_', '.')} Task {id_.removeprefix('t').replace('_', '.')}\n"
+            f"- [ ] {id_.removeprefix('t').replace('_', '.')} Task "
+            f"{id_.removeprefix('t').replace('_', '.')}\n"
             f"  - **Do**: Make it so\n  - **Files**: `src.txt`\n  - **Verify**: `{verify}`\n"
             for id_, verify in tasks.items()
         ]

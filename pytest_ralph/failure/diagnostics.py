@@ -43,7 +43,8 @@ DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
 PLACE_ONLY = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
 MARKS = " ×✖!i⚠"
 LEVEL = re.compile(
-    r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark|help)\b",
+    r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark"
+    r"|help)\b",
     re.IGNORECASE,
 )
 TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")

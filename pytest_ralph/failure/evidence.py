@@ -1,4 +1,7 @@
-"""Evidence: the facts about one failed attempt, as they were found. Nothing in here is interpreted yet."""
+"""Evidence: the facts about one failed attempt, as they were found.
+
+Nothing in here is interpreted yet.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One Failure: everything known about one failed attempt. The nouns of S0, S1, S2 and S3 in one place."""
+"""One Failure: everything known about one failed attempt.
+
+The nouns of S0, S1, S2 and S3 in one place.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ NOT_COMPLETE = "Task did not complete"
 
 @dataclass(frozen=True)
 class Failure:
-    """Plain strings, numbers and tuples only: a Failure crosses process borders and goes into JSON as it is."""
+    """One failed attempt, in plain strings, numbers and tuples.
+
+    A Failure crosses process borders and goes into JSON as it is.
+    """
 
     kind: str = "unknown"
     type: str = UNKNOWN

@@ -114,7 +114,7 @@ def _tokens(context: FailureContext) -> Iterator[str]:
 
 
 def _by_shape(path: str) -> str | None:
-    """Without a tree to look into, accept the suffix of a source file that is not someone else's."""
+    """Accept the suffix of a source file of the project; used without a tree to look into."""
     if FOREIGN.search(path) or not SOURCE_SUFFIX.search(path) or path.startswith(("//", "www.")):
         return None
     return path.removeprefix("./").removeprefix("/project/")

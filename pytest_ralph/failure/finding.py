@@ -27,7 +27,8 @@ class Verdict(NamedTuple):
     retryable: bool | None = None
 
 
-# Causes outside the code come first, then what keeps the code from running, then what it does wrong.
+# Causes outside the code come first, then what keeps the code from running, then what it does
+# wrong.
 VERDICTS = {
     "disk full": Verdict(10, "resource_exhausted", retryable=False),
     "resource": Verdict(11, "resource_exhausted"),

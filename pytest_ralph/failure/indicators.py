@@ -1,4 +1,4 @@
-"""Words of the table of kinds: a project's own come first, ours only where nothing else was read."""
+"""Indicator words of the kinds: a project's own first, ours only if nothing else was read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The failing tests of a JUnit report. A report is evidence, never the verdict.
 
-A report that cannot be read is one more fact and no error of ours: it may be huge, hostile, cut off,
-or hold bytes that no XML parser accepts.
+A report that cannot be read is one more fact and no error of ours: it may be huge, hostile, cut
+off, or hold bytes that no XML parser accepts.
 """
 
 from __future__ import annotations

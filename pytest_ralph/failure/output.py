@@ -69,7 +69,7 @@ class CommandOutput:
 
 
 def clean(text: str) -> str:
-    """Return text as a terminal leaves it: no escape codes, overwritten bars or control characters."""
+    """Return text as a terminal shows it, without escape codes and overwritten bars."""
     return "\n".join(_clean_lines(text))
 
 

@@ -1,4 +1,4 @@
-"""Decide whose a missing thing is: the project's own, someone else's, or what the command asked for.
+"""Decide whose a missing thing is: the project's own, someone else's, or the command's.
 
 A missing module of the project is a broken build; one of a third party is a missing dependency; a
 file that only the command names is unfinished work.

@@ -1,4 +1,4 @@
-"""The line to quote where the tool's way of speaking is not known, or where it is only a heading."""
+"""The line to quote if the tool's format is not known, or if its line is only a heading."""
 
 from __future__ import annotations
 

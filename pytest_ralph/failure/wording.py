@@ -1,4 +1,4 @@
-"""Short texts about a failure: a headline, the title of a fix task, and what the fix task asks for."""
+"""Short texts about a failure: headline, title of a fix task, and what the task asks for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ LAST_WORD = re.compile(r"\s+\S*$")
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = re.compile(
     r"(?:^|[\s(])(?P<hint>(?:please |try |you (?:can|should|need to|must) |did you (?:mean|forget)|"
-    r"run |running |use |hint: |help: |fix: |to fix\b|consider )[^\n]*[`'\"][^`'\"\n]+[`'\"][^\n]*)",
+    r"run |running |use |hint: |help: |fix: |to fix\b"
+    r"|consider )[^\n]*[`'\"][^`'\"\n]+[`'\"][^\n]*)",
     re.IGNORECASE,
 )
 UNSOUND_HINT = re.compile(

@@ -1,8 +1,8 @@
 """Failure and history → Decision: a pure function over one table.
 
 The order of the table matters: first what can go on without a limit (more time, a new session),
-then what cannot go on (limits, circles, budget), then what needs no agent (repairs), then the action
-of the failure's type.
+then what cannot go on (limits, circles, budget), then what needs no agent (repairs), then the
+action of the failure's type.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ TRANSIENT = {
 }
 
 NEEDS_PERSON = re.compile(
-    r"\b(?:needs?|requires?) (?:an? )?(?:person|human|maintainer|manual (?:step|action|intervention))"
+    r"\b(?:needs?|requires?) (?:an? )?(?:person|human|maintainer|manual (?:step|action"
+    r"|intervention))"
     r"|\b(?:person|human|maintainer) (?:has to|must|needs to)\b",
     re.IGNORECASE,
 )
@@ -203,7 +204,8 @@ def _can_continue(failure: Failure, past: TaskHistory) -> bool:
 def _go_on(_: Failure, past: TaskHistory) -> Decision:
     return Decision(
         "continue",
-        f"out of context: progress kept, continued in a new run ({past.continuations + 1} of {MAX_CONTINUATIONS})",
+        f"out of context: progress kept, continued in a new run ({past.continuations + 1} of "
+        f"{MAX_CONTINUATIONS})",
     )
 
 

@@ -126,7 +126,7 @@ class Document:
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
     def remove(self, inserted: str) -> bool:
-        """Remove the text of one task that `insert` inserted; False if it is not there as it was."""
+        """Remove the text of a task that `insert` inserted; False if it was changed since."""
         for _ in range(_MAX_TRIES):
             spec = self.read()
             if spec.source.count(inserted) != 1:

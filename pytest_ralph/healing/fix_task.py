@@ -1,7 +1,7 @@
 """Failure → fix task: the Markdown that asks for a failure to be fixed.
 
-The fields of the original (Files, Verify) are copied as written. Text of the failure comes from outside
-and is made inert, so that no error message can add a task, a field or a command.
+The fields of the original (Files, Verify) are copied as written. Text of the failure comes from
+outside and is made inert, so that no error message can add a task, a field or a command.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def make_fix_task(
     directory: str = ".",
     template: str | None = None,
 ) -> str:
-    """The block to insert for one failure; `template` is a Jinja2 text over the fields of Derived."""
+    """The block to insert for one failure; `template` is Jinja2 text over the fields of Derived."""
     fields = derive(task, failure, fix_id, spec_name=spec_name, directory=directory)
     return _fix_task(fields) if template is None else _from_template(template, fields)
 
@@ -147,7 +147,7 @@ def steps(task: Task) -> tuple[str, ...]:
 
 
 def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, str]:
-    """One block per step of a task that takes too long, by its id, each with a share of the time."""
+    """One block, by its id, per step of a task that takes too long, with a share of its time."""
     parts = steps(task)
     stem, _, number = first_id.rpartition(".")
     share = max(int(timeout // max(len(parts), 1)), 1)
@@ -179,7 +179,10 @@ def _fix_task(fields: Derived) -> str:
             f'  - **Done when**: Error "{fields.error}" no longer occurs',
             f"  - **Verify**:{fields.verify}",
             *([f"  - **Timeout**:{fields.timeout}"] if fields.timeout else []),
-            f"  - **Commit**: `fix({fields.scope}): address {fields.error_type} from task {fields.task}`",
+            (
+                f"  - **Commit**: `fix({fields.scope}): address {fields.error_type} from task "
+                f"{fields.task}`"
+            ),
         ]
     )
 

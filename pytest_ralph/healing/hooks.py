@@ -1,4 +1,7 @@
-"""Calls of the pytest_ralph hooks. One that raises or returns a wrong value ends the task with HookError."""
+"""Calls of the pytest_ralph hooks.
+
+One that raises or returns a wrong value ends the task with HookError.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ProgressLog: writes the `.progress.md` of one spec, read again only after another process wrote it."""
+"""ProgressLog writes the `.progress.md` of one spec.
+
+The file is read again only after another process wrote it.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class ProgressLog:
         return progress.learnings(self._read())
 
     def _with(self, text: str, task: Task, commit: str) -> str:
-        """Add an entry like `progress.completed`, directly behind the last one if its place is known."""
+        """Add an entry like `progress.completed`, after the last one if its place is known."""
         entry = f"- [x] {task.name} {task.title}".rstrip()
         if self._end and task.title and not commit and f"] {task.name} " not in text:
             text = f"{text[: self._end]}{entry}\n{text[self._end :]}"

@@ -1,9 +1,9 @@
 """SpecFiles: the document, the state and the progress file of one spec, and every change to them.
 
-A change reads the file again first, so that edits of other processes are kept, and is made under one
-lock, so that the tasks of a [P] group do not race. The document is the truth: it is written first, and
-the state is brought in line with it at the start of each run. The state identifies a task by its name,
-which unlike its id is unique.
+A change reads the file again first, so that edits of other processes are kept, and is made under
+one lock, so that the tasks of a [P] group do not race. The document is the truth: it is written
+first, and the state is brought in line with it at the start of each run. The state identifies a
+task by its name, which unlike its id is unique.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SpecFiles:
         return self.spec.path, self.state.path, self._log.path
 
     def start(self, base_path: str) -> list[str]:
-        """Start a recovery run: bring the state in line with the document, and return what changed."""
+        """Start a recovery run: bring the state in line with the document; return what changed."""
         for path in self.own_files:
             sweep(path)
         said = []
@@ -105,7 +105,7 @@ class SpecFiles:
     # Fix tasks
 
     def use_open_fix(self, target: Task) -> Task | None:
-        """The open fix task of `target`, if there is one; it counts as a fix of this run from now on."""
+        """The open fix task of `target`, if any; from now on it counts as a fix of this run."""
         with self._files():
             fix = self._open_fix(target)
             if fix is not None and fix.id not in self.state.current_fixes(target.name):
@@ -228,7 +228,7 @@ class SpecFiles:
             self._document.tick([now] if now and not now.checked else [])
 
     def _done_with(self, task: Task) -> list[Task]:
-        """The fixes and parts that are done when the task passes: those without a Verify of their own."""
+        """The fixes and parts that are done once the task passes: those without Verify."""
         made = self._document.lineage(task)
         return [
             fix

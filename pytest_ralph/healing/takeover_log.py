@@ -33,7 +33,8 @@ class TakeoverLog:
         self.results = {
             name: line.result for name, line in lines.items() if line.result is not None
         }
-        # One worker at a time has the spec, so a worker that began a task and did not end it is dead.
+        # One worker at a time has the spec, so a worker that began a task and did not end it is
+        # dead.
         self.unfinished = {name: line.worker for name, line in lines.items() if line.result is None}
 
     def begun(self, name: str) -> None:

@@ -306,7 +306,10 @@ class TaskRun:
     # Carrying out the task itself (--ralph-execute)
 
     def _execute(self) -> FailedAttempt | None:
-        """Have the executor do the task, then verify; try again with the error. None if it passes."""
+        """Have the executor do the task, then verify; try again with the error.
+
+        None if it passes.
+        """
         tries = 1
         if not self.recovery:
             # Two by default; the state file may set another number. With recovery, S0 asks for a

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_failure(verified: VerifyResult, task: Task, spec: str, services: Services) -> Failure:
-    """Classify the check that failed, through the hook, and add what is known besides its output."""
+    """Classify the check that failed, through the hook, and add what is known besides output."""
     failing = verified.failing
     if failing is None:
         return Failure(

@@ -1,1 +1,4 @@
-"""What happened before: attempts in SQLite, statistics and predictions from them. Knows nothing of pytest."""
+"""What happened before: attempts in SQLite, statistics and predictions from them.
+
+Knows nothing of pytest.
+"""

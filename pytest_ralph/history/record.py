@@ -1,8 +1,8 @@
 """A `Record`: one attempt as the history stores it, with the run, spec and task it belongs to.
 
-Observations (`verify`, `execute`) state how a task fared. Remedies (`fix`, `repair`, `retry`) answer a
-failure: their kind, type, category, error and fingerprint are those of the failure they answer, and
-their task is the original one.
+Observations (`verify`, `execute`) state how a task fared. Remedies (`fix`, `repair`, `retry`)
+answer a failure: their kind, type, category, error and fingerprint are those of the failure they
+answer, and their task is the original one.
 """
 
 from __future__ import annotations

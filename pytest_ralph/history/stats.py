@@ -351,7 +351,8 @@ def _flaky(history: History) -> tuple[Flaky, ...]:
     rows = history.query(
         """SELECT spec, task, COUNT(*) AS flips,
                   (SELECT COUNT(*) FROM attempts
-                   WHERE attempts.spec = flip.spec AND attempts.task = flip.task AND what = 'verify')
+                   WHERE attempts.spec = flip.spec AND attempts.task = flip.task
+                     AND what = 'verify')
            FROM flip
            WHERE kind NOT IN ('dependency_missing', 'command_not_found', 'permission_denied')
              AND NOT (kind = 'timeout' AND new_limit)

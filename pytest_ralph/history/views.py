@@ -47,13 +47,15 @@ VIEWS = {
         SELECT bad.spec, bad.task, bad.kind, good.timeout IS NOT bad.timeout AS new_limit
         FROM (SELECT id, (SELECT id FROM attempts AS next WHERE next.spec = attempts.spec
                 AND next.task = attempts.task AND next.id < attempts.id
-                AND next.what IN ('verify', 'fix', 'repair') ORDER BY next.id DESC LIMIT 1) AS beside
+                AND next.what IN ('verify', 'fix', 'repair')
+              ORDER BY next.id DESC LIMIT 1) AS beside
               FROM attempts WHERE what = 'verify' AND outcome IN ('failed', 'escalated')
               UNION ALL
               SELECT id, (SELECT id FROM attempts AS next WHERE next.spec = attempts.spec
                 AND next.task = attempts.task AND next.id > attempts.id
                 AND next.what IN ('verify', 'fix', 'repair') ORDER BY next.id LIMIT 1)
-              FROM attempts WHERE what = 'verify' AND outcome IN ('failed', 'escalated')) AS neighbour
+              FROM attempts
+              WHERE what = 'verify' AND outcome IN ('failed', 'escalated')) AS neighbour
         CROSS JOIN attempts AS bad ON bad.id = neighbour.id
         CROSS JOIN attempts AS good ON good.id = neighbour.beside
         WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered')

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # Every report of a run without tests has one of these, so that most outputs need no closer look.
 WITHOUT_TESTS = regex(
     r"no[ -](?:test|source)|notests|no (?:specs?|examples|scenarios)\b|1\.\.0"
-    r"|\b0 (?:tests?|pass|passing|passed|examples|items|runs|scenarios|specs)\b|tests(?: run)?:? +0",
+    r"|\b0 (?:tests?|pass|passing|passed|examples|items|runs|scenarios|specs)\b"
+    r"|tests(?: run)?:? +0",
     re.IGNORECASE,
 )
 

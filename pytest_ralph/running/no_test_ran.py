@@ -31,7 +31,8 @@ NOTHING_RAN = re.compile(
 # Lines that show that at least one test ran.
 SOMETHING_RAN = re.compile(
     r"""
-    \b[1-9]\d*\ (?:\w+\ )?(?:passed|passing|pass|succeeded|failed|failing|failures?|skipped|pending)\b
+    \b[1-9]\d*\ (?:\w+\ )?
+    (?:passed|passing|pass|succeeded|failed|failing|failures?|skipped|pending)\b
     | \b[1-9]\d*\ (?:examples?|runs|scenarios?|specs?)\b
     | \b(?:ran|running|executed|starting)\ [1-9]\d*\ (?:\w+\ )?tests?\b
     | \b(?:tests\ run|total\ tests|tests|passed|total):?\s+[1-9]\d*\b

@@ -1,9 +1,9 @@
 """Run a command, bounded in time, memory and disk, and leave nothing of it behind.
 
-A command runs in a session and process group of its own, without a terminal and with an empty stdin.
-When it has ended, by itself or because its time was up, the whole group is killed before the leader
-is reaped, and then what escaped the group (see `strays`). Only what a `keep` command started lives
-on, until `release` or `close`.
+A command runs in a session and process group of its own, without a terminal and with an empty
+stdin. When it has ended, by itself or because its time was up, the whole group is killed before the
+leader is reaped, and then what escaped the group (see `strays`). Only what a `keep` command started
+lives on, until `release` or `close`.
 """
 
 from __future__ import annotations

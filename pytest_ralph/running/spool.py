@@ -40,7 +40,7 @@ class Spool(NamedTuple):
         return Path(self.file)
 
     def text(self, head: int = HEAD, tail: int = TAIL) -> str:
-        """Return the first `head` and the last `tail` bytes as text, cut at line ends if possible."""
+        """Return the first `head` and the last `tail` bytes as text, at line ends if possible."""
         with self._open() as file:
             return _head_and_tail(file, head, tail)
 

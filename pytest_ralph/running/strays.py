@@ -2,9 +2,9 @@
 
 Every command carries a Mark that all its descendants inherit: an environment variable and, on
 Linux, an unusual but harmless soft limit (on real-time CPU time, far out of reach). The limit
-survives a cleared environment, a rewritten process title, closed descriptors and any number of forks
-and sessions. A command gets its own limit just after its start. Until then it has the limit of
-number 0, which pytest's own process carries during a run.
+survives a cleared environment, a rewritten process title, closed descriptors and any number of
+forks and sessions. A command gets its own limit just after its start. Until then it has the limit
+of number 0, which pytest's own process carries during a run.
 
 Looking at every process after every command would cost milliseconds. Linux assigns process ids in
 order and reports the last one, so only ids newer than the command are looked at: none for a command

@@ -1,4 +1,4 @@
-"""Find the specs that a command line selects, without collecting: for a controller and the linter."""
+"""Find the specs that a command line selects without collecting, for controller and linter."""
 
 from __future__ import annotations
 

@@ -115,6 +115,7 @@ def what_follows(settings: Settings) -> str:
     if not agents:
         return f"built-in repairs ({', '.join(settings.repair) or 'none'}), then it is reported"
     return (
-        f"built-in repairs, then at most {settings.max_fixes} fix tasks for {', then '.join(agents)}; "
+        f"built-in repairs, then at most {settings.max_fixes} fix tasks for "
+        f"{', then '.join(agents)}; "
         "Verify decides after each"
     )

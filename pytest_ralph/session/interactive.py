@@ -127,7 +127,7 @@ class Interactive:
             return self._decision(choice, decision) if choice else None
 
     def _choose(self, question: str, choices: dict[str, str]) -> str:
-        """Ask until the answer is a choice or Enter (empty); the last choice at the end of input."""
+        """Ask until the answer is a choice or Enter (empty); at end of input, the last choice."""
         while True:
             self._console.write(question)
             typed = self._console.read_line(self._stopped)

@@ -121,7 +121,7 @@ class SpecRemarks:
 
     @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Write the remarks in the controller: it collects nothing, but workers have no terminal."""
+        """Write the remarks in the controller, which collects nothing: workers have no terminal."""
         reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
         if self._is_written or reporter is None:
             return
@@ -162,7 +162,7 @@ class SpecRemarks:
                 )
 
     def _time_limits(self, spec: Spec, path: str, tasks: Iterable[Task]) -> Iterator[str]:
-        """Yield a remark on time limits that are far too short, or so long that a hang is costly."""
+        """Remark on a time limit that is far too short, or so long that a hang is costly."""
         default = self.run.specs.settings_of(spec).timeout
         better = []
         for task in tasks:

@@ -1,4 +1,4 @@
-"""What the tasks of a run need, created on first use: a run in which all tasks pass needs little."""
+"""What the tasks of a run need, created on first use: passing tasks need little of it."""
 
 from __future__ import annotations
 

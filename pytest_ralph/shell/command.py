@@ -46,9 +46,10 @@ class Stage:
     """One simple command, seen through whatever launches it.
 
     `words` are the program and its arguments as the last launcher passes them on, `written` all
-    words as they stand in the command line, `source` its text with quotes. `launchers` names what was looked through, and
-    `again` are the words that start the program the same way once more: `("uv", "run")`.
-    `directory` is relative to where the command line starts, or None if that cannot be known.
+    words as they stand in the command line, `source` its text with quotes. `launchers` names what
+    was looked through, and `again` are the words that start the program the same way once more:
+    `("uv", "run")`. `directory` is relative to where the command line starts, or None if that
+    cannot be known.
     """
 
     words: tuple[Word, ...]

@@ -274,7 +274,7 @@ class _Reader:
         return Word("".join(parts), literal)
 
     def _special(self, char: str, *, first: bool) -> tuple[str, bool]:
-        """Read a quote, a backslash, a `$` or a pattern character: its text, and if it is literal."""
+        """Read a quote, backslash, `$` or pattern character: its text, and if it is literal."""
         if char == "'":
             return self._until("'"), True
         if char == '"':

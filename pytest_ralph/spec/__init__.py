@@ -1,1 +1,4 @@
-"""The spec on disk: reading it, ordering it, and the few edits ever made to it. Knows nothing of pytest."""
+"""The spec on disk: reading it, ordering it, and the few edits ever made to it.
+
+Knows nothing of pytest.
+"""

@@ -30,11 +30,16 @@ _KNOWN = {
 # "Verify" in several languages, alone or with a word that narrows it.
 _VERIFY = regex(
     r"(?:how to |automated? |auto-?|ralph-|quick |final )?"
-    r"(?:verify|verification|verifizieren|verifizierung|verifikation|verificar|verificaci[oó]n|verifica[cç][aã]o|verifica"
-    r"|v[ée]rifier|v[ée]rification|prüfen|prüfung|überprüfen|überprüfung|nachweis|проверка|проверить"
-    r"|перевірка|weryfikacja|verificatie|verifikasi|verifiering|ověření|doğrulama|kiểm tra|kiểm chứng|xác minh"
-    r"|검증|확인(?= 방법)|验证|驗證|検証|確認方法)(?:方法|命令|步骤|步驟|コマンド|手順|[ \t]?방법|[ \t]?명령)?"
-    r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor|locally|again|all|this|now"
+    r"(?:verify|verification|verifizieren|verifizierung|verifikation|verificar|verificaci[oó]n"
+    r"|verifica[cç][aã]o|verifica"
+    r"|v[ée]rifier|v[ée]rification|prüfen|prüfung|überprüfen|überprüfung|nachweis|проверка"
+    r"|проверить"
+    r"|перевірка|weryfikacja|verificatie|verifikasi|verifiering|ověření|doğrulama|kiểm tra"
+    r"|kiểm chứng|xác minh"
+    r"|검증|확인(?= 방법)|验证|驗證|検証|確認方法)"
+    r"(?:方法|命令|步骤|步驟|コマンド|手順|[ \t]?방법|[ \t]?명령)?"
+    r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor"
+    r"|locally|again|all|this|now"
     r"|manually|visually"
     r"|befehl|comando|commande))*(?:[ \t]?#?\d{1,2})?",
     re.IGNORECASE,

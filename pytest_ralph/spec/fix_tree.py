@@ -47,7 +47,7 @@ class FixTree:
         return sorted(found.values(), key=lambda task: task.line)
 
     def shares_verify(self, fix: Task) -> bool:
-        """Return whether a fix has the Verify of the task it fixes, whose result is also its own."""
+        """Return whether a fix shares the Verify, and so the result, of the task it fixes."""
         owner = self.owner_of(fix.name)
         if owner is None or not fix.has_marker("FIX"):
             return False

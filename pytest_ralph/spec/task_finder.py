@@ -40,7 +40,8 @@ _PHASE = regex(
     re.IGNORECASE,
 )
 _PHASE_HEADING = regex(
-    r"[ \t]*#{1,6}[ \t]+\W*(?:phase|milestone|stage|sprint|wave)[ \t]+(?P<id>\d+(?:\.\d+)*[A-Za-z]?)\b"
+    r"[ \t]*#{1,6}[ \t]+\W*(?:phase|milestone|stage|sprint"
+    r"|wave)[ \t]+(?P<id>\d+(?:\.\d+)*[A-Za-z]?)\b"
     r"[ \t:.–—-]*(?P<title>.*)",
     re.IGNORECASE,
 )
@@ -327,7 +328,7 @@ class _TaskFinder:
     def _beside_tasks(
         self, blocks: Sequence[TaskBlock], tasks: Collection[int], boxes: Sequence[int]
     ) -> list[TaskBlock]:
-        """Return headings without fields beside a task of their kind: `### Step 2` beside Step 1."""
+        """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
         uncertain = [block for block in blocks if block.level and not block.title.certain]
         if all(block.line in tasks for block in uncertain):
             return []

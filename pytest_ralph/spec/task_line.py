@@ -8,7 +8,8 @@ from typing import NamedTuple
 from pytest_ralph.text.regex import regex
 
 _BOX = regex(
-    r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*(?:#{1,6}[ \t]+)?(.*)$"
+    r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*"
+    r"(?:#{1,6}[ \t]+)?(.*)$"
 )
 # `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that is a heading too.
 _BOXED_HEADING = regex(

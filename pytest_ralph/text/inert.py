@@ -15,7 +15,8 @@ ONE_LINE = 300
 MARKDOWN = 200
 LONGEST_BACKTICK_RUN = 32
 
-# CSI, OSC and the other string sequences (ended by BEL or ST, or not at all), then the two-character ones.
+# CSI, OSC and the other string sequences (ended by BEL or ST, or not at all), then the
+# two-character ones.
 _ESCAPES = regex(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 MASK = "***"
 
 _SECRET_NAME = regex(
-    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASS | PASSPHRASE | PWD | \w*APIKEY | KEY"
+    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASS | PASSPHRASE | PWD | \w*APIKEY "
+    r"| KEY"
     r" | CREDENTIALS? | CREDS? | AUTH | PAT | DSN | PRIVATE | COOKIE | SALT | BEARER"
     r" | CONNECTION_STRING | DATABASE_URL ) (?:_|\d|$)",
     re.IGNORECASE | re.VERBOSE,
 )
 # The values of these say where a secret is or how it is used, and are not secret.
 _HARMLESS_NAME = regex(
-    r"^(?:OLD)?PWD$|_(?:FILE|PATH|DIR|NAME|ID|SOCK|SOCKET|TYPE|METHOD|ALGORITHM|HOST|PORT|TTL|EXPIRY"
+    r"^(?:OLD)?PWD$|_(?:FILE|PATH|DIR|NAME|ID|SOCK|SOCKET|TYPE|METHOD|ALGORITHM|HOST|PORT|TTL"
+    r"|EXPIRY"
     r"|TIMEOUT|LENGTH|HELPER)$",
     re.IGNORECASE,
 )
@@ -94,7 +96,8 @@ PATTERNS = (
 _LABEL = r"""['"]?\s{0,3}[:=]\s{0,3}['"]?"""
 _VALUE = r"""(?P<secret>[^\s'",;]{6,})"""
 _SCHEME = r"(?:bearer|basic|token|digest|apikey)"
-# A value of eight or more characters with a digit: neither `password: str` nor `password=$PASSWORD`.
+# A value of eight or more characters with a digit: neither `password: str` nor
+# `password=$PASSWORD`.
 _ASSIGNMENT = (
     r"(?i)(?:password|passwd|secret[_-]?key|client[_-]?secret|api[_-]?key|access[_-]?token"
     r"|auth[_-]?token)['\"]?\s{0,3}(?:=|:\s)\s{0,3}['\"]?"
@@ -154,7 +157,7 @@ class Masker:
 
 
 def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of variables that are named like a secret, unless anyone could guess them."""
+    """Yield the values of variables named like a secret, unless anyone could guess them."""
     for name, value in environ.items():
         if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name):
             continue

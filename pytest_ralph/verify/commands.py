@@ -71,7 +71,7 @@ def likeness(text: str) -> Likeness:
 
 
 def runs_alone(text: str) -> bool:
-    """Whether `text`, which is all that a field holds, is a command: even an unknown word may be."""
+    """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
     if likeness(text) is not Likeness.NONE:
         return True
     body = text.strip()

@@ -1,4 +1,4 @@
-"""The passages of a Verify field, that is, its paragraphs and list items, and its fenced scripts."""
+"""The passages of a Verify field: its paragraphs, list items and fenced scripts."""
 
 from __future__ import annotations
 

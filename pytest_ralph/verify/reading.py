@@ -1,4 +1,4 @@
-"""The reading of a Verify field that is more than one code span: its passages and scripts, in order."""
+"""Read a Verify field that is more than one code span: its passages and scripts, in order."""
 
 from __future__ import annotations
 

@@ -8,10 +8,11 @@ import time
 from pytest_ralph import classify
 
 MEGABYTE = 1_000_000
-# What is repeated until it fills the size: plain logs, nothing but errors, and what is made to be hard to read.
+# What is repeated until it fills the size: plain logs, nothing but errors, and what is made to be
+# hard to read.
 TEXTS = {
     "a build log": "cc -Wall -O2 -c src/module.c -o build/module.o -Iinclude/path\n",
-    "nothing but errors": "src/m.c:12:5: error: expected something but failed: connection refused\n",
+    "nothing but errors": "src/m.c:12:5: error: expected a thing but failed: connection refused\n",
     "alarming words": "expected got cannot not error file could found module test failed\n",
     "failing tests": "FAILED tests/test_a.py::test_a - assert 1 == 2\n",
     "one line": "x",

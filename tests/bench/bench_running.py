@@ -1,4 +1,4 @@
-"""What running commands costs, as ratios taken in one run: `python tests/bench/bench_running.py`."""
+"""What running commands costs, as ratios of one run: `python tests/bench/bench_running.py`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What much of everything costs, and how it grows: `python tests/bench/load.py [--only WORD]`.
 
-Each load is carried ten times smaller too, in the same run; the growth is that of CPU time, ours and our children's,
-with what the load takes when there is next to nothing of it subtracted from both: 10 is linear. Memory is the most that
-the pytest process held.
+Each load is carried ten times smaller too, in the same run; the growth is that of CPU time, ours
+and our children's, with what the load takes when there is next to nothing of it subtracted from
+both: 10 is linear. Memory is the most that the pytest process held.
 """
 
 from __future__ import annotations
@@ -33,9 +33,13 @@ import atexit, pathlib, resource, sys
 @atexit.register
 def tell():
     unit = 1 if sys.platform == "darwin" else 1024
-    pathlib.Path("memory").write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pathlib.Path("memory").write_text(str(peak * unit))
 """
-TASK = "- [ ] 1.{n} {mark}Task {n}\n  - **Do**: Something\n  - **Files**: `parts/{n}`\n  - **Verify**: `{verify}`\n\n"
+TASK = (
+    "- [ ] 1.{n} {mark}Task {n}\n  - **Do**: Something\n  - **Files**: `parts/{n}`\n"
+    "  - **Verify**: `{verify}`\n\n"
+)
 HEALS = 'mkdir -p parts && echo done > "parts/${RALPH_FIX_FOR#1.}"'
 ROW = "{:<50} {:>9} {:>9} {:>10} {:>8}  {}"
 
@@ -124,7 +128,7 @@ def write_spec(root: Path, count: int, verify: str, *, mark: str = "", name: str
 
 
 def remember(root: Path, count: int) -> None:
-    """A history as it comes about: of ten attempts two fail, two are fixes, one of which helps, and six pass."""
+    """A typical history: of ten attempts two fail, two are fixes (one helps), and six pass."""
     with History.open(root / ".ralph" / "history.db") as history:
         for number in range(count):
             history.record(_attempt(number, time.time() - count + number))

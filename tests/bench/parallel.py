@@ -1,4 +1,7 @@
-"""What parallel work gains, as ratios to the ideal and to no workers: `python tests/bench/parallel.py`."""
+"""What parallel work gains, relative to the ideal and to no workers.
+
+Run it with `python tests/bench/parallel.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TASK = "- [ ] 1.{n} {marks}Task {n}\n  - **Do**: Sleep\n  - **Verify**: `sleep {seconds}`\n\n"
-# Writes when the first task began and when the last was reported: what pytest itself takes to start is not of a group.
+# Writes when the first task began and when the last was reported: what pytest itself takes to start
+# is not of a group.
 CLOCK = """
 import json, time
 
@@ -40,12 +44,13 @@ def main() -> None:
 
 
 def group(tasks: int, seconds: float, *, jobs: int) -> None:
-    """A [P] group on one machine: how long it takes, beside what it would take if only the sleeping took time."""
+    """How long a [P] group takes on one machine, beside what the sleeping alone would take."""
     ideal = tasks / jobs * seconds
     with project(1, tasks, seconds, "[P] ") as root:
         taken = min(_run(root, f"--ralph-jobs={jobs}")[1] for _ in range(3))
     print(
-        f"{tasks} tasks of {seconds} s, {jobs} jobs: {taken:.3f} s, ideal {ideal:.3f} s: {taken / ideal:.3f} times"
+        f"{tasks} tasks of {seconds} s, {jobs} jobs: {taken:.3f} s, ideal {ideal:.3f} s: "
+        f"{taken / ideal:.3f} times"
     )
 
 
@@ -54,7 +59,10 @@ def workers(specs: int, tasks: int, seconds: float, count: int) -> None:
     with project(specs, tasks, seconds, "") as root:
         alone = _run(root, "-n0")[0]
         together = min(_run(root, f"-n{count}")[0] for _ in range(3))
-    said = f"{specs} specs of {tasks} tasks of {seconds} s: {alone:.2f} s alone, {together:.2f} s with {count} workers"
+    said = (
+        f"{specs} specs of {tasks} tasks of {seconds} s: {alone:.2f} s alone, {together:.2f} s "
+        f"with {count} workers"
+    )
     print(f"{said}: {alone / together:.2f} times as fast")
 
 

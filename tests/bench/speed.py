@@ -1,10 +1,10 @@
-"""Speed as ratios taken in one run: what an unused plugin costs, what a task costs, how collecting grows.
+"""Speed, as ratios within one run: an unused plugin, a task, and how collecting grows.
 
     python tests/bench/speed.py [--repeat N] [--tasks N]
 
-Each figure is the best of N runs, taken in turns, so that a noisy machine is noisy for all of them, and is CPU time
-of the command and its children unless `--wall` is given: others on the machine cost no CPU time of ours. bats, cram
-and prysk are reported beside where they are installed.
+Each figure is the best of N runs, taken in turns, so that a noisy machine is noisy for all of them,
+and is CPU time of the command and its children unless `--wall` is given: others on the machine cost
+no CPU time of ours. bats, cram and prysk are reported beside where they are installed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ import subprocess, pytest
 @pytest.mark.parametrize('i', range({n}))
 def test_command(i): assert subprocess.run(['bash', '-c', 'true']).returncode == 0
 """
-TASK = "- [ ] 1.{i} Task {i}\n  - **Do**: Something\n  - **Files**: `src/f{i}.py`\n  - **Verify**: `true`\n"
+TASK = (
+    "- [ ] 1.{i} Task {i}\n  - **Do**: Something\n  - **Files**: `src/f{i}.py`\n"
+    "  - **Verify**: `true`\n"
+)
 
 
 def write(path: Path, text: str) -> Path:
@@ -121,7 +124,8 @@ def collecting(work: Path, repeat: int) -> None:
     found = best({"1": [*COLLECT, "specs/c1"], **commands}, work, repeat)
     small, large = found["1000"] - found["1"], found["10000"] - found["1"]
     print(
-        f"collecting: 1,000 tasks {small:.2f} s, 10,000 tasks {large:.2f} s (start of pytest taken off)"
+        f"collecting: 1,000 tasks {small:.2f} s, 10,000 tasks {large:.2f} s (start of pytest "
+        "taken off)"
     )
     print(f"  ratio {large / small:.1f} (at most 11)")
 
@@ -158,7 +162,8 @@ def memory(work: Path) -> None:
     first = (used[5_000] - used[1_000]) / 4_000
     second = (used[10_000] - used[5_000]) / 5_000
     print(
-        f"memory per collected task: {first:.1f} KiB up to 5,000, {second:.1f} KiB up to 10,000 (flat if equal)"
+        f"memory per collected task: {first:.1f} KiB up to 5,000, {second:.1f} KiB up to "
+        "10,000 (flat if equal)"
     )
 
 

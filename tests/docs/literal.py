@@ -1,8 +1,8 @@
 """Documentation taken at its word: the files and commands of a page, run as they stand there.
 
-A fenced block with a title is a file. In a `console` block a line that starts with `$ ` is a command, and what follows
-it is what it prints, in order, as far as it is shown; `…` stands for anything. A command ends well unless it is said
-to print `ERROR: …`, `1 failed` or `1 error`.
+A fenced block with a title is a file. In a `console` block a line that starts with `$ ` is a
+command, and what follows it is what it prints, in order, as far as it is shown; `…` stands for
+anything. A command ends well unless it is said to print `ERROR: …`, `1 failed` or `1 error`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def write(path: Path, text: str) -> None:
 
 
 def run(steps: list[Step], directory: Path) -> Path:
-    """All in one shell, as a person would type them, each held against what it is said to print; where that ends."""
+    """Run all commands in one shell and compare what each prints; return where that ends."""
     script = "\n".join((*(f"{step.command}\nprintf '{MARK}%d{MARK}' $?" for step in steps), "pwd"))
     environ = {
         name: value

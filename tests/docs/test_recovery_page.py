@@ -1,4 +1,4 @@
-"""The page on recovery shows the table that decides, the repairs there are, and a table of kinds that can be read."""
+"""The recovery page shows the decision table, the repairs, and a readable table of kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on security: what comes with an installation, under which licence, and what shows that a claim holds."""
+"""The security page names what is installed, the licences, and a test for each claim."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def required(name: str) -> set[str]:
 
 
 def licence(name: str) -> str:
-    """As the distribution tells it: an SPDX expression, or the words of a classifier or of its file."""
+    """The licence of a distribution: an SPDX expression, its classifier, or its file's text."""
     told = metadata.metadata(name)
     classified = [
         line.rpartition(" :: ")[2]

@@ -1,4 +1,4 @@
-"""Every message on the page is one of the program's, and every message that ends something is on the page."""
+"""Every message on the page is one of the program's; every fatal message is on the page."""
 
 from __future__ import annotations
 

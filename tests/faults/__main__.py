@@ -1,4 +1,7 @@
-"""`python -m tests.faults`: kill every scenario at many of its points, with `--all` at each; print figures."""
+"""Kill every scenario at many of its points and print figures: `python -m tests.faults`.
+
+With `--all`, kill it at each of its points.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ def main() -> int:
     for hit in broken:
         say(str(hit))
     hardships = 0 if options.only else len(HARDSHIPS)
-    what = f"{len(chosen)} scenarios, {hardships} hardships, {len(hits)} faults, {len(broken)} broken promises"
+    what = (
+        f"{len(chosen)} scenarios, {hardships} hardships, {len(hits)} faults, {len(broken)} "
+        "broken promises"
+    )
     say(f"{what}, {time.monotonic() - started:.0f} s")
     return bool(broken)
 
@@ -54,7 +60,8 @@ def _kill(killing: Killing, scenario: Scenario, most: int) -> list[Hit]:
     hits = killing.hit(scenario, baseline, spread(points, most))
     took = time.monotonic() - began
     say(
-        f"{scenario.name:<40} {points:>4} points {len(hits):>4} kills {_broken(hits):>3} broken {took:>6.1f} s"
+        f"{scenario.name:<40} {points:>4} points {len(hits):>4} kills {_broken(hits):>3} "
+        f"broken {took:>6.1f} s"
     )
     return hits
 

@@ -1,4 +1,4 @@
-"""The process behind a ForkServer: imports everything once, then forks a run of pytest for every job it is told."""
+"""The process behind a ForkServer: imports everything once, then forks a pytest run per job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs that are cut off: a few points of each scenario here, many with `python -m tests.faults` (tox -e faults)."""
+"""Runs that are cut off at a few points of each scenario.
+
+`python -m tests.faults` (tox -e faults) cuts them off at many more.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where a run can be hit, and what hits it.
 
-The points of a run are the steps the program names (`disk.on_fault_point`) and what Python sees it do to files and processes
-(audit events), so that none has to be guessed.
+The points of a run are the steps the program names (`disk.on_fault_point`) and what Python sees it
+do to files and processes (audit events), so that none has to be guessed.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ SPEC = "specs/demo/tasks.md"
 
 @dataclass(frozen=True)
 class Fault:
-    """`happen` is told the project and the event. One that lasts happens again at every later point."""
+    """`happen` is told the project and the event.
+
+    One that lasts happens again at every later point.
+    """
 
     happen: Callable[[Path, str], None]
     lasts: bool = False
 
 
 class Points:
-    """Counts the points a run comes past, notes them, and lets the fault happen at the one that was asked for."""
+    """Counts and notes the points a run passes, and triggers the fault at the given one."""
 
     def __init__(self, project: Path, notes: Path, at: int, fault: Fault) -> None:
         self._project, self._at, self._fault = project, at, fault

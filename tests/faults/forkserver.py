@@ -1,7 +1,8 @@
-"""Runs of pytest at the price of a fork: pytest and the package are imported once, each run is a child of that process.
+"""Runs of pytest for the price of a fork: pytest and the package are imported only once.
 
-A run can be cut off, or have something happen to it, at its nth point. Points are what the program itself names
-(`disk.on_fault_point`) and what Python sees it do to the disk and to processes (audit events): none is guessed.
+A run can be cut off, or have something happen to it, at its nth point. Points are what the program
+itself names (`disk.on_fault_point`) and what Python sees it do to the disk and to processes (audit
+events): none is guessed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Job:
-    """One run of pytest in `directory`. `fault` (see `faults`) happens at point `at`, counted from 1; 0 is never."""
+    """One run of pytest in `directory`.
+
+    `fault` (see `faults`) happens at point `at`, counted from 1; 0 is never.
+    """
 
     directory: str
     args: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What else can happen to a run: no room, no rights, no processes, files that go away, others who write them too."""
+"""What else can happen to a run: no space, rights or processes, files removed or rewritten."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ NOBODY = 65534
 
 @cache
 def others_can_run_pytest() -> bool:
-    """An environment below a home directory, or installed from a private cache, can be read by its owner only."""
-    script = f"import os; os.setuid({NOBODY}); import importlib.metadata as m, pytest, pytest_ralph; m.version('pluggy')"
+    """Skip if only the owner can read the environment: below a home, or from a private cache."""
+    script = (
+        f"import os; os.setuid({NOBODY}); import importlib.metadata as m, pytest, pytest_ralph; "
+        "m.version('pluggy')"
+    )
     return (
         subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode
         == 0
@@ -34,7 +37,7 @@ def others_can_run_pytest() -> bool:
 
 @dataclass(frozen=True)
 class Hardship:
-    """A fault at a point, or something that holds for the whole run: limits, or a user without rights."""
+    """A fault at a point, or a condition of the whole run: limits, or a user without rights."""
 
     name: str
     fault: str = "kill"
@@ -145,7 +148,7 @@ def _check(
 
 
 def _whole(project: Path, baseline: Baseline, hardship: Hardship) -> Remains:
-    """As after a kill; where somebody else wrote too, what they wrote is there, once, and the rest is as it was."""
+    """Check as after a kill; what another process wrote is there once, the rest is unchanged."""
     if hardship.fault == "another program" and (state := look(project).state):
         demand(state.get("theirs", 1) == 1, "what another program wrote into the state stays")
     theirs = b"<!-- theirs -->\n"

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Baseline:
-    """A scenario left alone: the points it comes past, how it ends, and how it ends if it is run once more."""
+    """A scenario without a fault: its points, how it ends, and how a second run ends."""
 
     template: Path
     ran: Ran
@@ -47,7 +47,7 @@ class Hit:
 
 
 def memory() -> str | None:
-    """A directory in memory, where there is one: a kill loses nothing there that it would not lose on a disk."""
+    """A directory in memory if there is one: a kill loses no more there than on a disk."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -144,7 +144,8 @@ class Killing:
             again.status == baseline.ran.status,
             f"the next run ends with {again.status}:\n{again.output}",
         )
-        # A run that had already given up has ended; the next one is a second run, with counters of its own.
+        # A run that had already given up has ended; the next one is a second run, with counters of
+        # its own.
         wanted = baseline.twice if before.any_failed else baseline.once
         demand(after.boxes == wanted.boxes, f"other tasks are done: {after.boxes}")
         # Once files were rolled back, what fails next fails for another reason.

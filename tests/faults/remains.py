@@ -79,7 +79,7 @@ def _files(project: Path) -> list[Path]:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Each run has a directory of its own for what its repairs change: what is in there goes with it."""
+    """Each run has its own directory for what its repairs change, removed with the run."""
     return path.name.endswith(".tmp") and "backups" not in path.parts
 
 
@@ -132,7 +132,7 @@ def _history(path: Path) -> tuple[tuple[Any, ...], ...]:
 
 
 def check_whole(project: Path, template: Path) -> Remains:
-    """After a run was hit: each file is the old one, or one that a run would write; nobody else's byte is touched."""
+    """After a fault a file is the old one or one a run would write; other files are unchanged."""
     found = look(project)
     _check_document(found.tasks, (template / SPEC).read_bytes().decode(), Spec.load(project / SPEC))
     for name in (".ralph-state.json", ".progress.md"):

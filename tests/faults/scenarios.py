@@ -1,4 +1,7 @@
-"""Small projects, each of which takes the program down another way. Executors are a line of shell: a run is quick."""
+"""Small projects, each of which takes the program down another way.
+
+Executors are a line of shell: a run is quick.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ STEPS = """\
 """
 
 GROUP = "# Tasks\n\n" + "\n".join(
-    f"- [ ] 1.{n} [P] Part {n}\n  - **Files**: `part{n}.txt`\n  - **Verify**: `grep -q fixed part{n}.txt`\n"
+    (
+        f"- [ ] 1.{n} [P] Part {n}\n  - **Files**: `part{n}.txt`\n"
+        f"  - **Verify**: `grep -q fixed part{n}.txt`\n"
+    )
     for n in range(1, 5)
 )
 
@@ -137,17 +143,24 @@ SCENARIOS = (
     Scenario(
         "third fix helps",
         "1.3 1.3.1 1.3.2 1.3.3 1.4",
-        executor='if [ "$RALPH_TASK_ID" = 1.3.3 ]; then echo fixed; else echo "$RALPH_TASK_ID"; fi > parser.txt',
+        executor=(
+            'if [ "$RALPH_TASK_ID" = 1.3.3 ]; then echo fixed; else echo "$RALPH_TASK_ID"; fi > '
+            "parser.txt"
+        ),
     ),
     Scenario(
         "fix of a fix",
         "1.3 1.3.1 1.3.1.1 1.4",
-        executor='if [ "$RALPH_TASK_ID" = 1.3.1 ]; then echo "Error: no idea"; exit 1; fi; echo fixed > parser.txt',
+        executor=(
+            'if [ "$RALPH_TASK_ID" = 1.3.1 ]; then echo "Error: no idea"; exit 1; fi; '
+            "echo fixed > parser.txt"
+        ),
     ),
     Scenario(
         "fix of a fix, then another",
         "1.3 1.3.1 1.3.1.1 1.3.2 1.4",
-        executor='case "$RALPH_TASK_ID" in 1.3.1) echo "Error: no idea"; exit 1;; 1.3.2) echo fixed;; *) echo no;; esac'
+        executor='case "$RALPH_TASK_ID" in 1.3.1) echo "Error: no idea"; exit 1;; '
+        "1.3.2) echo fixed;; *) echo no;; esac"
         " > parser.txt",
     ),
     Scenario(
@@ -206,7 +219,9 @@ SCENARIOS = (
         newline="\r\n",
         files={
             "parser.txt": "broken\n",
-            "specs/demo/.ralph-state.json": '{"source": "spec", "theirs": {"kept": [1, 2.50]}, "recoveryMode": true}\n',
+            "specs/demo/.ralph-state.json": (
+                '{"source": "spec", "theirs": {"kept": [1, 2.50]}, "recoveryMode": true}\n'
+            ),
             "specs/demo/.progress.md": "# Progress\n\nTheirs.\n\n## Learnings\n\n- Tea helps\n",
         },
         options=("--ralph-report", "report.html", "--junitxml", "junit.xml"),
@@ -216,7 +231,9 @@ SCENARIOS = (
         options=("--ralph-fresh",),
         files={
             "parser.txt": "broken\n",
-            "specs/demo/.ralph-state.json": '{"source": "spec", "recoveryMode": true, "taskIndex": 1}\n',
+            "specs/demo/.ralph-state.json": (
+                '{"source": "spec", "recoveryMode": true, "taskIndex": 1}\n'
+            ),
         },
     ),
 )

@@ -1,4 +1,4 @@
-"""Many specs at once, in which tasks fail, workers die and fixes go wrong, all by a seed; and what must hold then."""
+"""Many specs at once with failing tasks, dying workers and bad fixes, all by a seed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ spec=$(basename "$RALPH_SPEC_PATH")
 original=$(echo "$RALPH_FIX_FOR" | cut -d. -f1,2)
 kind=$(grep -A9 -- "- \\[.\\] $original " "$RALPH_SPEC_PATH/tasks.md" |
     grep -o 'check.sh [a-z]*' | head -1 | cut -d' ' -f2)
-if [ "$kind" = stubborn ] && [ ! -e "tried/$spec-$original" ]; then touch "tried/$spec-$original"; exit 1; fi
+if [ "$kind" = stubborn ] && [ ! -e "tried/$spec-$original" ]; then
+  touch "tried/$spec-$original"
+  exit 1
+fi
 if [ "$kind" = cursed ] && [ ! -e calm ]; then kill -9 $PPID; sleep 60; fi
 test "$kind" = hopeless || touch "fixed/$spec-$original"
 """
@@ -246,7 +249,10 @@ def check_files_are_whole(world: World) -> None:
 
 
 def _strangers(directory: Path) -> list[str]:
-    """Files that nobody asked for. What was about to take another's place when its writer died is swept up later."""
+    """Files that nobody asked for.
+
+    What was about to take another's place when its writer died is swept up later.
+    """
     known = {"tasks.md", ".ralph-state.json", ".progress.md"}
     return [
         path.name

@@ -1,4 +1,4 @@
-"""No room, no rights, no processes, files that go away, others who write them too: one clear line, and nothing lost."""
+"""No space, no rights, no processes, files removed or rewritten: one clear line, nothing lost."""
 
 from __future__ import annotations
 

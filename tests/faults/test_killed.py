@@ -1,4 +1,4 @@
-"""SIGKILL at any point: every file is whole, nothing that was recorded is gone, and the next run goes on from there."""
+"""SIGKILL at any point: files are whole, records are kept, and the next run continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two hundred specs, random failures, workers killed from within and from without, by fixed seeds."""
+"""Two hundred specs with random failures and killed workers, by fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz`: a coverage-guided fuzzer on every reader for a fixed time each; what it finds is kept."""
+"""Fuzz every reader, guided by coverage, for a fixed time each: `python -m tests.fuzz`.
+
+What it finds is kept.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def main() -> int:
     fuzzed = [_watch(name, options.seconds) for name in options.targets or TARGETS]
     inputs, found = sum(each.inputs for each in fuzzed), sum(each.found for each in fuzzed)
     say(
-        f"{len(fuzzed)} readers, {inputs:,} inputs, {found} found, {time.monotonic() - started:.0f} s"
+        f"{len(fuzzed)} readers, {inputs:,} inputs, {found} found, "
+        f"{time.monotonic() - started:.0f} s"
     )
     return bool(found)
 

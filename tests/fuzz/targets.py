@@ -1,7 +1,7 @@
-"""Everything that reads what others wrote, each as a function of bytes that may do anything but fail.
+"""Everything that reads foreign input, each as a function of bytes that must not fail.
 
-A reader may refuse (with the one error it is known for), never crash, never hang, and never change a byte it was not
-asked to change.
+A reader may refuse (with the one error it is known for), never crash, never hang, and never change
+a byte it was not asked to change.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Task
 
-# A second for a megabyte is the promise, and a fifth of a millisecond for each task that is read, planned and edited.
-# Some targets do the work several times over: to read again what they edited, or to read with several readers.
+# A second for a megabyte is the promise, and a fifth of a millisecond for each task that is read,
+# planned and edited. Some targets do the work several times over: to read again what they edited,
+# or to read with several readers.
 SECONDS_A_BYTE = 1e-6
 SECONDS_A_TASK = 2e-4
 TIMES = {"spec": 3, "front_matter": 4, "progress_log": 5, "shell": 4}
@@ -94,7 +95,8 @@ def _insertion(found: Spec, failing: Task) -> None:
     inserted = put_in.into(found.source)
     again = Spec.parse(inserted, found.path)
     assert spliced(found, failing, put_in, inserted) in (None, again)
-    # Behind a code fence that is never closed no task can be put; whoever writes the file refuses to.
+    # Behind a code fence that is never closed no task can be put; whoever writes the file refuses
+    # to.
     if len(again.tasks) > len(found.tasks):
         assert [task.name for task in again.tasks if task.id != "9.8.7"] == [
             task.name for task in found.tasks
@@ -251,7 +253,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
 
 
 def try_out(name: str, data: bytes, least: float = 1.0) -> None:
-    """Run a target and hold it to its time; what is small is given what reading tables for the first time takes."""
+    """Run a target within its time limit; small inputs get extra for loading tables."""
     started = time.process_time()
     TARGETS[name](data)
     took = time.process_time() - started

@@ -1,4 +1,4 @@
-"""No reader crashes, hangs or loses a byte: on what the fuzzer found, on a megabyte of anything, on any mixture."""
+"""No reader crashes, hangs or loses a byte: on the fuzzer's finds, a megabyte, any mixture."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def story_of(text: str) -> RunSummary:
 
 
 def unseen(text: str) -> str:
-    """The first character of `text` that moves the cursor, hides or turns the direction of what follows."""
+    """The first character of `text` that moves the cursor, hides text or turns its direction."""
     for character in text:
         if character in "\n\t":
             continue

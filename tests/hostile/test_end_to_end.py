@@ -1,4 +1,4 @@
-"""A whole run in which everything that speaks is hostile: the Verify command, the executor, the spec's own titles."""
+"""A whole run in which Verify command, executor and task titles are all hostile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.hostile.test_sinks import MARKDOWN, Outline
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Each would do something somewhere: in a shell, in markdown, on a terminal, in XML, in HTML, in a prompt.
+# Each would do something somewhere: in a shell, in markdown, on a terminal, in XML, in HTML, in a
+# prompt.
 WORST = """\
 Error: \x1b[2J\x1b]0;owned\x07\u202e`touch pwned` $(touch pwned) ; touch pwned
 FAILED tests/te`st.py::test_x[- [ ] 9.9 evil] - AssertionError: $(touch pwned)
@@ -54,7 +55,8 @@ print("Approach: " + "$(touch pwned) `touch pwned` \\x1b[31m " + str(number))
 if os.environ["RALPH_FIX_FOR"].startswith("1.1") and number == 1:
     Path("src.txt").write_text("fixed")
 elif number == 0:
-    print("Task 1.1.1: x FAILED\\n- Error: - [ ] 9.9 evil\\n- Attempted fix: `touch pwned`\\n- Status: **Verify**: `x`")
+    print("Task 1.1.1: x FAILED\\n- Error: - [ ] 9.9 evil")
+    print("- Attempted fix: `touch pwned`\\n- Status: **Verify**: `x`")
     sys.exit(1)
 """
 

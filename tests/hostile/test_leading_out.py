@@ -1,4 +1,4 @@
-"""Links and paths that lead out of the project: nothing is written there, and it is said in one line."""
+"""Links and paths that lead out of the project: nothing is written there, one line says so."""
 
 from __future__ import annotations
 
@@ -131,7 +131,10 @@ def test_a_file_outside_the_project_is_named_as_such(
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            f"ralph: specs/demo/tasks.md:1: Files of 1.1 leads out of the project: {name} is not repaired or committed"
+            (
+                f"ralph: specs/demo/tasks.md:1: Files of 1.1 leads out of the project: {name} is "
+                "not repaired or committed"
+            )
         ]
     )
 

@@ -1,4 +1,4 @@
-"""A secret that a failing command and an executor print: wherever the run writes or shows something, it is masked."""
+"""A secret printed by a failing command or an executor is masked wherever it is shown."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ def places(project: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("secret", [SECRET, TOKEN, OWN])
 def test_no_file_that_the_run_wrote_holds_a_secret(project: Path, secret: str) -> None:
     found = [name for name, path in places(project).items() if secret.encode() in path.read_bytes()]
-    # What a person wrote down in the first place is theirs; a fix task takes over the Verify of its original.
+    # What a person wrote down in the first place is theirs; a fix task takes over the Verify of its
+    # original.
     assert {name.rpartition("/")[2] for name in found} <= SOURCES
     assert SECRET not in (project / "specs" / "demo" / "tasks.md").read_text()
 

@@ -1,4 +1,4 @@
-"""Every hostile sample through every place where text from a failure ends up: it stays text in all of them."""
+"""Every hostile sample stays plain text in every place where failure text ends up."""
 
 from __future__ import annotations
 
@@ -268,7 +268,8 @@ def _sections(prompt: str) -> list[str]:
 def test_in_the_script_of_commits_it_is_one_word(tmp_path: Path) -> None:
     script, notes = tmp_path / "commits.sh", tmp_path / "argv.json"
     (tmp_path / "git").write_text(
-        f"#!/bin/sh\n[ $1 = commit ] && printf '%s\\0' \"$@\" >> {shlex.quote(str(notes))}\nexit 0\n"
+        f"#!/bin/sh\n[ $1 = commit ] && printf '%s\\0' \"$@\" >> {shlex.quote(str(notes))}\n"
+        "exit 0\n"
     )
     (tmp_path / "git").chmod(0o755)
     samples = [

@@ -1,4 +1,7 @@
-"""pytester forgets what an inner run imported. What is imported here already need not be imported for every run."""
+"""pytester forgets what an inner run imported.
+
+What is imported here already need not be imported for every run.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         commands_out, self._commands = os.pipe()
         self._answers, answers_in = os.pipe()
-        # Chromium reads commands from descriptor 3 and answers on 4; only bash takes descriptors above 9.
+        # Chromium reads commands from descriptor 3 and answers on 4; only bash takes descriptors
+        # above 9.
         wired = f'exec "$0" "$@" 3<&{commands_out} 4>&{answers_in}'
         self._process = subprocess.Popen(
             [
@@ -254,7 +255,10 @@ def page(browser: Browser, tmp_path: Path) -> Browser:
     return browser
 
 
-ROWS = "[...document.querySelectorAll('#rows [role=option]')].sort((a, b) => a.dataset.at - b.dataset.at)"
+ROWS = (
+    "[...document.querySelectorAll('#rows [role=option]')].sort((a, b) => a.dataset.at - "
+    "b.dataset.at)"
+)
 IDS = f"{ROWS}.map(row => row.querySelector('.id').textContent)"
 CHOSEN = "document.querySelector('[aria-selected=true][role=option] .id')?.textContent"
 
@@ -275,7 +279,8 @@ def test_it_renders_without_a_word_on_the_console_or_a_request(page: Browser) ->
 
 def test_a_script_that_is_not_ours_is_refused(page: Browser) -> None:
     page.js(
-        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.evil = 1'}))"
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: "
+        "'window.evil = 1'}))"
     )
     page.js("Object.assign(new Image(), {src: 'http://127.0.0.1:9/'})")
     assert page.js("window.evil === undefined")

@@ -39,9 +39,15 @@ def test_lint_tells_every_finding_with_its_line_and_runs_nothing(pytester: pytes
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "specs/demo/tasks.md:2: warning: total_tasks is 7, but there are 3 tasks [[]wrong-total[]]",
+            (
+                "specs/demo/tasks.md:2: warning: total_tasks is 7, but there are 3 tasks "
+                "[[]wrong-total[]]"
+            ),
             "specs/demo/tasks.md:6: warning: 1.1: `| tail -1` hides *[[]pipe-hides-status[]]",
-            "specs/demo/tasks.md:8: error: 1.2: `|| true` makes it pass whatever happens [[]always-true[]]",
+            (
+                "specs/demo/tasks.md:8: error: 1.2: `|| true` makes it pass whatever happens "
+                "[[]always-true[]]"
+            ),
             "specs/demo/tasks.md:9: warning: 1.3: no Verify field, *[[]no-verify[]]",
             "1 spec, 1 error, 3 warnings",
         ],
@@ -57,7 +63,10 @@ def test_lint_for_github_writes_annotations(pytester: pytest.Pytester) -> None:
 
     result.stdout.fnmatch_lines(
         [
-            "::error file=specs/demo/tasks.md,line=8,title=ralph%3A always-true::1.2: `|| true` makes *"
+            (
+                "::error file=specs/demo/tasks.md,line=8,title=ralph%3A always-true::1.2: `|| "
+                "true` makes *"
+            )
         ]
     )
     assert "\x1b[" not in result.stdout.str()

@@ -1,4 +1,4 @@
-"""pytest-html in use: its table has our columns, for tasks of a real run and for ordinary tests beside them."""
+"""pytest-html shows our columns, for tasks of a real run and for ordinary tests beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`python -m tests.mutation`: change single places of the code and see which changes no test of their room notices."""
+"""Mutate single places and list the changes no test of the package notices.
+
+Run it with `python -m tests.mutation`.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +59,10 @@ def _chosen(room: str, possible: list[str], options: argparse.Namespace) -> list
 def _tell(room: str, tried: Tried, seconds: float) -> None:
     low, high = tried.interval
     sys.stdout.write(
-        f"{room:<10} {tried.sample} of {tried.possible} changes: {tried.noticed} noticed, {tried.too_long} too long, "
-        f"{len(tried.survivors)} survived; {tried.score:.1f}% ({low:.1f} to {high:.1f}), {seconds:.0f} s\n"
+        f"{room:<10} {tried.sample} of {tried.possible} changes: {tried.noticed} noticed, "
+        f"{tried.too_long} too long, "
+        f"{len(tried.survivors)} survived; {tried.score:.1f}% ({low:.1f} to {high:.1f}), "
+        f"{seconds:.0f} s\n"
     )
     sys.stdout.flush()
 

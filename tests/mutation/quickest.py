@@ -1,4 +1,4 @@
-"""A plugin for pytest: tests that start no process come first, so that most changes are noticed at once."""
+"""A pytest plugin: tests that start no process run first, so most mutants are killed early."""
 
 from __future__ import annotations
 

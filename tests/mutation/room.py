@@ -1,4 +1,4 @@
-"""Mutation: one room in a copy of the project, changed by mutmut at places that are drawn by lot."""
+"""Mutation of one package in a copy of the project, by mutmut at randomly drawn places."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _MUTMUT = (sys.executable, "-c", "from mutmut.__main__ import cli; cli()")
 _NOTICED = {1, 3}
 # A change that makes a loop endless is noticed, too: by who waits for it.
 _TOO_LONG = {36, 24, -24, 152, 255}
-# Workers are forked before any test ran: what a test left in a cache would hide a change of what fills it.
+# Workers are forked before any test ran: what a test left in a cache would hide a change of what
+# fills it.
 _SETTINGS = """\
     [mutmut]
     source_paths=pytest_ralph

@@ -78,12 +78,18 @@ def test_a_value_is_read(name: str, given: object, value: Any) -> None:
         (
             "repair",
             "paint",
-            "--ralph-repair: expected none or some of format, lint, chmod, install, lock, playwright, got 'paint'",
+            (
+                "--ralph-repair: expected none or some of format, lint, chmod, install, lock, "
+                "playwright, got 'paint'"
+            ),
         ),
         (
             "repair",
             [],
-            "--ralph-repair: expected none or some of format, lint, chmod, install, lock, playwright, got []",
+            (
+                "--ralph-repair: expected none or some of format, lint, chmod, install, lock, "
+                "playwright, got []"
+            ),
         ),
         (
             "commit",

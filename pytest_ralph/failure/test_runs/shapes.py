@@ -29,11 +29,13 @@ TEST_SUMMARY = re.compile(
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
-    r"|\bfail(?:ed|ures?|s)?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?|ing)?\b",
+    r"|\bfail(?:ed|ures?|s)?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?"
+    r"|ing)?\b",
     re.IGNORECASE,
 )
 HEADING = re.compile(
-    r"^\W{0,6}(?:\d+ )?(?:(?:failed|failing|undefined|broken|unsuccessful) (?:tests?|specs?|scenarios?"
+    r"^\W{0,6}(?:\d+ )?(?:(?:failed|failing|undefined|broken|unsuccessful) (?:tests?|specs?"
+    r"|scenarios?"
     r"|examples?|cases?|features?|checks?|assertions?)|(?:test )?(?:failures|errors)|failed"
     r"|there (?:was|were) \d+ (?:failures?|errors?)"
     r"|(?:the )?following (?:tests?|specs?|scenarios?) (?:have )?failed"
@@ -50,21 +52,24 @@ SENTENCES = (
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
     re.compile(
         r"^\W*(?:test(?: ?case)?|spec|scenario|case|unit)\s+[`'\"]?(?P<name>\S.*?)[`'\"]?"
-        r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?P<error>(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b.*)$",
+        r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?P<error>(?:FAILED|FAILURE|FAIL|wrong answer"
+        r"|not pass)\b.*)$",
         re.IGNORECASE,
     ),
     # doctest: TEST CASE:  ring wraps
     re.compile(r"^\s*(?:TEST CASE|SCENARIO):\s+(?P<name>\S.*)$"),
     # Failure ('test-cart.R:4'): total uses the quantity
     re.compile(
-        r"^\W*(?:Failure|FAILURE|FAILED|FAIL|Failed)\s*(?:\([^)]*\)|\[[^\]]*\])\s*:?\s+(?P<name>\S.*)$"
+        r"^\W*(?:Failure|FAILURE|FAILED|FAIL|Failed)\s*(?:\([^)]*\)"
+        r"|\[[^\]]*\])\s*:?\s+(?P<name>\S.*)$"
     ),
 )
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
 FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berror\b", re.IGNORECASE)
 MARKED = re.compile(
     r"^\s*(?:\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s|NOT OK(?: -)?)\s*"
+    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s"
+    r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
 MARKED_AT_END = re.compile(
@@ -84,7 +89,8 @@ NOT_A_NAME = re.compile(
 )
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
 PLACE = re.compile(
-    r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$|\s*\([EF]\) line: \d+ \S+$"
+    r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
+    r"|\s*\([EF]\) line: \d+ \S+$"
 )
 TEST_LABEL = re.compile(r"^test(?: ?case)?: ", re.IGNORECASE)
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|\d+/\d+|\[\d+/\d+\])\s+")
@@ -110,8 +116,10 @@ LABEL_ONLY = re.compile(
     re.IGNORECASE,
 )
 NOT_AN_EXPECTATION = re.compile(
-    r"^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]"
-    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack|Message:$|\[?Captured|Ran \d+|Use -p|Finished|\d+ (?:tests?|passed))"
+    r"^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
+    r"|\d+ *[|:│]"
+    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack|Message:$|\[?Captured|Ran \d+|Use -p"
+    r"|Finished|\d+ (?:tests?|passed))"
 )
 
 

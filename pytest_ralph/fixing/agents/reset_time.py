@@ -10,7 +10,8 @@ EPOCH = re.compile(r"\|(\d{10})\b")
 # `try again in 2 days 3 hours 5 minutes`, `retry after 40s`, `Please retry in 35.2s`
 DURATION = re.compile(
     r"(?:try again|retry|retrying|resets?|available)(?: after)?(?: in)? "
-    r"((?:\d+(?:\.\d+)?\s*(?:d|h|m|s|days?|hours?|minutes?|mins?|seconds?|secs?)\b[ ,]*(?:and )?)+)",
+    r"((?:\d+(?:\.\d+)?\s*(?:d|h|m|s|days?|hours?|minutes?|mins?|seconds?"
+    r"|secs?)\b[ ,]*(?:and )?)+)",
     re.IGNORECASE,
 )
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.IGNORECASE)

@@ -148,7 +148,10 @@ class Transcript:
         self.resets_at = None
 
     def add_usage(self, input_tokens: object, output_tokens: object, cost: object = None) -> None:
-        """Add the tokens and the cost of one step of the run. Values that are no numbers count 0."""
+        """Add the tokens and the cost of one step of the run.
+
+        Values that are no numbers count 0.
+        """
         total = self.usage.cost
         if isinstance(cost, int | float):
             total = (total or 0.0) + cost

@@ -66,7 +66,8 @@ LOCK_FILES = (
     ),
 )
 MISSING_BROWSER = re.compile(
-    r"Executable doesn't exist at .{0,300}|Please run the following command to download new browsers"
+    r"Executable doesn't exist at .{0,300}"
+    r"|Please run the following command to download new browsers"
 )
 
 

@@ -16,7 +16,7 @@ MESSAGE_KEY = "ralph"
 
 
 class Worker:
-    """Sends notes, lines for the terminal and history records to the controller with each report."""
+    """Sends notes, terminal lines and history records to the controller with each report."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

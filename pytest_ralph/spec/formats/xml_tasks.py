@@ -91,7 +91,7 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
 
 
 def _element(text: str, name: str) -> str | None:
-    """Return the content of the last element of this name, dedented: earlier ones may be examples."""
+    """Return the content of the last element `name`, dedented; earlier ones may be examples."""
     pattern = rf"<{name}\b[^<>]*>(.*?)</{name}>"
     contents = re.findall(pattern, text, re.IGNORECASE | re.DOTALL)
     if not contents:

@@ -1,4 +1,4 @@
-"""A file that cannot be a spec: one line that names it, no traceback, nothing run, nothing written."""
+"""A file that cannot be a spec: one line names it, no traceback, nothing run or written."""
 
 from __future__ import annotations
 
@@ -44,11 +44,17 @@ BROKEN = {
     ),
     "bad value": (
         f"---\nspec: x\nralph:\n  max-fixes: 2\n  timeout: soon\n---\n{TASK}".encode(),
-        "specs/demo/tasks.md:5: `timeout` under `ralph:`: expected a number of seconds above 0, got 'soon'",
+        (
+            "specs/demo/tasks.md:5: `timeout` under `ralph:`: expected a number of seconds above "
+            "0, got 'soon'"
+        ),
     ),
     "bad list": (
         f"---\nralph:\n  repair: [paint]\n---\n{TASK}".encode(),
-        "specs/demo/tasks.md:3: `repair` under `ralph:`: expected none or some of *, got [[]'paint'[]]",
+        (
+            "specs/demo/tasks.md:3: `repair` under `ralph:`: expected none or some of *, got "
+            "[[]'paint'[]]"
+        ),
     ),
 }
 

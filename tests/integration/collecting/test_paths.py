@@ -1,4 +1,4 @@
-"""Which files are specs: every tasks.md below the given paths, and any other markdown file that is given by name."""
+"""Which files are specs: every tasks.md below the given paths, any Markdown file by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Real agents, each in a project of its own, that talk to a scripted model server on loopback.
 
-An agent is looked for on PATH, or where a variable such as `RALPH_TEST_AIDER` says. None of them is needed for the
-other tests: where one is not installed, its tests are skipped.
+An agent is looked for on PATH, or where a variable such as `RALPH_TEST_AIDER` says. None of them is
+needed for the other tests: where one is not installed, its tests are skipped.
 """
 
 from __future__ import annotations

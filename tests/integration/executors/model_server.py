@@ -1,7 +1,8 @@
 """A model server with a script instead of a model, on loopback, for driving real agents.
 
-It speaks the four dialects the agents speak (Anthropic messages, OpenAI chat completions, OpenAI responses,
-Gemini generateContent), streaming or not, and answers each request of an agent with the next turn of the script.
+It speaks the four dialects the agents speak (Anthropic messages, OpenAI chat completions, OpenAI
+responses, Gemini generateContent), streaming or not, and answers each request of an agent with the
+next turn of the script.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class ModelServer:
         self._thread.join(5)
 
     def turn_for(self, body: Json, *, main: bool) -> Turn:
-        """Side errands of an agent (titles, summaries: requests without tools) do not use up the script."""
+        """Requests without tools (titles, summaries) do not use up the script."""
         with self._lock:
             self.requests.append(body)
             turn = self.turns[min(self._handed_out, len(self.turns) - 1)]

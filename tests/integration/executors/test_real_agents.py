@@ -1,4 +1,4 @@
-"""Real agents, driven by the presets, against a scripted model: a real edit of a real file, and real errors."""
+"""Real agents, driven by the presets, against a scripted model: real edits and real errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from tests.integration.executors.model_server import Call, ModelServer, Refuse, Say, Turn
 else:
-    # The directory is on sys.path (conftest.py): tests are no package for the oldest pytest we support.
+    # The directory is on sys.path (conftest.py): tests are no package for the oldest pytest we
+    # support.
     from model_server import Call, ModelServer, Refuse, Say, Turn
 
 DONE = Say("Approach: add instead of subtract\nTASK_COMPLETE")
@@ -69,7 +70,10 @@ def opencode_config(url: str) -> str:
 
 
 def codex_options(url: str) -> dict[str, str]:
-    provider = f'{{name="scripted",base_url="{url}/v1",env_key="SCRIPTED_KEY",request_max_retries=0,stream_max_retries=0}}'
+    provider = (
+        f'{{name="scripted",base_url="{url}/v1",env_key="SCRIPTED_KEY",request_max_retries=0,'
+        "stream_max_retries=0}"
+    )
     words = ["-c", "model_provider=scripted", "-c", f"model_providers.scripted='{provider}'"]
     return {"model": "scripted", "args": " ".join(words)}
 

@@ -163,7 +163,7 @@ class TestEditing:
 
 
 class TestGroups:
-    """Tasks of a [P] group fail at the same time; a person can only answer one question at a time."""
+    """Tasks of a [P] group fail at the same time; a person answers one question at a time."""
 
     @pytest.fixture
     def group(self, project: Path, make_spec: SpecMaker) -> Path:
@@ -207,7 +207,8 @@ class TestRefused:
         self, pytester: pytest.Pytester, make_spec: SpecMaker
     ) -> None:
         make_spec(
-            "---\nralph:\n  interactive: true\n---\n\n- [ ] 1.1 It\n  - **Verify**: `test -d specs`\n"
+            "---\nralph:\n  interactive: true\n---\n\n- [ ] 1.1 It\n"
+            "  - **Verify**: `test -d specs`\n"
         )
         result = pytester.runpytest_subprocess("--ralph-recovery", "specs")
         assert result.ret == pytest.ExitCode.USAGE_ERROR

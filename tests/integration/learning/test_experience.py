@@ -1,4 +1,4 @@
-"""The next run is wiser than the last: chances, remedies that helped, how long things take; never under five cases."""
+"""A run learns from earlier runs: chances, remedies that helped, durations; from five cases on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXECUTOR = "python3 agent.py"
 
 
 class Project:
-    """Task 1.1 fails until parser.txt says `fixed`; the executor makes it so, and keeps the prompt it was given."""
+    """Task 1.1 fails until the executor, which keeps its prompt, fixes parser.txt."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
@@ -48,7 +48,7 @@ class Project:
         )
 
     def remember(self, times: int, *, works: bool = True, **fields: Any) -> None:
-        """So many runs in which task 9 failed and a fix of it, as told by `fields`, worked or did not."""
+        """Runs in which task 9 failed and its fix, given by `fields`, worked or did not."""
         about = {
             "kind": "test_failure",
             "type": "VERIFICATION_FAILED",
@@ -84,7 +84,10 @@ def test_the_chance_of_a_fix_is_told_before_it_and_scored_afterwards(project: Pr
     result.stdout.fnmatch_lines(
         [
             "specs/demo/tasks.md::1.1 ",
-            "1.1.1: chance that this helps: 86% (5 of 5 fixes of test_failure by python3 agent.py, 95% interval *",
+            (
+                "1.1.1: chance that this helps: 86% (5 of 5 fixes of test_failure by python3 "
+                "agent.py, 95% interval *"
+            ),
             "specs/demo/tasks.md::1.1 RECOVERED*",
             "*= ralph =*",
             "*chance that this helps: 86%*",
@@ -121,9 +124,9 @@ def test_what_fixed_this_error_before_stands_in_the_prompt(project: Project) -> 
     project.run()
     prompt = (project.pytester.path / "prompt.txt").read_text()
     assert (
-        "this error was fixed before by python3 agent.py (demo 1.1.1): wrote the word that was missing"
-        in prompt
-    )
+        "this error was fixed before by python3 agent.py (demo 1.1.1): wrote the word that "
+        "was missing"
+    ) in prompt
 
 
 @pytest.mark.parametrize(("failures", "by"), [(5, "agent.py"), (4, "repair:chmod")])
@@ -189,7 +192,10 @@ class TestBrokenHistory:
             (
                 "newer",
                 (),
-                "ralph: history is not kept: .ralph/history.db was written by a newer pytest-ralph *",
+                (
+                    "ralph: history is not kept: .ralph/history.db was written by a newer "
+                    "pytest-ralph *"
+                ),
             ),
             (
                 "newer",

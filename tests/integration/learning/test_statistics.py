@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def _two_runs(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    """First 1.1 is recovered by a repair and 1.2 fails for good; then 1.1 and 1.3 are verified again."""
+    """First a repair recovers 1.1 and 1.2 fails for good; then 1.1 and 1.3 are verified again."""
     make_spec(
         spec(
             task("1.1 Run", "./run.sh"),

@@ -1,4 +1,4 @@
-"""Many runs at once: one works on a spec, the others say who; on different specs they do not disturb each other."""
+"""Many runs at once: one works on a spec, the others name it; other specs are undisturbed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def test_of_eight_runs_on_one_spec_one_works_and_the_others_name_it(
     for pid, (code, output) in ended.items():
         if pid != worker:
             assert code == 4
-            wanted = rf"ERROR: specs/demo/tasks\.md is being worked on by another run \(pid {worker}, since [\d:]+\)"
+            wanted = (
+                r"ERROR: specs/demo/tasks\.md is being worked on by another run "
+                rf"\(pid {worker}, since [\d:]+\)"
+            )
             assert re.search(wanted, output), output
             assert "Traceback" not in output
     assert (pytester.path / "ran.txt").read_text() == "ran\n"
@@ -95,8 +98,8 @@ lock = FileLock(sys.argv[1])
 lock.acquire()
 print("held", flush=True)
 time.sleep(0.5)
-locks.write_atomically(Path(sys.argv[2]), locks.json.dumps({"pid": locks.os.getpid(), "host": locks.platform.node(),
-                                                       "since": 0}))
+holder = {"pid": locks.os.getpid(), "host": locks.platform.node(), "since": 0}
+locks.write_atomically(Path(sys.argv[2]), locks.json.dumps(holder))
 time.sleep(60)
 """
 

@@ -1,4 +1,4 @@
-"""The order in which tasks run, whatever was selected and whoever shuffled them; plans that cannot be carried out."""
+"""The order of tasks, whatever was selected or shuffled; plans that cannot be carried out."""
 
 from __future__ import annotations
 

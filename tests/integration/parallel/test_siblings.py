@@ -1,4 +1,4 @@
-"""Siblings of a task that fails: they complete, their results stay, and only what failed is tried again, together."""
+"""Siblings of a failing task complete and keep their results; only failures are retried."""
 
 from __future__ import annotations
 
@@ -167,7 +167,10 @@ def test_several_that_failed_are_tried_again_together(
             task("2.3 [P] Tests", "true"),
         )
     )
-    executor = './note begin; sleep 0.5; ./note end; test $RALPH_FIX_FOR = 2.2 || touch "fixed.$RALPH_FIX_FOR"'
+    executor = (
+        "./note begin; sleep 0.5; ./note end; test $RALPH_FIX_FOR = 2.2 || touch "
+        '"fixed.$RALPH_FIX_FOR"'
+    )
 
     result = pytester.runpytest(
         "--ralph-recovery",
@@ -214,7 +217,7 @@ def git(root: Path, *arguments: str) -> str:
 def test_sixteen_that_fail_and_are_fixed_at_once_race_for_nothing(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    """One commit a task, each with the task's own file; the document, the state and the progress whole."""
+    """One commit per task with the task's own file; document, state and progress are whole."""
     path = make_spec(SIXTEEN)
     (pytester.path / "fix.sh").write_text(CLUMSY)
     (pytester.path / ".gitignore").write_text("tried.*\n")

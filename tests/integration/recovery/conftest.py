@@ -40,7 +40,7 @@ class Project:
         return path
 
     def executor(self, body: str, name: str = "executor.py") -> str:
-        """A Python script that notes each call in calls.txt and then does `body`; the command line that runs it."""
+        """The command line of a Python script that notes each call in calls.txt and runs `body`."""
         head = """\
             import os, sys
             from pathlib import Path
@@ -53,7 +53,10 @@ class Project:
         return f"{shlex.quote(sys.executable)} {name}"
 
     def shell(self, body: str) -> str:
-        """The same as a script for sh, which starts faster. It knows `$task`, and `$call`, the number of the call."""
+        """The same as a script for sh, which starts faster.
+
+        It knows `$task`, and `$call`, the number of the call.
+        """
         head = """\
             task=$RALPH_TASK_ID
             echo "$task" >> calls.txt

@@ -39,7 +39,10 @@ def test_one_that_floods_is_survived_and_nothing_of_it_floods_us(one_task: Proje
 
 
 def test_one_that_floods_and_fails_names_its_error(one_task: Project) -> None:
-    flood = "yes 'all work' | head -c 5000000; echo; echo 'Task 1.3.1: it FAILED'; echo '- Error: the well is dry'; exit 1"
+    flood = (
+        "yes 'all work' | head -c 5000000; echo; echo 'Task 1.3.1: it FAILED'; echo '- Error: the "
+        "well is dry'; exit 1"
+    )
     result = one_task.run(*ONE_FIX, executor=one_task.shell(flood))
 
     assert result.ret == 1
@@ -152,7 +155,8 @@ def test_one_that_leaves_processes_behind_leaves_none(one_task: Project) -> None
 
 def test_one_that_kills_what_its_parent_started_is_itself_the_victim(one_task: Project) -> None:
     kills = one_task.shell(
-        "[ $call = 1 ] && for pid in $(ps -o pid= --ppid $PPID); do kill -9 $pid; done; echo fixed > parser.txt"
+        "[ $call = 1 ] && for pid in $(ps -o pid= --ppid $PPID); do kill -9 $pid; done; "
+        "echo fixed > parser.txt"
     )
     result = one_task.run(executor=kills)
 

@@ -1,4 +1,4 @@
-"""Going in circles: the same approach again, or the same error over an unchanged tree, is for a person."""
+"""The same approach again, or the same error on an unchanged tree, escalates to a person."""
 
 from __future__ import annotations
 

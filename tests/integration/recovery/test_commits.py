@@ -1,4 +1,4 @@
-"""With commits, each task that newly passes is one commit of what is new; without, git is left alone."""
+"""With commits, each newly passing task is one commit of its changes; without, none is made."""
 
 from __future__ import annotations
 

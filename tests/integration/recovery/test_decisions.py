@@ -1,4 +1,4 @@
-"""What is done about a failure fits the failure: the rows of the table, each with a real process."""
+"""The rows of the decision table, each with a real process."""
 
 from __future__ import annotations
 
@@ -137,7 +137,10 @@ def test_an_executor_that_lacked_context_is_asked_again_with_more_of_it(one_task
 
 
 def test_context_is_added_once_and_no_more(one_task: Project) -> None:
-    lacks = 'echo "Task $task: Fix FAILED"; echo "- Error: Cannot find \'the auth file\' mentioned in prompt"; exit 1'
+    lacks = (
+        'echo "Task $task: Fix FAILED"; echo "- Error: Cannot find \'the auth file\' mentioned in '
+        'prompt"; exit 1'
+    )
     result = one_task.run(executor=one_task.shell(lacks))
 
     assert result.ret == 1
@@ -196,7 +199,10 @@ EXHAUSTED = 'echo "Error: Maximum context length (128k tokens) exceeded"; exit 1
 
 
 def test_an_executor_out_of_context_is_continued_and_that_is_no_fix(one_task: Project) -> None:
-    goes_on = f"[ $call -lt 3 ] && {{ echo part $call >> work.txt; {EXHAUSTED}; }}; echo fixed > parser.txt"
+    goes_on = (
+        f"[ $call -lt 3 ] && {{ echo part $call >> work.txt; {EXHAUSTED}; }}; "
+        "echo fixed > parser.txt"
+    )
     result = one_task.run(executor=one_task.shell(goes_on))
 
     assert result.ret == 0
@@ -257,7 +263,10 @@ def test_a_session_is_gone_on_with_unless_its_context_is_full(
     project: Project, reason: str, resumed: bool
 ) -> None:
     failing(project, "AssertionError: Expected 200 but got 404")
-    decide = "def pytest_ralph_decide(failure, task, history):\n    return 'continue' if history.by_executor else None\n"
+    decide = (
+        "def pytest_ralph_decide(failure, task, history):\n"
+        "    return 'continue' if history.by_executor else None\n"
+    )
     project.write("conftest.py", decide)
     program = project.write("claude", CLAUDE.replace("REASON", reason))
     program.chmod(0o755)

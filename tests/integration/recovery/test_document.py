@@ -99,10 +99,14 @@ def test_a_failed_block_of_a_verify_command_is_read_with_every_fallback(
 
 
 def test_a_verify_in_a_fence_is_kept_byte_for_byte(project: Project) -> None:
-    script = """set -e\n\n    grep -q "fixed  it" parser.txt   # two spaces\n\tprintf '%s\\n' "- [ ] not a task\""""
+    script = (
+        'set -e\n\n    grep -q "fixed  it" parser.txt   # two spaces\n'
+        "\tprintf '%s\\n' \"- [ ] not a task\""
+    )
     verify = f"```bash\n    {script}\n    ```"
     project.tasks.write_text(
-        f"- [ ] 1.1 Fence\n  - **Do**: it\n  - **Verify**:\n    {verify}\n  - **Commit**: fix: it\n\n- [ ] 1.2 Next\n"
+        f"- [ ] 1.1 Fence\n  - **Do**: it\n  - **Verify**:\n    {verify}\n"
+        "  - **Commit**: fix: it\n\n- [ ] 1.2 Next\n"
     )
     project.write("parser.txt", "broken\n")
     project.run(
@@ -135,7 +139,8 @@ def test_crlf_stays_crlf(one_task: Project) -> None:
 
 def test_every_other_byte_stays(project: Project) -> None:
     before = (
-        "---\ntitle: 'Ünïcode — ✓'\n---\n\n# Tasks  \n\n<!-- - [ ] 9.9 no task -->\n\n*  [ ]   1.1   Odd   spacing \n"
+        "---\ntitle: 'Ünïcode — ✓'\n---\n\n# Tasks  \n\n<!-- - [ ] 9.9 no task -->\n\n"
+        "*  [ ]   1.1   Odd   spacing \n"
         "   *  **Do**:   it\n   *  **Verify**:   `grep -q fixed parser.txt`\n\n\n\n## Phase 2\n\n"
         "+ [ ] 2.1 Plus — das Größte\n\t+ **Verify**: `true`\n\n| a | b |\n|---|---|\n\n"
         "    - [ ] 3.3 in code\n\nlast line"
@@ -240,7 +245,8 @@ def test_what_somebody_else_writes_meanwhile_is_kept(one_task: Project) -> None:
         "--ralph-guard=off",
         executor=one_task.shell("""\
         sed -i 's/^# Tasks$/# Tasks\\n\\nA note by somebody else./' specs/demo/tasks.md
-        printf -- '\\n- [ ] 1.5 A task by somebody else\\n  - **Verify**: `true`\\n' >> specs/demo/tasks.md
+        printf -- '\\n- [ ] 1.5 A task by somebody else\\n' >> specs/demo/tasks.md
+        printf -- '  - **Verify**: `true`\\n' >> specs/demo/tasks.md
         printf -- '## Learnings\\n- tea helps\\n' > specs/demo/.progress.md
         echo fixed > parser.txt
     """),

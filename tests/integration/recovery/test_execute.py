@@ -1,4 +1,4 @@
-"""--ralph-execute: each unchecked task is done by the executor, then verified; claims are held against facts."""
+"""--ralph-execute: the executor does each unchecked task, and Verify checks what it claims."""
 
 from __future__ import annotations
 

@@ -142,7 +142,10 @@ def test_hooks_do_nothing_without_the_plugin(one_task: Project) -> None:
 
 
 NOTE = "def note(line):\n    with open('told.txt', 'a') as file:\n        file.write(line)\n"
-HALTED = "def pytest_ralph_halted(spec, failed, blocked):\n    note(f'halted {spec.name} {failed} {blocked}')\n"
+HALTED = (
+    "def pytest_ralph_halted(spec, failed, blocked):\n"
+    "    note(f'halted {spec.name} {failed} {blocked}')\n"
+)
 
 
 def notes(**told: str) -> list[str]:
@@ -157,7 +160,10 @@ def test_hooks_are_told_of_which_task_which_fix_and_which_failure(one_task: Proj
             failed="{task.id} {failure.kind} {attempt}",
             fix_inserted="{task.id} {fix.id} {failure.kind}",
             recovered="{task.id} {fixes}",
-            prompt="{task.id} {failure.kind} {history.task_id} {history.action} {history.spec_path.name}",
+            prompt=(
+                "{task.id} {failure.kind} {history.task_id} {history.action} "
+                "{history.spec_path.name}"
+            ),
             fix_task="{task.id} {failure.kind} {number}",
             execute="{task.id} {len(prompt) > 100} {timeout}",
         ),

@@ -26,7 +26,10 @@ def test_a_task_is_recovered_by_its_first_fix(one_task: Project) -> None:
 
 
 def test_a_task_is_recovered_by_its_third_fix(one_task: Project) -> None:
-    helps_at_last = f'if task == "1.3.3": {FIX_IT}\nelse: Path("parser.txt").write_text(f"broken by {{task}}\\n")'
+    helps_at_last = (
+        f'if task == "1.3.3": {FIX_IT}\n'
+        'else: Path("parser.txt").write_text(f"broken by {task}\\n")'
+    )
     result = one_task.run(executor=one_task.executor(helps_at_last))
 
     assert result.ret == 0

@@ -44,7 +44,8 @@ def test_one_that_hangs_after_the_repair(one_task: Project) -> None:
 
 def test_a_fix_of_a_fix_only_if_verify_fails(one_task: Project) -> None:
     fails_first = one_task.shell(
-        'echo "$task" > parser.txt; [ $call = 1 ] && { echo no idea; exit 1; }; echo fixed > parser.txt'
+        'echo "$task" > parser.txt; [ $call = 1 ] && { echo no idea; exit 1; }; echo fixed > '
+        "parser.txt"
     )
     result = one_task.run(executor=fails_first)
 

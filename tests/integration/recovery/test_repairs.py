@@ -1,4 +1,4 @@
-"""Built-in repairs in the loop: made once, counted as the fix, shown, undoable, and only where they may be."""
+"""Built-in repairs: made once, counted as the fix, shown, undoable, only where allowed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_a_repair_leaves_is_fixed_by_an_agent_who_is_told(project: Project)
 def test_what_the_project_declares_is_installed(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a `pip` of the project's own environment that only notes what it is asked for, and no other installer."""
+    """A project whose `pip` only notes what it is asked for, with no other installer."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     project.spec("- [ ] 1.1 Import\n  - **Verify**: `.venv/bin/python -c 'import rightpad_demo'`\n")
     project.write("requirements.txt", "rightpad_demo\n")
@@ -107,7 +107,11 @@ def test_what_the_project_declares_is_installed(
         f"""\
         #!/bin/sh
         case "$*" in
-            *" install "*) echo "$@" >> installed.txt; mkdir -p .venv/lib; touch .venv/lib/rightpad_demo.py; exit 0;;
+            *" install "*)
+                echo "$@" >> installed.txt
+                mkdir -p .venv/lib
+                touch .venv/lib/rightpad_demo.py
+                exit 0;;
             *pip*) exit 0;;
         esac
         export PYTHONPATH=.venv/lib

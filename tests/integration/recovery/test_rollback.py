@@ -1,4 +1,4 @@
-"""A broken build with --ralph-rollback: back to the last good commit, everything kept, then fixed."""
+"""A broken build with --ralph-rollback: back to the last good commit, all kept, then fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`.ralph-state.json` during recovery: counts, attempts, where the spec stands, and what belongs to others."""
+"""`.ralph-state.json` during recovery: counts, attempts, position, and foreign fields."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def test_a_fix_that_claimed_success_is_recorded_as_a_mismatch(one_task: Project)
 
 
 def test_the_index_does_not_move_while_a_task_is_being_fixed(one_task: Project) -> None:
-    look = "grep -E 'taskIndex|totalTasks' specs/demo/.ralph-state.json | tr -dc '0-9\\n' | paste -sd' ' >> seen.txt"
+    look = (
+        "grep -E 'taskIndex|totalTasks' specs/demo/.ralph-state.json | tr -dc '0-9\\n"
+        "' | paste -sd' ' >> seen.txt"
+    )
     one_task.run(executor=one_task.shell(f"{look}\n{HELPS_AT_LAST}"))
 
     assert (one_task.root / "seen.txt").read_text().splitlines() == ["0 3", "0 4", "0 5"]

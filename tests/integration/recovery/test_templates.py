@@ -31,7 +31,8 @@ def templates(one_task: Project) -> Path:
 def test_the_templates_for_a_kind_are_used_for_it(one_task: Project, templates: Path) -> None:
     (templates / "fixtask.test_failure.md.j2").write_text(FIX_TASK)
     (templates / "fix.test_failure.md.j2").write_text(
-        '{% extends "ralph/fix.md.j2" %}{% block intro %}House rule one.\n{{ super() }}{% endblock %}'
+        '{% extends "ralph/fix.md.j2" %}{% block intro %}House rule one.\n'
+        "{{ super() }}{% endblock %}"
     )
     (templates / "fixtask.lint_error.md.j2").write_text("not for this one")
     result = one_task.run(executor=one_task.executor(FIX_IT))
@@ -68,7 +69,10 @@ def test_a_template_for_an_unknown_kind_is_a_note(one_task: Project, templates: 
     (templates / "fix.test_failures.md.j2").write_text("Hello")
     one_task.run(executor=one_task.executor(FIX_IT)).stdout.fnmatch_lines(
         [
-            "ralph: templates/fix.test_failures.md.j2: never used, as there is no kind of failure named test_failures"
+            (
+                "ralph: templates/fix.test_failures.md.j2: never used, as there is no kind of "
+                "failure named test_failures"
+            )
         ]
     )
 

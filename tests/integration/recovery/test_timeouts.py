@@ -1,4 +1,4 @@
-"""Time limits: more time where there was progress, smaller steps or nobody's time where there was none."""
+"""Time limits: more time after progress; without progress smaller steps, or a person."""
 
 from __future__ import annotations
 

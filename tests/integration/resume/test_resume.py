@@ -1,4 +1,4 @@
-"""Going on after a run that failed: repaired by hand, started over, or in part; and what was complete before."""
+"""Continuing after a failed run: repaired by hand, started over, or in part."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_a_red_task_that_is_done_is_not_verified_again(
 def test_a_run_that_was_killed_goes_on_where_it_was(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    """The executor kills the run in the middle of the first fix; that fix is used again, not made twice."""
+    """The executor kills the run during the first fix; that fix is reused, not made twice."""
     path = make_spec(TASKS)
     (pytester.path / "src.txt").write_text("broken\n")
     killer = "test -e once && echo fixed > src.txt || { touch once; kill -9 $PPID; sleep 5; }"

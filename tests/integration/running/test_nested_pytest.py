@@ -1,4 +1,4 @@
-"""A Verify command that is pytest again: it never runs specs, and writes JUnit for the outer run."""
+"""A Verify command that is pytest again never runs specs, and writes JUnit for the outer run."""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ def test_each_outcome_is_shown_by_word_and_reason(
             "specs/demo/tasks.md::1.5 SKIPPED (no Verify field)*",
             "specs/demo/tasks.md::1.6 PASSED*",
             "SKIPPED [[]1[]] specs/demo/tasks.md:10: manual: the page looks right",
-            "SKIPPED [[]1[]] specs/demo/tasks.md:13: manual: Read `notes.md` and confirm that every point is covered",
+            (
+                "SKIPPED [[]1[]] specs/demo/tasks.md:13: manual: Read `notes.md` and confirm that "
+                "every point is covered"
+            ),
             "SKIPPED [[]1[]] specs/demo/tasks.md:16: no Verify field",
         ]
     )

@@ -1,4 +1,4 @@
-"""What a task is about to write is the project's own, before it is there: nobody is told to install it."""
+"""What a task will write belongs to the project already: it is not to be installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a run: command line over front matter over ini file; a task's own time limit over all of them."""
+"""Command line over front matter over ini file; a task's own time limit over all of them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def test_values_of_any_scalar_type_are_taken_from_toml(
     make_spec(SLOW)
     table = "[tool.pytest]" if pytest.version_tuple >= (9, 2) else "[tool.pytest.ini_options]"
     (pytester.path / "pyproject.toml").write_text(
-        f"{table}\nralph = true\nralph_recovery = false\nralph_pending = true\nralph_jobs = 2\nralph_timeout = 0.1\n"
+        f"{table}\nralph = true\nralph_recovery = false\nralph_pending = true\n"
+        "ralph_jobs = 2\nralph_timeout = 0.1\n"
     )
     assert timed_out_after(pytester) == "0.1s"
 

@@ -19,7 +19,7 @@ SEQUENCE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b([78D])|(\r|\n)|([^\x1b\r
 
 
 class Picture:
-    """A screen of so many columns without an end below: takes what a program writes, gives the lines to be seen."""
+    """A screen of `columns`, endless downwards: takes what a program writes, returns its lines."""
 
     def __init__(self, columns: int) -> None:
         self._columns = columns
@@ -75,7 +75,10 @@ class Picture:
 
 
 class Seat:
-    """Runs pytest in `directory`. What happens is seen through `expect`, and afterwards in `text` and `picture`."""
+    """Runs pytest in `directory`.
+
+    What happens is seen through `expect`, and afterwards in `text` and `picture`.
+    """
 
     def __init__(
         self,

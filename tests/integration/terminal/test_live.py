@@ -1,4 +1,4 @@
-"""Live rows on a real terminal: there while something runs, gone without a trace, and nowhere else."""
+"""Live rows on a real terminal: there while something runs, gone without a trace after."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def project(pytester: pytest.Pytester, make_spec: SpecMaker) -> Path:
 
 def agent(project: Path) -> str:
     (project / "agent.py").write_text(
-        "import pathlib, sys, time\nsys.stdin.read()\nprint('Editing src.txt', flush=True)\ntime.sleep(1.8)\n"
+        "import pathlib, sys, time\nsys.stdin.read()\nprint('Editing src.txt', flush=True)\n"
+        "time.sleep(1.8)\n"
         "pathlib.Path('src.txt').write_text('right')\n"
     )
     return f"{shlex.quote(sys.executable)} agent.py"

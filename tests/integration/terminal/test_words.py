@@ -1,4 +1,4 @@
-"""Letters, words and colours by which a task's end is known, and what pytest's own switches make of them."""
+"""Letters, words and colours of task results, and how pytest's own switches affect them."""
 
 from __future__ import annotations
 

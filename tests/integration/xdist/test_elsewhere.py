@@ -1,4 +1,4 @@
-"""Workers in another environment, and workers that have only a copy of the project, as on another machine."""
+"""Workers in another environment, and workers with only a copy of the project."""
 
 from __future__ import annotations
 

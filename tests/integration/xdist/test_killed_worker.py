@@ -1,4 +1,4 @@
-"""A worker that is killed in the middle of a task: nothing is lost, nothing is run twice, nothing is left behind."""
+"""A worker killed in the middle of a task: nothing lost, run twice or left behind."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_was_done_stays_what_depends_is_blocked_and_the_rest_runs(
 def test_in_a_group_what_has_ended_keeps_its_result_and_what_was_running_is_told_to_have_crashed(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    """When 1.3 kills the worker, 1.2 has passed but not been reported, 1.1 and 1.4 are running, 1.5 is not begun."""
+    """When 1.3 kills the worker, 1.2 passed unreported, 1.1 and 1.4 run, 1.5 has not begun."""
     wait = "until [ $(wc -l < ran.txt) -eq 4 ]; do sleep 0.02; done"
     tasks = [
         task("1.1 [P] Slow", f"{RAN}; sleep 60"),

@@ -1,4 +1,4 @@
-"""What workers do comes together on the controller: results, lineage, history, notes, warnings, the halt."""
+"""The controller collects results, lineage, history, notes, warnings and halts of workers."""
 
 from __future__ import annotations
 

@@ -70,7 +70,10 @@ def test_dress_does_not_matter(text: str) -> None:
 
 
 def test_the_last_block_counts_and_ends_where_the_next_begins() -> None:
-    text = "Task 1.3: x FAILED\n- Error: first\nTask 1.4: y FAILED\n- Status: stuck\nTask 1.5: z\n- Error: not of 1.4\n"
+    text = (
+        "Task 1.3: x FAILED\n- Error: first\nTask 1.4: y FAILED\n- Status: stuck\nTask 1.5: z\n"
+        "- Error: not of 1.4\n"
+    )
     block = parse_block(text)
     assert (block.task_id, block.error, block.status) == ("1.4", "Task execution failed", "stuck")
 

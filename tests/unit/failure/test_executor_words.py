@@ -67,8 +67,10 @@ def test_a_block_without_a_result_of_any_check_is_unfinished_work() -> None:
 
 def report(message: str, category: str, retryable: str, blocker: str) -> str:
     return (
-        f"Child agent failed: {message}\n\nCategory: {category}\nDuration: 8.7s\nRetryable: {retryable}\n\n"
-        f"Work completed before failure:\n  ✓ Wrote it\n\nFiles modified: src/a.py\n\nBlocked on: {blocker}\n"
+        f"Child agent failed: {message}\n\nCategory: {category}\nDuration: 8.7s\n"
+        f"Retryable: {retryable}\n\n"
+        "Work completed before failure:\n  ✓ Wrote it\n\nFiles modified: src/a.py\n\n"
+        f"Blocked on: {blocker}\n"
     )
 
 
@@ -154,22 +156,34 @@ CONTEXT = [
     "Context limit reached · /compact or /clear to continue",
     "Error: Conversation too long. Press esc twice to go up a few messages and try again.",
     "input length and `max_tokens` exceed context limit: 193125 + 21333 > 200000",
-    "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.",
+    (
+        "Codex ran out of room in the model's context window. Start a new thread or clear earlier "
+        "history before retrying."
+    ),
     "Your input exceeds the context window of this model. Please adjust your input and try again.",
     "The input token count (1054016) exceeds the maximum number of tokens allowed (1048576).",
-    "litellm.ContextWindowExceededError: litellm.BadRequestError: BedrockException: Context Window Error",
+    (
+        "litellm.ContextWindowExceededError: litellm.BadRequestError: BedrockException: Context "
+        "Window Error"
+    ),
     "Session too large to compact - context exceeds model limit even after stripping media",
     "Model gpt-4o has hit a token limit!",
     "Input tokens: ~206,000 of 200,000 -- possibly exhausted context window!",
     "The chat session is larger than the context window!",
     "Error: Context length exceeds limits even after multiple attempts to truncate.",
     "Failed to compact: context limit exceeded even after removing all tool responses.",
-    "This model's maximum context length is 128000 tokens. However, your messages resulted in 131072 tokens.",
+    (
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in "
+        "131072 tokens."
+    ),
     "I am almost out of context window and cannot continue in this session.",
     "I have run out of context and will stop here.",
 ]
 RATE = [
-    'API Error: 429 {"error":{"type":"rate_limit_error","message":"would exceed 40,000 tokens per minute"}}',
+    (
+        'API Error: 429 {"error":{"type":"rate_limit_error","message":"would exceed 40,000 tokens '
+        'per minute"}}'
+    ),
     "Claude AI usage limit reached|1760000000",
     "5-hour limit reached ∙ resets 3pm",
     'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
@@ -262,14 +276,20 @@ def test_completion_is_claimed_in_the_last_lines_only(text: str, complete: bool)
     ("text", "kind", "category", "retryable", "missing"),
     [
         (
-            "ERROR: dependency_missing (NON-RETRYABLE)\n====\n\nNot installed:\n  Package: @types/jest\n",
+            (
+                "ERROR: dependency_missing (NON-RETRYABLE)\n====\n\nNot installed:\n"
+                "  Package: @types/jest\n"
+            ),
             "dependency_missing",
             "tool_error",
             False,
             "@types/jest",
         ),
         (
-            "ERROR: circular_dependency (NON-RETRYABLE)\n====\n\nPlan contains circular phase dependencies:\n",
+            (
+                "ERROR: circular_dependency (NON-RETRYABLE)\n====\n\n"
+                "Plan contains circular phase dependencies:\n"
+            ),
             "circular_dependency",
             "invalid_task",
             False,
@@ -307,7 +327,8 @@ def test_the_result_of_an_executor_that_cannot_be_read_says_nothing_about_the_co
 def test_three_attempts_of_the_same_words_are_a_circular_fix() -> None:
     failure = said(
         'Attempt 1: "Using async await for fetch"\nAttempt 2: "Using async/await with try-catch"\n'
-        'Attempt 3: "Using async await pattern"\n\nTask 4.1: Stream FAILED\n- Error: it still hangs\n'
+        'Attempt 3: "Using async await pattern"\n\nTask 4.1: Stream FAILED\n'
+        "- Error: it still hangs\n"
     )
     assert (failure.type, failure.retryable) == ("CIRCULAR_FIX", False)
 
@@ -318,21 +339,28 @@ def test_silent_success_is_unfinished_work() -> None:
 
 
 def test_a_tool_that_prints_what_agents_print_is_still_a_tool() -> None:
-    output = "TASK_COMPLETE\nF\n=== FAILURES ===\n___ test_a ___\n\nE   assert 1 == 2\n=== short test summary info ===\n"
+    output = (
+        "TASK_COMPLETE\nF\n=== FAILURES ===\n___ test_a ___\n\nE   assert 1 == 2\n"
+        "=== short test summary info ===\n"
+    )
     failure = classify(f"{output}FAILED test_a.py::test_a - assert 1 == 2\n", 1, "pytest -s")
     assert (failure.kind, failure.failed_tests) == ("test_failure", ("test_a.py::test_a",))
 
 
 def test_the_details_of_a_retry_and_of_a_halt_name_the_kind() -> None:
     retry = said(
-        "PHASE FAILURE - Initiating Retry\n================================\n\nPhase: 2A\n\nFailure details:\n"
-        "  Type: test_failure\n  Message: 3 tests failing in auth.test.ts\n  Tests: validateToken, refreshToken\n"
+        "PHASE FAILURE - Initiating Retry\n================================\n\nPhase: 2A\n\n"
+        "Failure details:\n"
+        "  Type: test_failure\n  Message: 3 tests failing in auth.test.ts\n"
+        "  Tests: validateToken, refreshToken\n"
     )
     assert (retry.kind, retry.error) == ("test_failure", "3 tests failing in auth.test.ts")
     assert retry.failed_tests == ("validateToken", "refreshToken")
     halt = said(
-        "║  Phase 2A: Backend ....... FAILED        ║\n║    Attempts: 2/2                         ║\n"
-        "║    Error: lint_error                     ║\n║    Details: 3 rules violated             ║\n"
+        "║  Phase 2A: Backend ....... FAILED        ║\n"
+        "║    Attempts: 2/2                         ║\n"
+        "║    Error: lint_error                     ║\n"
+        "║    Details: 3 rules violated             ║\n"
     )
     assert (halt.kind, halt.error) == ("lint_error", "3 rules violated")
 

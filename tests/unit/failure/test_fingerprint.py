@@ -68,8 +68,14 @@ def test_kind_missing_thing_and_failing_tests_count_and_their_order_does_not() -
 
 
 def test_two_runs_of_the_same_failing_test_have_one_fingerprint() -> None:
-    run = "F\n=== FAILURES ===\n__ test_a __\n\nE   assert <X at {a}> is None\n\ntest_a.py:{n}: AssertionError\n"
-    tail = "=== short test summary info ===\nFAILED test_a.py::test_a - assert <X at...\n1 failed in {t}s\n"
+    run = (
+        "F\n=== FAILURES ===\n__ test_a __\n\nE   assert <X at {a}> is None\n\n"
+        "test_a.py:{n}: AssertionError\n"
+    )
+    tail = (
+        "=== short test summary info ===\nFAILED test_a.py::test_a - assert <X at...\n"
+        "1 failed in {t}s\n"
+    )
     one = classify((run + tail).format(a="0x7f00", n=4, t=0.2), 1, "pytest")
     other = classify((run + tail).format(a="0x7faa", n=9, t=1.4), 1, "pytest")
     assert one.fingerprint == other.fingerprint

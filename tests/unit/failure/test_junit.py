@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.test_runs import FailedTest
 
-CASE = '<testcase classname="{where}" name="{name}"><failure message="{message}">text</failure></testcase>'
+CASE = (
+    '<testcase classname="{where}" name="{name}"><failure message="{message}">text</failure>'
+    "</testcase>"
+)
 
 
 def read(tmp_path: Path, xml: str | bytes) -> list[FailedTest]:
@@ -57,8 +60,14 @@ def test_a_test_of_the_project_is_named_as_pytest_prints_it(tmp_path: Path) -> N
     "xml",
     [
         '<testsuite name="s">{case}</testsuite>',
-        '<testsuites><testsuite name="s"><testsuite name="t">{case}</testsuite></testsuite></testsuites>',
-        '<?xml version="1.0" encoding="utf-8"?>\n<testsuites><testsuite name="s">{case}</testsuite></testsuites>',
+        (
+            '<testsuites><testsuite name="s"><testsuite name="t">{case}</testsuite></testsuite>'
+            "</testsuites>"
+        ),
+        (
+            '<?xml version="1.0" encoding="utf-8"?>\n'
+            '<testsuites><testsuite name="s">{case}</testsuite></testsuites>'
+        ),
     ],
 )
 def test_any_nesting_of_suites_is_read(xml: str, tmp_path: Path) -> None:
@@ -73,7 +82,8 @@ def test_raw_control_bytes_that_no_parser_takes_are_stripped(tmp_path: Path) -> 
 def test_a_file_that_could_not_be_collected_is_no_failing_test(tmp_path: Path) -> None:
     text = "ImportError while importing\nE   ModuleNotFoundError: No module named 'boto_nope'"
     xml = suite(
-        f'<testcase classname="" name="test_s3"><error message="collection failure">{text}</error></testcase>'
+        '<testcase classname="" name="test_s3">'
+        f'<error message="collection failure">{text}</error></testcase>'
     )
     (tmp_path / "junit.xml").write_text(xml)
     failure = classify("", 2, "pytest -q", junit=tmp_path / "junit.xml", root=tmp_path)
@@ -88,7 +98,10 @@ BOMB = (
     '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">'
     '<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]><testsuite>&c;</testsuite>'
 )
-STEAL = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&f;"/></testsuite>'
+STEAL = (
+    '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&f;"/>'
+    "</testsuite>"
+)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONTRACT = """
-    test_failure lint_error typecheck_error format_error build_error task_incomplete verification_mismatch timeout
-    parse_error dependency_missing command_not_found permission_denied service_unavailable resource_exhausted crash
-    circular_dependency file_conflict plan_invalid context_exhausted missing_context invalid_task circular_fix unknown
+    test_failure lint_error typecheck_error format_error build_error task_incomplete
+    verification_mismatch timeout
+    parse_error dependency_missing command_not_found permission_denied service_unavailable
+    resource_exhausted crash
+    circular_dependency file_conflict plan_invalid context_exhausted missing_context
+    invalid_task circular_fix unknown
 """.split()
 
 

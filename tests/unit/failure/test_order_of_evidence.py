@@ -1,4 +1,4 @@
-"""How a command ended weighs most, then its tests, then its diagnostics; words come last, quoted words not at all."""
+"""Exit status weighs most, then tests, then diagnostics; words last, quoted words not at all."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ def test_what_a_silent_command_is_for_decides(command: str, code: int, kind: str
     ],
 )
 def test_the_values_of_an_assertion_are_no_evidence(error: str) -> None:
-    output = f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
+    output = (
+        f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\n"
+        "FAILED a.py::test_a - x\n"
+    )
     failure = classify(output, 1, "pytest")
     assert (failure.kind, failure.error, failure.failed_tests) == (
         "test_failure",
@@ -109,13 +112,19 @@ def test_the_values_of_an_assertion_are_no_evidence(error: str) -> None:
 def test_a_cause_outside_the_code_keeps_its_name_inside_a_test(
     error: str, kind: str, type_: str
 ) -> None:
-    output = f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\nFAILED a.py::test_a - x\n"
+    output = (
+        f"=== FAILURES ===\n__ test_a __\n\nE   {error}\n=== short test summary info ===\n"
+        "FAILED a.py::test_a - x\n"
+    )
     failure = classify(output, 1, "pytest")
     assert (failure.kind, failure.type) == (kind, type_)
 
 
 def test_one_plain_failure_outweighs_the_environment_of_others() -> None:
-    blocks = "__ test_a __\n\nE   ConnectionRefusedError: [Errno 111] refused\n__ test_b __\n\nE   assert 1 == 2\n"
+    blocks = (
+        "__ test_a __\n\nE   ConnectionRefusedError: [Errno 111] refused\n__ test_b __\n\n"
+        "E   assert 1 == 2\n"
+    )
     summary = "=== short test summary info ===\nFAILED a.py::test_a - x\nFAILED a.py::test_b - y\n"
     failure = classify(f"=== FAILURES ===\n{blocks}{summary}", 1, "pytest")
     assert (failure.kind, failure.error) == ("test_failure", "assert 1 == 2")
@@ -143,7 +152,10 @@ def test_words_of_what_passed_or_was_only_shown_are_no_evidence(noise: str) -> N
 
 
 def test_what_make_ignores_is_ignored() -> None:
-    output = "false\nmake: [Makefile:2: ci] Error 1 (ignored)\nflake8 a.py\na.py:1:1: F401 'os' imported but unused\n"
+    output = (
+        "false\nmake: [Makefile:2: ci] Error 1 (ignored)\nflake8 a.py\n"
+        "a.py:1:1: F401 'os' imported but unused\n"
+    )
     failure = classify(
         f"bash: foo: command not found\n{output}make: *** [Makefile:3: ci] Error 1\n", 2, "make ci"
     )

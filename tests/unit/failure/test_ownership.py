@@ -1,4 +1,4 @@
-"""Whose is it that is missing: the project's own, somebody else's, or what the command asked for?"""
+"""Whose a missing thing is: the project's own, someone else's, or the command's."""
 
 from __future__ import annotations
 

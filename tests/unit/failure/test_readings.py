@@ -13,7 +13,10 @@ from pytest_ralph import classify
 
 def test_of_two_readings_of_a_line_every_process_takes_the_same() -> None:
     line = "Unable to locate package alpha, library beta not found"
-    code = f"from pytest_ralph import classify; print(classify({line!r}, 1, 'apt-get install').missing)"
+    code = (
+        f"from pytest_ralph import classify; print(classify({line!r}, 1, 'apt-get "
+        "install').missing)"
+    )
     said = {
         subprocess.check_output(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True
@@ -40,7 +43,10 @@ def test_tests_that_a_failed_block_names_are_the_failing_ones() -> None:
     ("words", "kind"),
     [
         (
-            'API Error: 500 {"type":"error","error":{"type":"api_error","message":"Internal server error"}}',
+            (
+                'API Error: 500 {"type":"error","error":{"type":"api_error","message":"Internal '
+                'server error"}}'
+            ),
             "service_unavailable",
         ),
         ("I have reached the limit of my context window after src/a.py.", "context_exhausted"),

@@ -52,7 +52,10 @@ def test_an_error_inside_pytest_is_quoted_by_its_last_line() -> None:
 
 
 def unittest_run(title: str, traceback: str = "") -> str:
-    return f"{'=' * 70}\n{title}\n{'-' * 70}\n{dedent(traceback)}\n{'-' * 70}\nRan 1 test in 0.001s\n\nFAILED\n"
+    return (
+        f"{'=' * 70}\n{title}\n{'-' * 70}\n{dedent(traceback)}\n{'-' * 70}\n"
+        "Ran 1 test in 0.001s\n\nFAILED\n"
+    )
 
 
 TRACEBACK = """\
@@ -98,7 +101,8 @@ def test_unittest_names_a_test_in_several_ways(
 def test_words_that_look_like_a_title_are_none_without_a_rule_above_them() -> None:
     assert (
         failing(
-            "FAIL: test_sub (test_u.T.test_sub)\nTraceback (most recent call last):\nValueError: x\n"
+            "FAIL: test_sub (test_u.T.test_sub)\nTraceback (most recent call last):\n"
+            "ValueError: x\n"
         )
         == []
     )

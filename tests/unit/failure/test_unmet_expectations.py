@@ -1,4 +1,4 @@
-"""A command that did not print what was asked for: what was expected is the error, unless a better one was printed."""
+"""An unmet expectation is the error, unless the command printed a better one."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ RECORD = """
 import json, os, pathlib, sys
 told = pathlib.Path(os.environ["RALPH_PROMPT_FILE"]).read_text()
 variables = {name: value for name, value in os.environ.items() if name.startswith("RALPH_")}
-record = {"argv": sys.argv[1:], "cwd": os.getcwd(), "stdin": sys.stdin.read(), "file": told, "env": variables}
+record = {"argv": sys.argv[1:], "cwd": os.getcwd(), "stdin": sys.stdin.read()}
+record.update(file=told, env=variables)
 pathlib.Path("record.json").write_text(json.dumps(record))
 print("Approach: did it")
 print("TASK_COMPLETE")
@@ -385,7 +386,10 @@ def test_each_bad_end_has_its_kind(command: str, kind: str | None, runner: Runne
 
 
 def test_the_fields_of_a_failed_block_are_kept(runner: Runner) -> None:
-    block = "Task 1.3.1: Fix FAILED\\n- Error: boom\\n- Attempted fix: turned it off\\n- Status: Blocked\\n"
+    block = (
+        "Task 1.3.1: Fix FAILED\\n- Error: boom\\n- Attempted fix: turned it off\\n"
+        "- Status: Blocked\\n"
+    )
 
     failure = run_shell(f"printf '{block}'", runner).failure
 
@@ -398,7 +402,10 @@ def test_the_fields_of_a_failed_block_are_kept(runner: Runner) -> None:
 
 
 def test_a_failed_block_outranks_the_words_around_it(runner: Runner) -> None:
-    words = "429 Too Many Requests is tested.\\nTask 1.3.1: Fix FAILED\\n- Error: AssertionError: assert 1 == 2\\n"
+    words = (
+        "429 Too Many Requests is tested.\\nTask 1.3.1: Fix FAILED\\n"
+        "- Error: AssertionError: assert 1 == 2\\n"
+    )
 
     failure = run_shell(f"printf '{words}'", runner).failure
 
@@ -581,7 +588,10 @@ def test_a_failure_lists_what_the_agent_did(tmp_path: Path, runner: Runner) -> N
         {"type": "assistant", "session_id": "s-1", "message": {"content": [use]}},
         {"type": "user", "session_id": "s-1", "message": {"content": [done]}},
     ]
-    body = f"import json, time\nfor event in {events!r}: print(json.dumps(event), flush=True)\ntime.sleep(60)"
+    body = (
+        f"import json, time\nfor event in {events!r}: print(json.dumps(event), flush=True)\n"
+        "time.sleep(60)"
+    )
 
     outcome = fake_agent("claude", tmp_path, body).run(
         Job(task_id="1.3.1", prompt="x", timeout=1.5), runner

@@ -1,4 +1,4 @@
-"""Commit messages are one inert line, and the script of commits does what it says and nothing else."""
+"""Commit messages are one inert line; the commit script does what it says and nothing else."""
 
 from __future__ import annotations
 

@@ -195,7 +195,10 @@ def test_a_file_only_named_must_be_a_program(
     project: Project,
 ) -> None:
     project.write({"data.json": "{}", "evil.py": "print()\n"})
-    told = "sh: ./data.json: Permission denied\nPermissionError: [Errno 13] Permission denied: 'evil.py'\n"
+    told = (
+        "sh: ./data.json: Permission denied\n"
+        "PermissionError: [Errno 13] Permission denied: 'evil.py'\n"
+    )
     assert (
         project.find(
             Failure(kind="permission_denied", exit_code=1, raw_output=told, files=("evil.py",))
@@ -355,7 +358,10 @@ def test_a_tool_that_is_missing_fails_cleanly(project: Project) -> None:
 def test_the_fix_mode_keeps_options_and_launcher(
     project: Project, command: str, output: str, files: tuple[str, ...], expected: str | None
 ) -> None:
-    names = "a.py web/a.ts m.go src/x.rs r.sh m.tf a.rb src/a.php a.c P.cs lib/a.ex lib/a.dart node_modules/x/a.ts"
+    names = (
+        "a.py web/a.ts m.go src/x.rs r.sh m.tf a.rb src/a.php a.c P.cs lib/a.ex lib/a.dart "
+        "node_modules/x/a.ts"
+    )
     project.write(dict.fromkeys([*names.split(), "specs/foo/tasks.md"], "x"))
     project.write({"Cargo.toml": '[package]\nname = "x"\nedition = "2021"\n'})
     (project.root.parent / "outside.py").write_text("x")

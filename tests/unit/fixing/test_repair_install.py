@@ -69,8 +69,14 @@ requests = "^2"
 [tool.poetry.group.test.dependencies]
 freezegun = "*"
 """
-SETUP = "from x import setup\nsetup(install_requires=['attrs>=20'], extras_require={'t': ['boto3']}, version=v())\n"
-SETUP_CFG = "[options]\ninstall_requires =\n    Pillow\n    click>=8\n[options.extras_require]\ntest = hypothesis\n"
+SETUP = (
+    "from x import setup\nsetup(install_requires=['attrs>=20'], extras_require={'t': ['boto3']}, "
+    "version=v())\n"
+)
+SETUP_CFG = (
+    "[options]\ninstall_requires =\n    Pillow\n    click>=8\n"
+    "[options.extras_require]\ntest = hypothesis\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +253,9 @@ def test_the_lock_file_selects_the_node_manager(
         ),
         (
             {
-                "pubspec.yaml": "name: x\ndependencies:\n  http: ^1\ndev_dependencies:\n  test: any\n"
+                "pubspec.yaml": (
+                    "name: x\ndependencies:\n  http: ^1\ndev_dependencies:\n  test: any\n"
+                )
             },
             "package:test/test.dart",
             "dart pub get",
@@ -296,7 +304,9 @@ def make_wheel(directory: Path) -> None:
     files = {
         "ralph_demo_mod.py": "ANSWER = 42\n",
         f"{info}/METADATA": "Metadata-Version: 2.1\nName: ralph-demo-pkg\nVersion: 1.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/WHEEL": (
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        ),
         f"{info}/RECORD": "",
     }
     directory.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Trouble of an executor, its cost and its permissions, read from recorded output of real agents."""
+"""Trouble, cost and permissions of executors, read from recorded output of real agents."""
 
 from __future__ import annotations
 

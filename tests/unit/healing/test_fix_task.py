@@ -1,4 +1,4 @@
-"""The fix task made of a failure: the guide's format, its fallbacks, and what hostile error text cannot do."""
+"""The fix task of a failure: the guide's format, its fallbacks, and hostile error text."""
 
 from __future__ import annotations
 
@@ -140,13 +140,19 @@ def test_the_error_type_is_said_in_words(kind: str, error: str, expected: str) -
 VERIFIES = {
     "a span and words": "  - **Verify**: `grep -c x a.md` returns at least 2",
     "a fence": "  - **Verify**:\n    ```bash\n    set -e\n\n      deeper\n    ```",
-    "a fence after words": "  - **Verify**: All of these:\n    ```bash\n    a\n    ```\n    and `b`",
+    "a fence after words": (
+        "  - **Verify**: All of these:\n    ```bash\n    a\n    ```\n    and `b`"
+    ),
     "a list": "  - **Verify**:\n    - `a`\n    - `b`",
     "a numbered list": "  - **Verify**:\n    1. `a`\n    2. `b`",
     "deeper fields": "    - **Verify**:\n        ```bash\n        a\n          b\n        ```",
     "tabs": "\t- **Verify**:\n\t\t```bash\n\t\ta\n\t\t```",
-    "a heredoc at the margin": "  - **Verify**:\n    ```bash\n    cat <<'E'\n## Summary\n- [ ] no task\nE\n    ```",
-    "a heredoc with two margins": "    - **Verify**:\n        ```bash\n        cat <<E\n  two\nnone\nE\n        ```",
+    "a heredoc at the margin": (
+        "  - **Verify**:\n    ```bash\n    cat <<'E'\n## Summary\n- [ ] no task\nE\n    ```"
+    ),
+    "a heredoc with two margins": (
+        "    - **Verify**:\n        ```bash\n        cat <<E\n  two\nnone\nE\n        ```"
+    ),
     "manual": "  - **Verify**: Manual test: open the page",
 }
 

@@ -1,4 +1,4 @@
-"""The progress file while a spec is worked on: entries one behind the other, and nothing else moves."""
+"""The progress file during a run: entries follow one another and nothing else moves."""
 
 from __future__ import annotations
 

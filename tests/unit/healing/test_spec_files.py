@@ -1,4 +1,4 @@
-"""The files of a spec while it is worked on: read only when needed, written as little as possible."""
+"""The files of a spec during a run: read only when needed, written as little as possible."""
 
 from __future__ import annotations
 
@@ -259,7 +259,8 @@ def test_entries_follow_each_other_wherever_the_section_is(tmp_path: Path) -> No
     log.completed([task(3)], "def")
 
     assert path.read_text() == (
-        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1 - abc\n- [x] 1.2 Task 2\n- [x] 1.10 Task 10\n"
+        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1 - abc\n- [x] 1.2 Task 2\n"
+        "- [x] 1.10 Task 10\n"
         "- [x] 1.3 Task 3 - def\n- [x] 1.4 Task 4\n\n## Fix Task History\n"
         "- Task 1.2: 1 fix attempted (1.2.1) - Final: PASS\n\n## Learnings\n- tea\n"
     )
@@ -273,9 +274,9 @@ def test_what_somebody_else_logs_meanwhile_is_kept(tmp_path: Path) -> None:
     os.utime(path, ns=(1, 1))
     log.completed([task(2)])
 
-    assert (
-        path.read_text()
-        == "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1\n- [x] 1.2 Task 2\n\n## Learnings\n- tea\n"
+    assert path.read_text() == (
+        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1\n- [x] 1.2 Task 2\n\n"
+        "## Learnings\n- tea\n"
     )
     assert log.learnings() == ["tea"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Diary:
-    """A history that tests fill in few words; a second passes with every row unless told otherwise."""
+    """A history that is quick to fill; a second passes with every row unless given otherwise."""
 
     def __init__(self, history: History) -> None:
         self.history = history

@@ -143,7 +143,8 @@ def test_an_equal_error_tells_what_fixed_it(diary: Diary) -> None:
     diary.fix("1.4", works=False, fingerprint="f1", approach="sleep longer", error="E assert late")
     (known,) = fixed_before(diary.history, "E assert late", fingerprint="f1", kind="test_failure")
     assert str(known) == (
-        "this error was fixed before by claude (specs/foo 1.3.1), commit 0123456789ab: freeze the clock"
+        "this error was fixed before by claude (specs/foo 1.3.1), commit 0123456789ab: freeze "
+        "the clock"
     )
 
 

@@ -396,8 +396,10 @@ def test_measuring_many_attempts_is_fast(tmp_path: Path) -> None:
     )
     connection = sqlite3.connect(path)
     connection.executemany(
-        "INSERT INTO attempts (run, time, spec, task, outcome, number, what, kind, type, error, fingerprint, duration,"
-        " decision, fix, executor, \"commit\", tree) VALUES (?, ?, ?, ?, ?, 1, 'verify', 'k', 't', 'e', 'f', 0.5,"
+        "INSERT INTO attempts (run, time, spec, task, outcome, number, what, kind, type, error, "
+        "fingerprint, duration,"
+        " decision, fix, executor, \"commit\", tree) VALUES (?, ?, ?, ?, ?, 1, 'verify', 'k', "
+        "'t', 'e', 'f', 0.5,"
         " '', '', '', '', 'T')",
         rows,
     )

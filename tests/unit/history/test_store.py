@@ -225,9 +225,11 @@ def test_version_1_is_migrated_with_its_rows(path: Path) -> None:
     for statement in schema.MIGRATIONS[0]:
         connection.execute(statement)
     connection.execute(
-        "INSERT INTO attempts (run, time, spec, task, number, what, kind, type, error, fingerprint, duration, decision,"
+        "INSERT INTO attempts (run, time, spec, task, number, what, kind, type, error, "
+        "fingerprint, duration, decision,"
         ' fix, executor, outcome, "commit") VALUES'
-        " ('old', 1, 'specs/foo', '1.1', 1, 'verify', 'timeout', 'UNKNOWN', 'slow', 'f', 2.5, '', '', '', 'failed', '')"
+        " ('old', 1, 'specs/foo', '1.1', 1, 'verify', 'timeout', 'UNKNOWN', 'slow', 'f', 2.5, "
+        "'', '', '', 'failed', '')"
     )
     connection.execute("PRAGMA user_version=1")
     connection.commit()

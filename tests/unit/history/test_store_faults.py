@@ -1,4 +1,4 @@
-"""The history under fire: many writers, sudden death, a full disk, a directory that may not be written."""
+"""The history with many writers, kills, a full disk and an unwritable directory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
         sys.stdin.read()
         with History.open(Path(sys.argv[1])) as history:
             for number in range(60):
-                history.record(attempt(number, "passed" if number % 3 else "failed", session_id=sys.argv[2]))
+                outcome = "passed" if number % 3 else "failed"
+                history.record(attempt(number, outcome, session_id=sys.argv[2]))
     """
     gate, opener = os.pipe()
     writers = [child(script, path, name, stdin=gate) for name in range(8)]
@@ -113,7 +114,10 @@ def test_a_write_is_all_or_nothing(tmp_path: Path, point: str) -> None:
     script = """
         import signal
         from pytest_ralph import files as disk
-        disk.on_fault_point = lambda name: name == sys.argv[2] and os.kill(os.getpid(), signal.SIGKILL)
+        def kill(name):
+            if name == sys.argv[2]:
+                os.kill(os.getpid(), signal.SIGKILL)
+        disk.on_fault_point = kill
         history = History.open(Path(sys.argv[1]))
         for number in (1, 2):
             history.record(attempt(number, "passed"))

@@ -100,7 +100,8 @@ def test_the_box_has_all_sections() -> None:
 def test_without_a_terminal_there_is_no_box() -> None:
     text = "\n".join(halt_lines(HALT, 80, box=False))
     assert text.startswith(
-        "RALPH HALTED\n============\n\nReason: Task 2.1 failed after retry\n\nCOMPLETED TASKS\n-------"
+        "RALPH HALTED\n============\n\nReason: Task 2.1 failed after retry\n\n"
+        "COMPLETED TASKS\n-------"
     )
     assert not set(text) & set("║═─╔")
 
@@ -289,7 +290,10 @@ def test_a_circular_plan_is_refused() -> None:
 
 
 def test_a_file_conflict_is_refused() -> None:
-    source = "- [ ] 2.1 [P] A\n  - **Files**: src/api/routes.ts\n- [ ] 2.2 [P] B\n  - **Files**: `src/api/routes.ts`\n"
+    source = (
+        "- [ ] 2.1 [P] A\n  - **Files**: src/api/routes.ts\n- [ ] 2.2 [P] B\n"
+        "  - **Files**: `src/api/routes.ts`\n"
+    )
     (problem,) = plan(Spec.parse(source).tasks).problems
     assert "\n".join(refusal_lines(problem)) == dedent("""\
         ERROR: file_conflict (NON-RETRYABLE)

@@ -1,4 +1,4 @@
-"""The HTML report as text: safe whatever a command printed, complete in one file, honest in its headline."""
+"""The HTML report as text: safe for any output, one file, an honest headline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from pytest_ralph.results import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-NASTY = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> & \u2028 \x1b[31m \udc80 ' \""
+NASTY = (
+    "</script><script>alert(1)</script>"
+    "<!-- <img src=x onerror=alert(1)> & \u2028 \x1b[31m \udc80 ' \""
+)
 
 
 def run(*outcomes: str) -> RunSummary:

@@ -1,4 +1,4 @@
-"""A task's story on its one testcase, as pytest writes it and as junitparser and Surefire's schema read it."""
+"""A task's testcase, as pytest writes it and as junitparser and Surefire's schema read it."""
 
 from __future__ import annotations
 
@@ -245,8 +245,9 @@ def test_a_task_without_failure_has_no_failure_properties() -> None:
     ]
 
 
-# What Surefire's schema says of a testcase: a sequence, each of which may be absent; these are the rules that
-# junit-10.xsd, which pytest follows, relaxes to "in any order". Properties come first: pytest's own addition.
+# What Surefire's schema says of a testcase: a sequence, each of which may be absent; these are the
+# rules that junit-10.xsd, which pytest follows, relaxes to "in any order". Properties come first:
+# pytest's own addition.
 ORDER = [
     "properties",
     "failure",

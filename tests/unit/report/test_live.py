@@ -1,4 +1,4 @@
-"""Live rows: what they say in the room they have, where they are drawn, and that they leave nothing behind."""
+"""Live rows: their text in the space they have, where they are drawn, and their removal."""
 
 from __future__ import annotations
 

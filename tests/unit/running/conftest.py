@@ -1,4 +1,4 @@
-"""Shared by the tests of room running: a Runner on a temporary project, and a look for what was left behind."""
+"""Fixtures for running: a Runner on a temporary project, and a check for leftovers."""
 
 from __future__ import annotations
 

@@ -112,7 +112,10 @@ def test_what_was_printed_does_not_meet_the_expectation(
 def test_every_operator_of_the_contract_is_in_both_tables() -> None:
     contract = {
         *(
-            "== != >= > <= < contains not_contains empty nonempty in lines== lines>= each_line== sum== sum>=".split()
+            (
+                "== != >= > <= < contains not_contains empty nonempty in lines== lines>= "
+                "each_line== sum== sum>="
+            ).split()
         ),
         "nonzero",
         "matches",

@@ -38,10 +38,14 @@ WAYS = {
     "ignoring signals": "(trap '' TERM INT HUP; sleep {nap}) >/dev/null 2>&1 &",
     "in a group of its own": "set -m; sleep {nap} >/dev/null 2>&1 &",
     "in a session of its own": "setsid sleep {nap} >/dev/null 2>&1 &",
-    "in a session of its own, forked twice": "(setsid sh -c 'sleep {nap} & sleep {nap}' >/dev/null 2>&1 &)",
+    "in a session of its own, forked twice": (
+        "(setsid sh -c 'sleep {nap} & sleep {nap}' >/dev/null 2>&1 &)"
+    ),
     "as a daemon": "{python} {daemon} {nap}",
     "as a daemon without environment": "{python} {clean_daemon} {nap}",
-    "starting itself again and again": "(setsid sh -c 'while :; do sleep {nap} & sleep 0.01; kill $!; done' &) 2>&-",
+    "starting itself again and again": (
+        "(setsid sh -c 'while :; do sleep {nap} & sleep 0.01; kill $!; done' &) 2>&-"
+    ),
 }
 ENDS = {
     "pass": "; sleep 0.02; true",
@@ -235,7 +239,7 @@ def test_looking_for_strays_after_a_quiet_command_costs_next_to_nothing(runner: 
 
 
 def test_a_command_that_ends_takes_no_process_of_one_that_is_just_starting(runner: Runner) -> None:
-    """Children that are started before their command could be marked look like strays of any other."""
+    """Children started before their command could be marked look like strays of any other."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-4)
     try:

@@ -10,7 +10,10 @@ EMPTY = [
     ("pytest -q -k nothing", "12 deselected in 0.02s\nno tests ran in 0.01s\n"),
     ("cargo test nothing", "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; "
      "0 measured; 3 filtered out; finished in 0.00s\n"),
-    ("go test ./...", "?   \texample.com/a\t[no test files]\n?   \texample.com/b\t[no test files]\n"),
+    (
+        "go test ./...",
+        "?   \texample.com/a\t[no test files]\n?   \texample.com/b\t[no test files]\n",
+    ),
     ("go test -run Nothing ./...", "testing: warning: no tests to run\nPASS\n"
      "ok  \texample.com/a\t0.002s [no tests to run]\n"),
     ("node --test", "ℹ tests 0\nℹ suites 0\nℹ pass 0\nℹ fail 0\n"),
@@ -22,7 +25,7 @@ EMPTY = [
     ("dotnet test", "No test is available in /project/bin/Debug/net8.0/a.dll. Make sure that test "
      "discoverer & executors are registered\n"),
     ("ctest", "Test project /project/build\nNo tests were found!!!\n"),
-    ("python -m unittest", "\n----------------------------------------------------------------------\n"
+    ("python -m unittest", f"\n{'-' * 70}\n"
      "Ran 0 tests in 0.000s\n\nOK\n"),
     ("vendor/bin/phpunit", "PHPUnit 10.5.1 by Sebastian Bergmann.\n\nNo tests executed!\n"),
     ("mvn test", "[INFO] Tests run: 0, Failures: 0, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS\n"),

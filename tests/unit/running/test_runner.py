@@ -73,7 +73,10 @@ def test_stdin_is_at_its_end(runner: Runner, command: str) -> None:
 
 def test_stdin_is_at_its_end_where_pytest_has_one_that_is_not(project: Path) -> None:
     script = "import os; from pathlib import Path; from pytest_ralph.running.runner import Runner\n"
-    script += 'print(Runner(root=Path(), environ=os.environ, logs=Path("logs")).run("cat", timeout=5).timed_out)'
+    script += (
+        'print(Runner(root=Path(), environ=os.environ, logs=Path("logs")).run("cat", '
+        "timeout=5).timed_out)"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script], cwd=project, stdin=-1, stdout=-1, text=True
     ) as python:
@@ -324,11 +327,14 @@ def test_much_output_costs_little_memory(project: Path) -> None:
         runner = Runner(root=Path(), environ=os.environ, logs=Path("logs"))
         runner.run("echo warm", timeout=60)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        ended = runner.run("yes some line of output | head -c {200 * MIB}; echo the end", timeout=60)
+        command = "yes some line of output | head -c {200 * MIB}; echo the end"
+        ended = runner.run(command, timeout=60)
         text = ended.output()
         runner.close()
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, ended.stdout.size, ended.stdout.left_out)
-        print(ended.stdout.path.stat().st_size, len(text), text.endswith("the end\\n"), "left out" in text)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(grown, ended.stdout.size, ended.stdout.left_out)
+        print(ended.stdout.path.stat().st_size, len(text))
+        print(text.endswith("the end\\n"), "left out" in text)
     """)
     done = _python(script, project)
     assert done.stderr == ""

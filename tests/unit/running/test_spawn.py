@@ -130,7 +130,9 @@ import os, pathlib, sys
 from pytest_ralph.running.spawn import Streams, spawn
 out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 os.dup2(out, 0)
-sys.exit(spawn(["sh", "-c", "cat; echo heard"], pathlib.Path.cwd(), dict(os.environ), Streams(os.devnull, 0, 0)).wait())
+command = ["sh", "-c", "cat; echo heard"]
+streams = Streams(os.devnull, 0, 0)
+sys.exit(spawn(command, pathlib.Path.cwd(), dict(os.environ), streams).wait())
 """
 
 

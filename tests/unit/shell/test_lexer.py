@@ -1,4 +1,4 @@
-"""A command line is read into its simple commands; what a shell would expand is never taken literally."""
+"""A command line is read into simple commands; what a shell would expand is not literal."""
 
 from __future__ import annotations
 

@@ -201,7 +201,10 @@ def test_a_task_without_verify_takes_its_command_from_the_mapping(
 
 
 def test_a_verify_field_and_the_front_matter_win_over_the_mapping() -> None:
-    source = "---\nralph:\n  verify:\n    T002: mine\n---\n- [ ] T001 a\n  - **Verify**: look\n- [ ] T002 b\n"
+    source = (
+        "---\nralph:\n  verify:\n    T002: mine\n---\n- [ ] T001 a\n  - **Verify**: look\n"
+        "- [ ] T002 b\n"
+    )
     spec = Spec.parse(source, verify={"T001": "x", "T002": "y"})
     assert spec["T001"].verify.manual == "look"
     assert [check.command for check in spec["T002"].verify.checks] == ["mine"]
@@ -225,11 +228,17 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ("- [ ] SC-1 is met\n  - **Verify**: `x`\n- [ ] SC-2 is met\n", ["SC-1"]),
         ("- [ ] Just a title\n  - **Do**: it\n", ["just-a-title"]),
         (
-            "**Task 1.1: a**\n- **Verify**: `x`\n\n**Task 1.2: b** ✅\n- **Do**: y\n\n**Task 2: c**\ntext\n",
+            (
+                "**Task 1.1: a**\n- **Verify**: `x`\n\n**Task 1.2: b** ✅\n- **Do**: y\n\n"
+                "**Task 2: c**\ntext\n"
+            ),
             ["1.1", "1.2"],
         ),
         (
-            "*   **Task 1.1: a**\n    *   **Verify:** `x`\n*   **Task 1.2: b**\n    *   **Do:** y\n",
+            (
+                "*   **Task 1.1: a**\n    *   **Verify:** `x`\n*   **Task 1.2: b**\n"
+                "    *   **Do:** y\n"
+            ),
             ["1.1", "1.2"],
         ),
         ("**Task 1: a group**\n- [ ] 1.1 b\n  - **Verify**: `x`\n", ["1.1"]),
@@ -261,7 +270,10 @@ def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:
 
 
 def test_fields_set_apart_from_their_box_by_a_paragraph_are_still_its_own() -> None:
-    one = "- [ ] T1.{0} a\n\nWhy it is done.\n\n  - **Exit criterion**: x\n  - **Verify**: `make {0}`\n\n"
+    one = (
+        "- [ ] T1.{0} a\n\nWhy it is done.\n\n  - **Exit criterion**: x\n"
+        "  - **Verify**: `make {0}`\n\n"
+    )
     tasks = Spec.parse(one.format(1) + one.format(2)).tasks
     assert [[check.command for check in task.verify.checks] for task in tasks] == [
         ["make 1"],
@@ -284,10 +296,11 @@ def test_a_parent_keeps_its_own_fields_and_spans_its_children() -> None:
     assert [(task.line, task.end_line) for task in spec.tasks] == [(1, 4), (3, 4), (6, 6)]
 
 
-def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_when_it_gets_a_fix() -> (
-    None
-):
-    source = "## Phase 2\n\n**Task 1.1: a** ✅\n- **Verify**: `x`\n\n**Task 1.2: b**\n- **Verify**: `y`\n\n## End\n"
+def test_bold_task_keeps_its_fields_after_a_fix() -> None:
+    source = (
+        "## Phase 2\n\n**Task 1.1: a** ✅\n- **Verify**: `x`\n\n**Task 1.2: b**\n"
+        "- **Verify**: `y`\n\n## End\n"
+    )
     first, second = Spec.parse(source).tasks
     assert (first.title, first.checked, first.phase, second.checked) == (
         "a",
@@ -308,7 +321,10 @@ def test_a_task_named_in_bold_has_the_fields_down_to_the_next_and_keeps_them_whe
     "head", ["- [x] ### Task {}: a", "- ### [x] {} a", "### [x] {} a", "### Task {}: a ✓"]
 )
 def test_a_section_is_a_task_however_its_heading_is_boxed(head: str) -> None:
-    body = "\n\n**Steps to do**:\n1. one\n\n**Verify**: all pass:\n- `make {}`\n- `make check`\n\n---\n\n"
+    body = (
+        "\n\n**Steps to do**:\n1. one\n\n**Verify**: all pass:\n- `make {}`\n- `make check`\n\n"
+        "---\n\n"
+    )
     source = "## Phase 1\n\n" + "".join(
         f"{head}{body}".format(number, number) for number in ("1.1", "1.2")
     )

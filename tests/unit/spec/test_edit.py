@@ -120,7 +120,8 @@ PLACES = {
         "- [ ] 1.3 A  \n\n@\n\n- [ ] 1.4 B\n",
     ),
     "after a fence that looks like tasks": (
-        "- [ ] 1.3 A\n  - **Verify**:\n    ```bash\n    cat <<'EOF'\n- [ ] no task\n## Phase 9\nEOF\n    ```\n"
+        "- [ ] 1.3 A\n  - **Verify**:\n    ```bash\n    cat <<'EOF'\n- [ ] no task\n## Phase 9\n"
+        "EOF\n    ```\n"
         "- [ ] 1.4 B\n",
         "EOF\n    ```\n\n@\n\n- [ ] 1.4 B\n",
     ),
@@ -322,7 +323,10 @@ TASK_BODIES = [
     "  - **Do**:\n    1. one\n    2. two\n  - **Verify**: `a` and `b`\n",
     "  - **Verify**:\n    ```bash\n    cat > f <<'EOF'\n    - [ ] 7.7 text\n    EOF\n    ```\n",
     "  - **Files**: `a.py`\t\n  - **Done when**: é ✓ \u2028 done\n",
-    "  - **Verify**:\n    ```bash\n    cat <<'EOF'\n## Summary\n- [ ] at the margin\nEOF\n    ```\n",
+    (
+        "  - **Verify**:\n    ```bash\n    cat <<'EOF'\n## Summary\n- [ ] at the margin\nEOF\n"
+        "    ```\n"
+    ),
     "\n  A paragraph of the task.\n\n  - **Verify**: `true`\n",
     "  - [ ] not a task, a criterion\n",
     "  <!--\n  - [ ] 9.9 hidden\n  -->\n",
@@ -407,7 +411,9 @@ def test_a_fix_with_the_verify_of_its_original_is_recognized() -> None:
 FORMATS = {
     "xml": "<task>\n  <name>Task 1: A</name>\n  <verify>`a`</verify>\n</task>\n\n"
     "<task>\n  <name>Task 2: B</name>\n  <verify>`b`</verify>\n</task>\n",
-    "table": "| # | Task | Verify |\n|---|---|---|\n| 1 | A | `make a` |\n| 2 | B | `make b` |\n\nEnd.\n",
+    "table": (
+        "| # | Task | Verify |\n|---|---|---|\n| 1 | A | `make a` |\n| 2 | B | `make b` |\n\nEnd.\n"
+    ),
     "phases": "## Phase 1: A\n\n**Verify**: `make a`\n\n## Phase 2: B\n\n**Verify**: `make b`\n",
 }
 

@@ -70,7 +70,8 @@ def test_a_plain_label_may_precede_markup(text: str) -> None:
 def test_a_field_ends_where_the_next_begins_and_keeps_its_list() -> None:
     text = (
         "  - **Do**:\n    1. **Create**: a\n    2. b\n"
-        "  - **Verify**: all:\n    - **Unit**: `u`\n    - `v`\n  - _Requirements: FR-1_\n  - a note\n"
+        "  - **Verify**: all:\n    - **Unit**: `u`\n    - `v`\n  - _Requirements: FR-1_\n"
+        "  - a note\n"
     )
     assert fields_of(text) == {
         "Do": "1. **Create**: a\n2. b",

@@ -1,4 +1,4 @@
-"""The outline agrees with another CommonMark parser, and keeps its head where CommonMark cuts a spec short."""
+"""The outline agrees with another CommonMark parser, except where a spec would be cut short."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from pytest_ralph.spec.outline import read_outline
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples" / "specs").glob("*.md"))
-# What a fence of ours may hold that CommonMark would end it for, so that the two readings differ on purpose.
+# What a fence of ours may hold that CommonMark would end it for, so that the two readings differ on
+# purpose.
 CUT_SHORT = {"awkward"}
 
 LINES = st.lists(
@@ -44,7 +45,7 @@ LINES = st.lists(
 
 
 def oracle(source: str) -> list[tuple[str, int]]:
-    """Kind and first line of every checkbox and heading outside quotations, as markdown-it sees them."""
+    """Kind and first line of unquoted checkboxes and headings, as markdown-it reads them."""
     found: list[tuple[str, int]] = []
     quotes = 0
     lines = source.split("\n")
@@ -143,7 +144,10 @@ def test_a_code_span_in_a_quotation_may_run_over_headings_and_blank_lines() -> N
 
 
 def test_a_here_document_in_a_code_span_of_a_step_hides_what_is_in_it() -> None:
-    span = '`pr --body "$(cat <<\'EOF\'\n## Why\n- **New**: the `x` flag\n\n- [ ] 9.9 odd " quote\nEOF\n)"`'
+    span = (
+        "`pr --body \"$(cat <<'EOF'\n## Why\n- **New**: the `x` flag\n\n- [ ] 9.9 odd \" quote\n"
+        'EOF\n)"`'
+    )
     source = f"- [ ] 1.1 a\n  - **Do**:\n    1. Open: {span}\n  - **Verify**: `y`\n- [ ] 1.2 b\n"
     outline = read_outline(source)
     assert [block.line for block in outline.blocks] == [0, 10]

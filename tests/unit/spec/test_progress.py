@@ -87,7 +87,10 @@ def test_an_entry_of_a_task_with_a_longer_id_is_another_one() -> None:
         ),
         (
             "a\n## Fix Task History\n\n## Learnings\n",
-            "a\n\n## Completed Tasks\n- [x] 1.1 Task A - abc123\n\n## Fix Task History\n\n## Learnings\n",
+            (
+                "a\n\n## Completed Tasks\n- [x] 1.1 Task A - abc123\n\n## Fix Task History\n\n"
+                "## Learnings\n"
+            ),
         ),
         (
             "## completed tasks ##\n- [x] 1.0 Z\n\n\n# End\n",
@@ -103,7 +106,10 @@ def test_an_entry_of_a_task_with_a_longer_id_is_another_one() -> None:
         ),
         (
             "~~~~\n## Completed Tasks\n~~~\n# No\n~~~~\n",
-            "~~~~\n## Completed Tasks\n~~~\n# No\n~~~~\n\n## Completed Tasks\n- [x] 1.1 Task A - abc123\n",
+            (
+                "~~~~\n## Completed Tasks\n~~~\n# No\n~~~~\n\n## Completed Tasks\n"
+                "- [x] 1.1 Task A - abc123\n"
+            ),
         ),
     ],
 )

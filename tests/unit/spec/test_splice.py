@@ -15,7 +15,10 @@ from pytest_ralph.spec.splice import spliced
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples" / "specs").glob("*.md"))
 FIX = "- [ ] {id}.77 [FIX {id}] Fix: it\n  - **Do**: Address the error: it\n  - **Verify**: `true`"
-TASK = "- [ ] 1.{n} Task {n}\n  - **Do**: Something\n  - **Files**: `a{n}`\n  - **Verify**: `test -e a{n}`\n\n"
+TASK = (
+    "- [ ] 1.{n} Task {n}\n  - **Do**: Something\n  - **Files**: `a{n}`\n"
+    "  - **Verify**: `test -e a{n}`\n\n"
+)
 PLAIN = (
     "# Tasks\n\n## Phase 1: One\n\n"
     + "".join(TASK.format(n=n) for n in range(1, 6))

@@ -31,7 +31,10 @@ Sink = Callable[[str], str]
 SINKS: list[Sink] = [terminal, one_line, markdown, prompt, prompt_line]
 
 # What attackers and broken tools are made of, in any order.
-MARKS = "` * _ [ ] ( ) < > # - + ~ | \\ ! & ; : = $ ' \" { } ^ @ [x] ** __ ``` ~~~ <!-- --> <b> ]( &amp; Verify: 1. a b_c é"
+MARKS = (
+    "` * _ [ ] ( ) < > # - + ~ | \\ ! & ; : = $ ' \" { } ^ @ [x] ** __ ``` ~~~ <!-- --> <b> ]( "
+    "&amp; Verify: 1. a b_c é"
+)
 pieces = st.sampled_from(
     [
         *MARKS.split(),

@@ -1,4 +1,4 @@
-"""Secrets are masked by the name of their variable and by their form, and ordinary text is left alone."""
+"""Secrets are masked by the name of their variable and by their form; other text is kept."""
 
 from __future__ import annotations
 

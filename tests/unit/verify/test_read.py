@@ -328,7 +328,10 @@ def test_a_script_that_is_green_in_any_language_was_run(words: str) -> None:
 
 
 def test_docs_of_manual_tests_are_looked_for_by_a_command_like_any_other_file() -> None:
-    field = "Check the rows: `make list` exits 0. Check manual test docs exist: `test -f docs/by-hand.md` returns 0"
+    field = (
+        "Check the rows: `make list` exits 0. Check manual test docs exist: `test -f "
+        "docs/by-hand.md` returns 0"
+    )
     assert commands(field) == ["make list", "test -f docs/by-hand.md"]
     assert commands("Run `make list`. Then by hand or manual test: `make shine`") == ["make list"]
 
