@@ -30,8 +30,8 @@ _VERDICT = regex(
     r"|works|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
-# The end of a clause; the dots of `./...` belong to the command.
-_LAST_MARK = regex(r"(?<![./])[.,;]+$")
+# The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
+_LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
 # `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
 _PROSE = words("programs", "prose")

@@ -81,8 +81,6 @@ class Clause(NamedTuple):
     text: str
     values: tuple[Value, ...]
     source: str
-    # Whether it stands in brackets: such a remark is read, but never missed.
-    is_remark: bool = False
     # Whether it goes on behind another clause of the same sentence.
     goes_on: bool = False
 
@@ -104,8 +102,7 @@ def split_clauses(words_after: str) -> list[Clause]:
             found.append(Clause("", (), _source(sentence, values)))
     for remark in remarks:
         if _TOLD.match(remark):
-            for clause in _clauses_of(remark, values):
-                found.append(clause._replace(is_remark=True))
+            found += _clauses_of(remark, values)
     return found
 
 
@@ -139,7 +136,7 @@ def normalise(text: str) -> str:
     text = _OR_FEWER.sub(r"<= \1", text)
     text = rewriter("english")(text)
     text = re.sub(r"[*_:]+", " ", text)
-    return " ".join(text.split()).lstrip(" .,").rstrip(" .,!")
+    return " ".join(text.split()).lstrip(" .,#").rstrip(" .,!")
 
 
 def _take_values(text: str, values: list[Value]) -> str:

@@ -15,6 +15,7 @@ from pytest_ralph.verify import statements
 from pytest_ralph.verify.clauses import split_clauses
 from pytest_ralph.verify.model import Expect
 from pytest_ralph.verify.statements import Ask, Statement
+from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
     import re
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from pytest_ralph.verify.clauses import Clause
 
+# `make list  # expect 3`
+_COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
 _MERGED_STREAMS = regex(r"2>&1|&>|\|&")
 _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
 _PRINTING = regex(r"(?:prints|shows)\b")
@@ -55,9 +58,12 @@ class Pattern(NamedTuple):
 
 
 def read_expectations(command: str, said: str) -> Demands:
-    """Return what `said`, the words behind `command`, asks of it."""
+    """Return what `said`, the words behind `command`, and a comment in it ask of the command."""
     demands = Demands()
     is_about_output = False
+    comment = _COMMENT.search(command)
+    if comment:
+        said = f"{said}\n{comment['words']}"
     for clause in split_clauses(said):
         is_about_output = clause.goes_on and is_about_output
         _take(command, clause, demands, is_about_output)
@@ -91,8 +97,7 @@ def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool)
             if asked is not None:
                 demands.expect += asked
                 return
-    if not clause.is_remark:
-        demands.unread.append(clause.source)
+    demands.unread.append(clause.source)
 
 
 def _on_stderr(one: Expect) -> Expect:
@@ -211,7 +216,7 @@ PATTERNS = (
     ),
     Pattern(
         "must fail",
-        _form(r"(?:fails|fails failure|expect failures?)(?: (?!if|when|unless|on |for )\S.*)?"),
+        _form(r"(?:(?:fails|expect failures?)(?: (?!if|when|unless|on |for )\S.*)?|red)"),
         statements.failure,
     ),
     Pattern(

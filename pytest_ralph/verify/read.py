@@ -37,7 +37,7 @@ def read_verify(text: str) -> Verify:
             return _manual(text)
         if command[0].isupper() and _needs_powershell([Check(command)]):
             return _manual(text, _POWERSHELL)
-        if not may_have_placeholder(command):
+        if "#" not in command and not may_have_placeholder(command):
             return Verify((Check(command),), text=text)
     if len(text) > MAX_LENGTH and not stripped.startswith(("```", "~~~")):
         reason = f"longer than {MAX_LENGTH:,} characters: only a person can make sense of it"
