@@ -26,6 +26,7 @@ class SpecCollection:
         self.run = run
         self._errors_in_specs = 0
         self._errors_elsewhere = 0
+        self._has_noted_recovery = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -53,14 +54,31 @@ class SpecCollection:
         return f"ralph: {mode}, executor {executors}, at most {settings.budget} runs"
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
-        """Say that the state file of a spec asks for recovery, but the settings do not."""
         parents = dict.fromkeys(item.parent for item in items)
-        spec_files = [parent for parent in parents if isinstance(parent, SpecFile)]
+        specs = [parent.spec for parent in parents if isinstance(parent, SpecFile)]
+        return self._recovery_notes(specs)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Write the same lines in the controller of an xdist run, which collects nothing itself."""
+        reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
+        if self._has_noted_recovery or reporter is None:
+            return
+        self._has_noted_recovery = True
+        paths = dict.fromkeys(nodeid.partition("::")[0] for nodeid in ids)
+        known = [path for path in paths if path in self.run.specs.snapshots]
+        specs = [self.run.specs.load(self.run.root / path) for path in known]
+        for line in self._recovery_notes(specs):
+            reporter.ensure_newline()
+            reporter.write_line(line)
+
+    def _recovery_notes(self, specs: list[Spec]) -> list[str]:
+        """Return a line for each spec whose state file asks for recovery, but not the settings."""
         return [
-            f"ralph: {spec_file.shown_path}: recovery is off although the state file says "
-            "recoveryMode: true (turn it on with --ralph-recovery)"
-            for spec_file in spec_files
-            if self._ignores_recovery_mode(spec_file.spec)
+            f"ralph: {self.run.specs.relative(spec.path)}: recovery is off although the state "
+            "file says recoveryMode: true (turn it on with --ralph-recovery)"
+            for spec in specs
+            if self._ignores_recovery_mode(spec)
         ]
 
     def _ignores_recovery_mode(self, spec: Spec) -> bool:

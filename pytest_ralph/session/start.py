@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 def start(config: pytest.Config) -> None:
     """Called once, when the options ask for a ralph run."""
+    if config.getoption("ralph_explain"):
+        # Nothing runs, so there is nothing to distribute. pytest-xdist looks at this later.
+        config.option.dist = "no"
     run = Run(config)
     config.add_cleanup(run.close)
 

@@ -81,6 +81,28 @@ def test_notes_and_warnings_are_told_once_however_many_workers_have_them(
     assert "4 passed, 1 warning" in output
 
 
+def test_recovery_that_is_off_is_named_once(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(numbered(2, "true"))
+    (pytester.path / "specs/demo/.ralph-state.json").write_text('{"recoveryMode": true}')
+
+    code, output = run(pytester.path, "--ralph", "-n2", "specs")
+
+    assert code == 0, output
+    assert output.count("ralph: specs/demo/tasks.md: recovery is off although") == 1
+
+
+def test_explain_needs_no_workers(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(spec(task("1.1 Broken", "touch ran; false")))
+
+    code, output = run(pytester.path, "--ralph-explain", "-n2", "specs")
+
+    assert code == 0, output
+    assert output.count("check 1: touch ran; false") == 1
+    assert not (pytester.path / "ran").exists()
+
+
 def test_batches_are_shown_in_detail_by_workers(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
