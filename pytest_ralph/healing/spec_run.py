@@ -209,6 +209,8 @@ class SpecRun:
         )
         if blocker:
             return "blocked", f"blocked by {blocker}"
+        if task.verify.invalid:
+            return None
         if task.verify.manual:
             return "manual", f"manual: {_MANUAL.sub('', one_line(task.verify.manual))}"
         if not task.verify.checks:

@@ -119,7 +119,8 @@ class TaskRun:
         """Have the task carried out if that is asked for, and verify it."""
         self._resume()
         self.checkpoints.begin(self.task)
-        executes = self.services.settings.execute and not self._is_checked()
+        is_open = not self._is_checked() and not self.task.verify.invalid
+        executes = self.services.settings.execute and is_open
         failed = self._execute() if executes else self.verify()
         if failed is not None:
             self.failed = failed
@@ -249,6 +250,8 @@ class TaskRun:
         return verified.passed
 
     def _run_verify(self) -> VerifyResult:
+        if self.task.verify.invalid:
+            return VerifyResult(passed=False, error=self.task.verify.invalid)
         spec = self.spec_files.spec
         number = self.log.attempts + 1
         row = f"{self.task.id} verify"

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 def read_failure(verified: VerifyResult, task: Task, spec: str, services: Services) -> Failure:
     """Classify the check that failed, through the hook, and add what is known besides output."""
     failing = verified.failing
+    if task.verify.invalid:
+        return Failure(
+            kind="invalid_task",
+            category="invalid_task",
+            retryable=False,
+            task_id=task.id,
+            error=verified.error,
+            status="not run",
+        )
     if failing is None:
         return Failure(
             task_id=task.id, error=verified.error, command="", status="could not be started"

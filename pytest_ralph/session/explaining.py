@@ -51,7 +51,7 @@ class Explanation:
         reason = why_not_run(item.task, settings)
         for number, check in enumerate(item.task.verify.checks, start=1):
             yield f"check {number}: {one_line(check.command)}"
-            yield f"  passes with {expected(check)}"
+            yield f"  expects {expected(check)}"
         if item.task.verify.mode == "any":
             yield "one of these checks is enough"
         for words in item.task.verify.unread:
@@ -85,6 +85,8 @@ class Explanation:
 
 def why_not_run(task: Task, settings: Settings) -> str | None:
     """Return why the Verify field of a task is not run, or None if it is."""
+    if task.verify.invalid:
+        return f"fails as invalid: {one_line(task.verify.invalid)}"
     if task.verify.manual:
         return f"manual: {one_line(task.verify.manual)}"
     if not task.verify.checks:

@@ -17,7 +17,6 @@ from pytest_ralph.spec.task import Task
 from pytest_ralph.spec.task_finder import find_tasks
 from pytest_ralph.spec.task_line import slug
 from pytest_ralph.spec.task_verify import read_task_verify
-from pytest_ralph.verify.expect_field import problem_with
 from pytest_ralph.verify.model import Check, Verify
 
 if TYPE_CHECKING:
@@ -234,7 +233,3 @@ def _problems(
         yield Problem(front.total_line, message, "wrong-total")
     if not tasks:
         yield Problem(1, "no tasks found", "no-tasks")
-    for task in tasks:
-        problem = problem_with(task.fields["Expect"]) if "Expect" in task.fields else None
-        if problem is not None:
-            yield Problem(task.line, f"{task.id}: {problem}", "expect-field")

@@ -115,6 +115,10 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
     verify_line = _line_of_field(task, lines, "verify")
     if task.verify.checks:
         yield from _check_findings(task, lines)
+    elif task.verify.invalid:
+        expect_line = _line_of_field(task, lines, "expect")
+        message = f"{task.id}: {task.verify.invalid}"
+        yield Finding(expect_line, "expect-field", message, "error")
     elif task.verify.manual:
         message = f"{task.id}: only a person can check this: {task.verify.manual}"
         yield Finding(verify_line, "manual", message)

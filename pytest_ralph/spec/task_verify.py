@@ -9,7 +9,7 @@ from pytest_ralph.spec.fields import inline_verify, verify_text
 from pytest_ralph.spec.formats.run_steps import read_run_steps
 from pytest_ralph.spec.formats.title_check import check_in_title
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.expect_field import apply_expect_field, problem_with
+from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify
 
@@ -35,11 +35,24 @@ def read_task_verify(block: TaskBlock, lines: Sequence[str], expect: str | None)
     verify = _read_words(block, lines)
     if expect is None:
         return verify
-    problem = problem_with(expect)
-    if problem is not None:
+    if is_prose(expect):
+        return _read_prose(verify, expect)
+    try:
+        return apply_expect_field(verify, expect)
+    except ExpectFieldError as error:
         # What the author wants is not known, so running the command would prove nothing.
-        return Verify(manual=f"invalid Expect field: {problem}", text=verify.text)
-    return apply_expect_field(verify, expect)
+        return Verify(text=verify.text, invalid=f"Expect field: {error}")
+
+
+def _read_prose(verify: Verify, expect: str) -> Verify:
+    """Read an Expect field that is prose like the words behind a command."""
+    if not verify.checks:
+        return verify
+    read = read_verify(f"{verify.text}\n\nExpected: {expect}")
+    is_read = read.checks != verify.checks or read.unread == verify.unread
+    if is_read and len(read.checks) == len(verify.checks):
+        return read._replace(text=verify.text)
+    return Verify(text=verify.text, manual=f"Expect field: {expect}")
 
 
 def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:

@@ -28,6 +28,8 @@ _MATCHED = regex(r"(?P<stream>stdout|stderr) matches /(?P<pattern>(?:\\.|[^/\\])
 _FILE = regex(r"file (?P<path>\"[^\"]+\"|`[^`]+`|\S+) exists")
 _NUMBER = regex(r"[-+]?\d+(?:\.\d+)?")
 _STRING = regex(r"\"(?:\\.|[^\"\\])*\"")
+# An author who starts like this means the language of this module.
+_ATTEMPT = regex(r"[`\s]*(?:exit \S|stdout\b|stderr\b|file \S+ )")
 _FORMS = (
     'exit 2, stdout == 3, stdout >= 2, stdout contains "x", stdout not contains "x", '
     "stdout empty, stdout matches /regex/, file path exists"
@@ -60,6 +62,11 @@ def parse_expect_field(text: str) -> ExpectField:
     if not expect and not files:
         raise ExpectFieldError(f"the Expect field is empty; write one of: {_FORMS}")
     return ExpectField(tuple(expect), tuple(files))
+
+
+def is_prose(text: str) -> bool:
+    """Whether an Expect field is written in words of its own, such as "All tests pass"."""
+    return bool(text.strip(" `")) and not _ATTEMPT.match(text)
 
 
 def apply_expect_field(verify: Verify, text: str) -> Verify:
@@ -116,12 +123,3 @@ def _valid_pattern(pattern: str) -> str:
     except re.error as error:
         raise ExpectFieldError(f"/{pattern}/ is not a regular expression: {error}") from None
     return pattern
-
-
-def problem_with(text: str) -> str | None:
-    """Return what is wrong with an Expect field, or None."""
-    try:
-        parse_expect_field(text)
-    except ExpectFieldError as error:
-        return str(error)
-    return None

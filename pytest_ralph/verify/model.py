@@ -57,7 +57,8 @@ class Verify(NamedTuple):
     """A Verify field as a careful person reads it.
 
     `text` is the field exactly as written, `manual` the reason why no command can be run, and
-    `unread` the words beside the commands that were not understood and are not checked.
+    `unread` the words beside the commands that were not understood and are not checked. `invalid`
+    says what is wrong with the Expect field beside it: such a task fails.
     """
 
     checks: tuple[Check, ...] = ()
@@ -65,9 +66,12 @@ class Verify(NamedTuple):
     manual: str | None = None
     text: str = ""
     unread: tuple[str, ...] = ()
+    invalid: str | None = None
 
     def describe(self) -> str:
         """Return how the field is read, in one line."""
+        if self.invalid:
+            return f"invalid: {self.invalid}"
         if self.manual:
             return f"manual: {self.manual}"
         if not self.checks:

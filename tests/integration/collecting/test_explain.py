@@ -34,7 +34,7 @@ def test_each_task_is_explained_and_nothing_runs(
         [
             "specs/demo/tasks.md::1.1  Count functions",
             "  check 1: touch ran; grep -c def src.py",
-            "    passes with stdout >= 2",
+            "    expects stdout >= 2",
             "  not checked: *elegant*",
             "  if it fails: the failure is reported and nothing is changed *",
             "  prompt for an executor:",

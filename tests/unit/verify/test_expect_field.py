@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.lint import lint
 from pytest_ralph.verify.expect_field import ExpectFieldError, parse_expect_field
 from pytest_ralph.verify.model import Expect
 
@@ -85,5 +86,26 @@ def test_a_malformed_field_makes_the_task_invalid() -> None:
     spec = spec_with("`./a.sh`", "stdout is nice")
     verify = spec.tasks[0].verify
     assert verify.checks == ()
-    assert (verify.manual or "").startswith("invalid Expect field: `stdout is nice` is not")
-    assert [(problem.line, problem.code) for problem in spec.problems] == [(1, "expect-field")]
+    assert (verify.invalid or "").startswith("Expect field: `stdout is nice` is not")
+    found = [(finding.line, finding.code, finding.severity) for finding in lint(spec)]
+    assert found == [(3, "expect-field", "error")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        ("All tests pass", "./a.sh"),
+        ("prints `ok`", "./a.sh, stdout contains 'ok'"),
+        ("Exit 0", "./a.sh, exit status == 0"),
+        ("failure", "./a.sh, exit status nonzero"),
+        ("a lovely shade of blue", "manual: Expect field: a lovely shade of blue"),
+    ],
+)
+def test_prose_is_read_like_words_behind_a_command(text: str, reading: str) -> None:
+    assert spec_with("`./a.sh`", text).tasks[0].verify.describe() == reading
+
+
+def test_prose_that_is_read_in_part_is_reported() -> None:
+    verify = spec_with("`./a.sh`", "Exit code 0, JSON printed to stdout").tasks[0].verify
+    assert verify.describe() == "./a.sh, exit status == 0"
+    assert verify.unread == ("JSON printed to stdout",)
