@@ -209,11 +209,9 @@ class SpecRun:
         )
         if blocker:
             return "blocked", f"blocked by {blocker}"
-        if task.verify.invalid:
-            return None
         if task.verify.manual:
             return "manual", f"manual: {_MANUAL.sub('', one_line(task.verify.manual))}"
-        if not task.verify.checks:
+        if not task.verify.checks and not task.verify.invalid:
             return "skipped", NO_VERIFY
         if self.services.settings.strict and task.verify.unread:
             return "manual", f"manual: not checked: {one_line('; '.join(task.verify.unread))}"
