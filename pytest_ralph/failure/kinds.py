@@ -42,7 +42,6 @@ class KindRow:
     symptoms: tuple[str, ...] = ()
     indicators: tuple[str, ...] = ()
     summary: str = "error"
-    headline: str = ""
 
 
 COLUMNS = frozenset(field.name for field in dataclasses.fields(KindRow)) - {"name"}

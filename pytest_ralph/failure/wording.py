@@ -1,65 +1,93 @@
-"""Short texts about a failure: headline, title of a fix task, and what the task asks for."""
+"""Short texts about a failure: a headline, the title of a fix task, where to look, and a hint."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.kinds import Kinds
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
+
+# Kinds of failure as people name them. The codes themselves stay in JUnit and JSON.
+HEADLINES = {
+    "test_failure": "tests failed",
+    "lint_error": "lint errors",
+    "typecheck_error": "type errors",
+    "format_error": "not formatted",
+    "build_error": "build failed",
+    "task_incomplete": "not done yet",
+    "verification_mismatch": "claimed but not verified",
+    "timeout": "timed out",
+    "parse_error": "cannot be parsed",
+    "dependency_missing": "package missing",
+    "command_not_found": "command not found",
+    "permission_denied": "permission denied",
+    "service_unavailable": "service unavailable",
+    "resource_exhausted": "out of resources",
+    "crash": "crashed",
+    "circular_dependency": "circular dependency",
+    "file_conflict": "file conflict",
+    "plan_invalid": "invalid plan",
+    "context_exhausted": "context exhausted",
+    "missing_context": "information missing",
+    "invalid_task": "invalid task",
+    "circular_fix": "fixes go in circles",
+    "unknown": "failed",
+}
 
 LONGEST_TITLE = 50
 # Of a title this much may be the name of the test or file.
 LONGEST_SUBJECT = 24
 LONGEST_HINT = 120
+TESTS_NAMED = 3
+# A tool puts its hint near its error: this many lines above or below it.
+LINES_ABOVE = 3
+LINES_BELOW = 15
 
-TIMESTAMP = re.compile(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+")
-PLACE = re.compile(
+TIMESTAMP = regex(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+")
+PLACE = regex(
     r"^(?:file://)?(?P<file>[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9})"
     r"(?:[:(]\d+(?:[:,.-]\d+)*\)?|, line \d+)?\s*(?::|-|—|\s)\s*"
 )
-LEVEL = re.compile(
+LEVEL = regex(
     r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
     r"|\d+:\d+\s+(?:error|warning)\s+|(?:FAILED|ERROR|INTERNALERROR>) (?=\S+(?:::|\w*Error)))"
     r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|e)\b"
     r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*[:!-]\s*",
     re.IGNORECASE,
 )
-BRACKETS = re.compile(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
-SHELL_PLACE = re.compile(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
-EXCEPTION = re.compile(r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)):\s*")
-ASSERTION = re.compile(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
-MARKS = re.compile(r"^[\s✖✗✘✕×●•*|│>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
-NODE_ID = re.compile(r"^[\w./-]+\.\w+::\S+ - ")
+BRACKETS = regex(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
+SHELL_PLACE = regex(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
+EXCEPTION = regex(r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)):\s*")
+ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
+MARKS = regex(r"^[\s✖✗✘✕×●•*|│>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
+NODE_ID = regex(r"^[\w./-]+\.\w+::\S+ - ")
 # The directories of an absolute path; a relative path is how the project names its files.
-DIRECTORIES = re.compile(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
-LEADING_DIRECTORIES = re.compile(r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])")
-NOT_A_START = re.compile(r"^[^\w'\"`.$%-]+")
-DATA = re.compile(r"^[{\[\"'].*\":|^\W*$")
-PATH = re.compile(r"[\w.@+~-]*(?:/[\w.@+~-]+)+")
-LAST_WORD = re.compile(r"\s+\S*$")
+DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
+LEADING_DIRECTORIES = regex(r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])")
+NOT_A_START = regex(r"^[^\w'\"`.$%-]+")
+DATA = regex(r"^[{\[\"'].*\":|^\W*$")
+PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+")
+LAST_WORD = regex(r"\s+\S*$")
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
-HINT = re.compile(
+HINT = regex(
     r"(?:^|[\s(])(?P<hint>(?:please |try |you (?:can|should|need to|must) |did you (?:mean|forget)|"
     r"run |running |use |hint: |help: |fix: |to fix\b"
     r"|consider )[^\n]*[`'\"][^`'\"\n]+[`'\"][^\n]*)",
     re.IGNORECASE,
 )
-UNSOUND_HINT = re.compile(
+UNSOUND_HINT = regex(
     r"disabl|ignor|noqa|suppress|skip|--force|--no-verify|backtrace|verbose|--help|\blog\b|stack"
     r"|update (?:the )?(?:snapshot|test)|-u\b|debug",
     re.IGNORECASE,
 )
 
 
-def headline(kind: str, kinds: Kinds | None = None) -> str:
+def headline(kind: str) -> str:
     """Return the words for a kind: "tests failed", "not formatted", "command not found"."""
-    table = kinds or Kinds.load()
-    if kind in table and table[kind].headline:
-        return table[kind].headline
-    return kind.replace("_", " ")
+    return HEADLINES.get(kind) or kind.replace("_", " ")
 
 
 def title(failure: Failure) -> str:
@@ -78,19 +106,29 @@ def title(failure: Failure) -> str:
     return shorten(point, LONGEST_TITLE)
 
 
-def instructions(failure: Failure) -> str:
-    """Return what a fix task asks for: the place, the error, and the tool's own hint."""
-    place = _place(failure)
-    text = f"{place}: {failure.error}" if place else failure.error
-    hint = tool_hint(failure.raw_output)
-    if hint and hint not in text:
-        text = f"{text} ({hint})"
-    return text
+def place_of(failure: Failure) -> str:
+    """Return where to look: the failing tests, or the file with its line."""
+    tests = failure.failed_tests
+    if tests:
+        named = ", ".join(tests[:TESTS_NAMED])
+        others = len(tests) - TESTS_NAMED
+        return f"{named} and {others} more" if others > 0 else named
+    if not failure.files:
+        return ""
+    if failure.line is None:
+        return failure.files[0]
+    return f"{failure.files[0]} line {failure.line}"
 
 
-def tool_hint(output: str) -> str:
-    """Return the line in which a tool says what to do, unless it advises to hide the failure."""
-    for line in output.splitlines():
+def tool_hint(failure: Failure) -> str:
+    """Return what the tool says to do about its error, unless that only hides the failure."""
+    lines = failure.raw_output.splitlines()
+    at = len(lines)
+    for number, line in enumerate(lines):
+        if failure.error in line:
+            at = number
+            break
+    for line in lines[max(0, at - LINES_ABOVE) : at + LINES_BELOW]:
         match = HINT.search(line)
         if match and not UNSOUND_HINT.search(line):
             return shorten(match["hint"].strip(), LONGEST_HINT)
@@ -145,16 +183,3 @@ def _subject(failure: Failure) -> str:
     if match is None:
         return ""
     return match["file"].replace("\\", "/").rsplit("/", 1)[-1]
-
-
-def _place(failure: Failure) -> str:
-    """Return where to look: the test, or the file with its line."""
-    if failure.failed_tests:
-        tests = ", ".join(failure.failed_tests[:3])
-        others = len(failure.failed_tests) - 3
-        return f"{tests} and {others} more" if others > 0 else tests
-    if not failure.files or failure.files[0] in failure.error:
-        return ""
-    if failure.line is None:
-        return failure.files[0]
-    return f"{failure.files[0]} line {failure.line}"

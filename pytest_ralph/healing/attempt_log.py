@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ralph.history.record import Record
 from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
 from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.inert import without_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -162,7 +163,8 @@ class AttemptLog:
         return self.failures[-1]
 
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
-        self._fixes.setdefault(fix.id, FixResult(fix.id, for_id, fix.title, executor, "open"))
+        title = without_escapes(fix.title)
+        self._fixes.setdefault(fix.id, FixResult(fix.id, for_id, title, executor, "open"))
 
     def fix_removed(self, fix: Task) -> None:
         self._fixes.pop(fix.id, None)

@@ -18,6 +18,7 @@ from pytest_ralph.failure.failure import (
     VERIFICATION_FAILED,
 )
 from pytest_ralph.failure.similarity import is_circular
+from pytest_ralph.failure.wording import headline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -289,11 +290,10 @@ def _ask_again(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _not_retryable(failure: Failure, _: TaskHistory) -> Decision:
-    what = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
+    known = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
     missing = f" ({failure.missing})" if failure.missing else ""
-    return Decision(
-        "escalate", f"{what}{missing} needs a person: trying again cannot help", "not retryable"
-    )
+    reason = f"{headline(known)}{missing} needs a person: trying again cannot help"
+    return Decision("escalate", reason, "not retryable")
 
 
 def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
@@ -339,8 +339,13 @@ def _always(_: Failure, __: TaskHistory) -> bool:
 def _answer(
     action: Action, reason: str, final: Final = ""
 ) -> Callable[[Failure, TaskHistory], Decision]:
-    """A decision whose reason is a template over the failure `f` and the past `p`."""
-    return lambda failure, past: Decision(action, reason.format(f=failure, p=past), final)
+    """Return a rule whose reason is a template over the failure, its headline and the past."""
+
+    def decide(failure: Failure, past: TaskHistory) -> Decision:
+        what = headline(failure.kind)
+        return Decision(action, reason.format(f=failure, p=past, what=what), final)
+
+    return decide
 
 
 def _is(kind: str) -> Callable[[Failure, TaskHistory], bool]:
@@ -387,7 +392,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (lambda _, p: p.has_agent and _is_spent(p), lambda _, p: budget_spent(p)),
     (_missing_context, _answer("enrich", ENRICH)),
-    (_installable, _answer("fix", "{f.kind}: one fix task for the agent")),
+    (_installable, _answer("fix", "{what}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),
     (
         _broken_and_rollback,
@@ -399,7 +404,7 @@ RULES: tuple[Rule, ...] = (
         _is(VERIFICATION_FAILED),
         _answer("fix", "it still does not pass: fix it with a different approach"),
     ),
-    (_unknown_once, _answer("fix", "{f.kind}: one fix, then a person")),
+    (_unknown_once, _answer("fix", "{what}: one fix, then a person")),
     (
         _always,
         _answer("escalate", "an error of unknown type came back after a fix", "unknown error"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
-from pytest_ralph.failure.wording import title
+from pytest_ralph.failure.wording import place_of, shorten, title, tool_hint
 from pytest_ralph.healing.errors import FixTaskError
 from pytest_ralph.spec.edit import shifted
 from pytest_ralph.text.inert import markdown, one_line
@@ -45,8 +45,6 @@ _TYPES_BY_KIND = {
     "format_error": "formatting",
     "task_incomplete": "incomplete task",
 }
-# The shell's own line number (`bash: line 1:`) is noise in a title.
-_SHELLS_OWN_PLACE = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: (?:line )?\d+: (?=\S)")
 _STARTS_A_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3}|[|>]")
 _MARKER_AT_END = re.compile(r"(\[(?:P|VERIFY|SEQUENTIAL|FIX|SPLIT)[^\[\]]*)\]$", re.IGNORECASE)
 _STEP = re.compile(r"(?P<indent>[ \t]*)(?P<number>\d{1,3}[.)]|[-*+])[ \t]+(?P<text>.*)")
@@ -70,6 +68,9 @@ class Derived:
     error_type: str
     kind: str
     guidance: str
+    # Where to look, unless the error says it, and what the tool itself says to do; or empty.
+    place: str
+    hint: str
 
 
 def make_fix_task(
@@ -103,6 +104,7 @@ def derive(
 ) -> Derived:
     error = one_line(failure.error)
     attempted = one_line(failure.attempted_fix)
+    place = place_of(failure)
     summary = markdown(title(failure)) if error else f"task {task.id} failure"
     return Derived(
         id=fix_id,
@@ -118,6 +120,8 @@ def derive(
         error_type=error_type(failure),
         kind=failure.kind,
         guidance=markdown(failure.guidance),
+        place="" if place in error else markdown(one_line(place)),
+        hint=markdown(one_line(tool_hint(failure))),
     )
 
 
@@ -168,23 +172,28 @@ def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, 
 
 
 def _fix_task(fields: Derived) -> str:
-    return "\n".join(
-        [
-            f"- [ ] {fields.id} [FIX {fields.task}] Fix: {fields.summary}",
-            f"  - **Do**: Address the error: {fields.error}",
-            f"    1. Analyze the failure: {fields.attempted_fix}",
-            "    2. Review related code in Files list",
-            f"    3. Implement fix for: {fields.error}",
-            f"  - **Files**:{fields.files}",
-            f'  - **Done when**: Error "{fields.error}" no longer occurs',
-            f"  - **Verify**:{fields.verify}",
-            *([f"  - **Timeout**:{fields.timeout}"] if fields.timeout else []),
-            (
-                f"  - **Commit**: `fix({fields.scope}): address {fields.error_type} from task "
-                f"{fields.task}`"
-            ),
-        ]
-    )
+    to_do = [
+        f"Analyze the failure: {fields.attempted_fix}",
+        "Review related code in Files list",
+        f"Implement fix for: {fields.error}",
+    ]
+    if fields.place:
+        to_do.append(f"Look at: {fields.place}")
+    if fields.hint:
+        to_do.append(f"The tool says: {fields.hint}")
+    lines = [
+        f"- [ ] {fields.id} [FIX {fields.task}] Fix: {fields.summary}",
+        f"  - **Do**: Address the error: {fields.error}",
+    ]
+    lines.extend(f"    {number}. {step}" for number, step in enumerate(to_do, 1))
+    lines.append(f"  - **Files**:{fields.files}")
+    lines.append(f'  - **Done when**: Error "{fields.error}" no longer occurs')
+    lines.append(f"  - **Verify**:{fields.verify}")
+    if fields.timeout:
+        lines.append(f"  - **Timeout**:{fields.timeout}")
+    commit = f"fix({fields.scope}): address {fields.error_type} from task {fields.task}"
+    lines.append(f"  - **Commit**: `{commit}`")
+    return "\n".join(lines)
 
 
 def _from_template(template: str, fields: Derived) -> str:
@@ -241,4 +250,4 @@ def _step(lines: list[str]) -> str:
 
 def _part_title(step: str) -> str:
     title = one_line(step.partition("\n")[0])
-    return _MARKER_AT_END.sub(r"\1", markdown(title[:SUMMARY_LENGTH].rstrip()))
+    return _MARKER_AT_END.sub(r"\1", markdown(shorten(title, SUMMARY_LENGTH)))

@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.wording import headline
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.healing.attempt_log import AttemptLog
@@ -388,7 +389,8 @@ class TaskRun:
 
     def _why_not_again(self, failed: FailedAttempt, number: int, tries: int) -> tuple[str, ...]:
         if not failed.failure.retryable:
-            return (f"{self.task.id}: not tried again: {failed.failure.kind} needs a person",)
+            what = headline(failed.failure.kind)
+            return (f"{self.task.id}: not tried again: {what} needs a person",)
         if number == tries:
             return (f"ERROR: Max retries reached for task {self.task.id} after {number} attempts",)
         return ()

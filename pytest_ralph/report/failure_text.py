@@ -7,8 +7,9 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import KIND_NAMES, duration
+from pytest_ralph.report.phrases import duration
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
@@ -72,11 +73,13 @@ class FailureText:
 
 def failure_headline(attempt: Attempt) -> str:
     """Return the kind of a failure in words and its error: `tests failed: 3 != 4`."""
-    name = KIND_NAMES.get(attempt.kind, "")
     error = one_line(attempt.error, LONGEST_LINE)
-    if not name or name in error.lower():
+    if attempt.kind in ("", "unknown"):
         return error
-    return one_line(f"{name}: {error}", LONGEST_LINE)
+    words = words_for(attempt.kind)
+    if words in error.lower():
+        return error
+    return one_line(f"{words}: {error}", LONGEST_LINE)
 
 
 def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:

@@ -7,32 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_ralph.results import RunSummary, TaskResult
 
-# Kinds of failure as people name them. The codes themselves stay in JUnit and JSON.
-KIND_NAMES = {
-    "test_failure": "tests failed",
-    "lint_error": "lint errors",
-    "typecheck_error": "type errors",
-    "format_error": "not formatted",
-    "build_error": "build failed",
-    "task_incomplete": "not done yet",
-    "verification_mismatch": "not as expected",
-    "timeout": "timed out",
-    "parse_error": "output not readable",
-    "dependency_missing": "package missing",
-    "command_not_found": "command not found",
-    "permission_denied": "permission denied",
-    "service_unavailable": "service unavailable",
-    "resource_exhausted": "out of resources",
-    "crash": "crashed",
-    "circular_dependency": "circular dependency",
-    "file_conflict": "file conflict",
-    "plan_invalid": "invalid plan",
-    "context_exhausted": "context exhausted",
-    "missing_context": "information missing",
-    "invalid_task": "invalid task",
-    "circular_fix": "fixes go in circles",
-}
-
 
 def count(number: int, singular: str, plural: str = "") -> str:
     """Return `1 fix` or `2 fixes`."""

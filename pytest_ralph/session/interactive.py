@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.wording import headline
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.report.failure_text import LONGEST_LINE
 from pytest_ralph.text.bounded import bounded
@@ -209,7 +210,7 @@ class Interactive:
 
 def _describe(task: Task, failure: Failure, decision: Decision) -> Iterator[str]:
     heading = one_line(task.heading, LONGEST_LINE)
-    yield f"{heading}: {failure.kind}: {one_line(failure.error, LONGEST_LINE)}"
+    yield f"{heading}: {headline(failure.kind)}: {one_line(failure.error, LONGEST_LINE)}"
     if failure.command:
         yield f"  $ {one_line(failure.command, LONGEST_LINE)}"
     text = terminal(failure.raw_output).strip("\n")

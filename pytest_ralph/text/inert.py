@@ -76,6 +76,12 @@ def markdown(text: str, limit: int = MARKDOWN) -> str:
     return _escape_start(escaped)
 
 
+def without_escapes(line: str) -> str:
+    """Return a line of Markdown as it is read: without the backslashes before punctuation."""
+    return _ESCAPE.sub(r"\1", line)
+
+
+_ESCAPE = regex(r"\\([!-/:-@\[-`{-~])")
 # `name[0]` stays as it is: it is neither a link nor a box. `a_b` and ` * ` are never emphasis.
 _STRUCTURE = regex(
     r"""(?P<keep> (?<=\w) \[ [^\[\]()`<>\\*_~&!]* \] (?! [\[(:] )

@@ -67,7 +67,7 @@ def test_the_question_says_what_went_wrong_and_what_is_decided(
     make_spec(t1_1="echo AssertionError: 3 is not 4; exit 1")
     seat = sit(project)
     seat.expect(
-        "1.1 Task 1.1: test_failure: AssertionError: 3 is not 4",
+        "1.1 Task 1.1: tests failed: AssertionError: 3 is not 4",
         "$ echo AssertionError: 3 is not 4; exit 1",
         "| AssertionError: 3 is not 4",
         "decided: fix (it runs but does not pass: fix it)",

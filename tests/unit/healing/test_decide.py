@@ -171,7 +171,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         replace(INVALID, kind="unknown"),
         AGENT,
         "escalate",
-        "invalid_task needs a person",
+        "invalid task needs a person",
     ),
     ("broken build", BUILD, AGENT, "fix", "fix it"),
     ("broken build, rollback", BUILD, {**AGENT, "rollback": True}, "rollback", "last good commit"),

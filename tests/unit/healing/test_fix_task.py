@@ -61,6 +61,17 @@ def test_every_field_has_its_fallback() -> None:
           - **Commit**: `fix(recovery): address error from task 1.3`""")
 
 
+def test_do_names_the_place_and_the_hint() -> None:
+    failure = Failure(
+        error="assert 3 == 4",
+        failed_tests=("tests/a.py::test_x",),
+        raw_output="assert 3 == 4\nTry `npx playwright install`.\n",
+    )
+    block = make_fix_task(TASK, failure, "1.3.1")
+    assert "    4. Look at: tests/a.py::test_x\n" in block
+    assert "    5. The tool says: Try 'npx playwright install'.\n" in block
+
+
 def test_nothing_attempted_is_said_in_the_generators_words() -> None:
     block = make_fix_task(TASK, replace(FAILURE, attempted_fix=NO_FIX), "1.3.1")
     assert "    1. Analyze the failure: No previous fix attempted\n" in block

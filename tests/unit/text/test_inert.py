@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pytest_ralph.text.inert import markdown, one_line, prompt, prompt_line, terminal
+from pytest_ralph.text.inert import (
+    markdown,
+    one_line,
+    prompt,
+    prompt_line,
+    terminal,
+    without_escapes,
+)
 
 SAMPLES: list[str] = json.loads(
     (Path(__file__).parents[2] / "samples" / "hostile.json").read_text("utf-8")
@@ -193,6 +200,11 @@ def test_in_a_prompt_it_is_one_quotation(text: str) -> None:
     ]
     fence = next(token for token in tokens if token.type == "fence")
     assert fence.content.strip("\n") == terminal(text).strip("\n")
+
+
+@pytest.mark.parametrize("text", ["assert *a == [1]", "a \\b c", "__init__ of <b>", "C:\\dir"])
+def test_escapes_are_taken_off_again(text: str) -> None:
+    assert without_escapes(markdown(text)) == text
 
 
 def test_terminal_keeps_lines_and_ends_them_alike() -> None:
