@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.report.phrases import KIND_NAMES
+from pytest_ralph.failure.wording import HEADLINES
 
 if TYPE_CHECKING:
     from tests.conftest import SpecMaker
@@ -34,5 +34,5 @@ def test_a_module_that_the_task_names_is_not_a_missing_package(
     result = pytester.runpytest("--ralph", "specs")
 
     result.stdout.fnmatch_lines(
-        [f"{KIND_NAMES[kind]}: ModuleNotFoundError: No module named 'counting'"]
+        [f"{HEADLINES[kind]}: ModuleNotFoundError: No module named 'counting'"]
     )
