@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import SPEC_FILES, sweep
 from pytest_ralph.fixing.change_log import changes_of_others
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.snapshot import put_back
 from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
+    from pytest_ralph.fixing.git.checkpoint import Git, RollbackResult
+    from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -72,9 +73,17 @@ class Checkpoints:
         with self._services.git_lock, self._spec_files.lock:
             commit = self._commit(task)
             if self._settings.rollback:
-                git.mark_good(self._spec_files.spec.name)
+                self._remember_good(git)
         self._spec_files.committed(task, commit)
         return commit
+
+    def _remember_good(self, git: Git) -> None:
+        """Remember the state of the project in which a task has just passed."""
+        tree = self._services.tree
+        git.mark_good(self._spec_files.spec.name)
+        # While an executor is at work, its files may be incomplete.
+        if not tree.active:
+            tree.good = git.good_state(tree.snapshots.take())
 
     def _commit(self, task: Task) -> str:
         from pytest_ralph.fixing.git.messages import append_commit, commit_message, wants_commit
@@ -142,27 +151,49 @@ class Checkpoints:
         return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""
 
     def roll_back(self, task: Task) -> str:
-        """Return to the last good commit; return a note about what was done or why not."""
+        """Return to the last good state; return a note about what was done or why not.
+
+        The tasks that passed before are verified again. If one of them needs what was undone, the
+        rollback is taken back.
+        """
         git = self._services.git
         if git is None:
             return "no rollback: not in a git repository"
         if any(True for _ in self._services.files_of_other_specs()):
             return "no rollback: other workers are at work in the same files"
-        name = self._spec_files.spec.name
         tree = self._services.tree
-        keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
         with self._services.git_lock, self._spec_files.lock:
             before = tree.snapshots.take()
             try:
-                good = git.last_good(name) or ""
-                kept_as = git.next_ref(name, task.id)
-                result = git.rollback(good, keep, kept_as, self._services.announce)
+                index = git.index()
+                result = self._go_back(git, task, before)
             except GitError as error:
-                left = put_back(self._services.root, tree.changes_since(before))
-                note = f"no rollback: {error}"
-                return f"{note}; changed and not put back: {', '.join(left)}" if left else note
-            tree.record(ROLLBACK, tree.changes_since(before))
-            return str(result)
+                return f"no rollback: {error}"
+            changes = tree.changes_since(before)
+
+        broken = [name for name, still_passes in tree.passed.items() if not still_passes()]
+        if broken:
+            left = git.take_back(changes, index)
+            note = f"no rollback: {', '.join(broken)} would no longer pass; it was taken back"
+            return f"{note}, except {', '.join(left)}" if left else note
+        tree.record(ROLLBACK, changes)
+        return str(result)
+
+    def _go_back(self, git: Git, task: Task, now: Snapshot) -> RollbackResult:
+        """Undo what an executor did for the task since a task passed last, or else go to a commit.
+
+        Without an executor's work, the build was broken before this run.
+        """
+        tree = self._services.tree
+        name = self._spec_files.spec.name
+        keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
+        kept_as = git.next_ref(name, task.id)
+        announce = self._services.announce
+        owner = owner_of(self._spec_files, self._original_of(task))
+        if tree.good is not None and tree.changed_for(owner, earlier=False):
+            changes = tree.snapshots.changes(tree.good.snapshot, now)
+            return git.restore(tree.good, changes, keep, kept_as, announce)
+        return git.rollback(git.last_good(name) or "", keep, kept_as, announce)
 
     def _work_of_others(self, task: Task) -> list[Path]:
         """The files that executors and repairs changed for other tasks in this run.

@@ -28,9 +28,10 @@ from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pytest_ralph.fixing.git.checkpoint import Git, GitPosition
+    from pytest_ralph.fixing.git.rollback import GoodState
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
@@ -57,6 +58,9 @@ class ProjectTree:
         self.lock = threading.Lock()
         self.runs = 0
         self.active = 0
+        # The state in which a task passed last, and how to verify again the tasks that passed.
+        self.good: GoodState | None = None
+        self.passed: dict[str, Callable[[], bool]] = {}
         # Tests and configuration of checks that were changed for each task.
         self.protected: dict[str, set[str]] = {}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.errors import RecoveryError
+from pytest_ralph.healing.guard import owner_of
 from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
@@ -134,11 +135,18 @@ class SpecRun:
             result = run.stopped(error)
         if result.passed:
             self._passed[run.task.name] = run.task
+            self._remember_for_rollback(run.task)
         if is_e2e_cleanup(run.task):
             self.services.runner.release(f"{self.spec_files.spec.name}-e2e")
         if self.takeover_log is not None and not ended_before:
             self.takeover_log.ended(run.task.name, result)
         return result
+
+    def _remember_for_rollback(self, task: Task) -> None:
+        """Have a task that passed verified again after a rollback."""
+        if self.services.settings.rollback:
+            owner = owner_of(self.spec_files, task)
+            self.services.tree.passed[owner] = self._task_run(task).still_passes
 
     # Regressions
 

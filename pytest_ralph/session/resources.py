@@ -271,9 +271,6 @@ class Resources:
         tree = self._created("tree")
         if tree is not None:
             tree.close()
-        git = self._created("git")
-        if git is not None:
-            git.close()
 
     def _created(self, name: str) -> Any:
         """Return a cached property if it has been used, else None."""

@@ -1,89 +1,50 @@
 """Git: the last good commit, snapshots, rollback and commits of a project.
 
-A snapshot is a commit made with an index of its own: HEAD, the user's index, stash and branches do
-not move for it. Its tree is the whole working tree with untracked files; its second parent holds
-the index. A rollback changes files and index entries, never history: commits made since the good
-one stay on their branch.
+A rollback changes files and index entries, never history: commits made since the good one stay on
+their branch.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
-import tempfile
 import threading
-import weakref
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, fault_point, is_temporary
-from pytest_ralph.fixing.git.checkout import (
-    PathSet,
-    TreeChange,
-    check_out,
-    parse_raw_diff,
-    reset_index,
-)
-from pytest_ralph.fixing.git.command import GitCommand, GitError
+from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
+from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.git.commits import commit_paths
+from pytest_ralph.fixing.git.fingerprint import Fingerprints
+from pytest_ralph.fixing.git.kept_state import read_index, set_index
+from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
     require_no_operation,
     require_rollback_target,
     require_usable_index,
 )
+from pytest_ralph.fixing.git.raw_diff import parse_raw_diff
 from pytest_ralph.fixing.git.refs import good_ref, task_refs
+from pytest_ralph.fixing.git.rollback import (
+    GoodState,
+    Rollback,
+    RollbackResult,
+    Target,
+    target_of_commit,
+    target_of_state,
+)
+from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.git.tree_snapshot import digest, take_snapshot
+from pytest_ralph.fixing.snapshot import put_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
+
+    from pytest_ralph.fixing.git.kept_state import Index
+    from pytest_ralph.fixing.snapshot import Change, Snapshot
 
 __all__ = ["Git", "GitError", "RollbackResult"]
-
-# Snapshots must work where git does not know the user's name yet.
-SNAPSHOT_AUTHOR = {
-    "GIT_AUTHOR_NAME": "pytest-ralph",
-    "GIT_AUTHOR_EMAIL": "pytest-ralph@localhost",
-    "GIT_COMMITTER_NAME": "pytest-ralph",
-    "GIT_COMMITTER_EMAIL": "pytest-ralph@localhost",
-}
-
-# What a run itself writes is not work on the project.
-NO_BOOKKEEPING = (
-    ":(exclude,glob)**/tasks.md",
-    ":(exclude,glob)**/.progress.md",
-    ":(exclude,glob)**/.ralph-state.json",
-    ":(exclude,glob)**/.ralph/**",
-)
-VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
-ADD_TRIES = 6
-
-
-@dataclass(frozen=True)
-class RollbackResult:
-    """What a rollback did; all files are named relative to the project root.
-
-    `ref` and `kept` are the ref and the commit that hold everything as it was. Files in `left` were
-    not touched, because an ignored file or a link is in the way.
-    """
-
-    to: str
-    ref: str
-    kept: str
-    written: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        done = f"{len(self.written)} restored, {len(self.removed)} removed"
-        if not self.written and not self.removed:
-            done = "nothing had changed"
-        if self.left:
-            done += f"; left as they are: {', '.join(self.left)}"
-        return f"went back to {self.to[:12]} ({done}); what was there: {self.ref}"
 
 
 class GitPosition(NamedTuple):
@@ -113,14 +74,9 @@ class Git:
         self.root = Path(root).resolve()
         self._git = GitCommand.at(self.root, environ)
         self._lock = threading.RLock()
+        self._fingerprints = Fingerprints(self.root)
         # How many commits `commit` has made, or begun to make.
         self.commits = 0
-
-    def close(self) -> None:
-        """Remove the objects that were made for comparisons. Also done when the program ends."""
-        if "_scratch" in self.__dict__:
-            scratch = self.__dict__.pop("_scratch")
-            shutil.rmtree(scratch["GIT_OBJECT_DIRECTORY"], ignore_errors=True)
 
     def unavailable(self) -> str | None:
         """Return why there is no repository to work with, or None if there is one."""
@@ -157,7 +113,7 @@ class Git:
         if self.unavailable():
             return f"files:{digest(take_snapshot(self.root))}"
         with self._lock:
-            return self._write_tree(*NO_BOOKKEEPING, env=self._scratch)
+            return self._fingerprints.of(self.files())
 
     # Good commits and rollback
 
@@ -193,62 +149,69 @@ class Git:
     ) -> RollbackResult:
         """Make files and index below the root what they are in commit `to`.
 
-        Everything as it was is kept under the new `ref`, and `announce` receives a line about it,
-        before any file changes. Spec files, `.ralph/`, the paths in `keep`, ignored files, HEAD and
-        all branches stay as they are.
+        Everything that changes is kept under the new `ref`, and `announce` receives a line about
+        it, before any file changes. Spec files, `.ralph/`, the paths in `keep`, ignored files, HEAD
+        and all branches stay as they are.
         """
+
+        def target(scratch: Path) -> Target:
+            return target_of_commit(self._top, to, self._location.prefix, scratch)
+
+        return self._roll_back(to, target, keep, ref, announce)
+
+    def restore(
+        self,
+        good: GoodState,
+        changes: Collection[Change],
+        keep: Collection[Path],
+        ref: str,
+        announce: Callable[[str], None] | None = None,
+    ) -> RollbackResult:
+        """Take back `changes`, which were made since the state `good`, as `rollback` does."""
+
+        def target(scratch: Path) -> Target:  # noqa: ARG001 - nothing to check out
+            return target_of_state(good, changes)
+
+        return self._roll_back(good.commit, target, keep, ref, announce)
+
+    def _roll_back(
+        self,
+        to: str,
+        make_target: Callable[[Path], Target],
+        keep: Collection[Path],
+        ref: str,
+        announce: Callable[[str], None] | None,
+    ) -> RollbackResult:
         with self._lock:
             location = self._location
+            head = self.head()
             require_no_operation(location.top, location.git_dir)
             require_usable_index(self._git, location.git_dir)
-            commit = require_rollback_target(self._git, to, self.head())
+            commit = require_rollback_target(self._git, to, head)
             require_no_nested_repository(self._git, commit)
+            assert head is not None
+            with scratch_directory(location.git_dir) as scratch:
+                protected = PathSet.protected(self.root, keep)
+                rollback = Rollback(self._top, self.root, location.prefix, scratch, protected)
+                return rollback.perform(make_target(scratch), head, ref, announce)
 
-            kept = self._keep_everything(ref, f"pytest-ralph: before going back to {commit}")
-            if announce is not None:
-                restore = f"git restore --source={ref} -- ."
-                announce(f"kept everything as it was under {ref}; to get it back: {restore}")
-            return self._go_back(kept, commit, PathSet.protected(self.root, keep), ref)
-
-    def _keep_everything(self, ref: str, message: str) -> str:
-        """Keep working tree, untracked files and index as a commit under the new `ref`."""
+    def good_state(self, snapshot: Snapshot) -> GoodState | None:
+        """Return the state of the project whose files are in `snapshot`; None without a commit."""
         head = self.head()
-        parents = ("-p", head) if head else ()
-        with self._copied_index() as index:
-            index_tree = self._git("write-tree", env=index).strip()
-        index_commit = self._commit_tree(index_tree, parents, "the index")
+        if head is None:
+            return None
+        return GoodState(head, snapshot, self.index())
 
-        # The index is the second parent, also on a branch without commits.
-        first_parent = head or index_commit
-        both = ("-p", first_parent, "-p", index_commit)
-        commit = self._commit_tree(self._write_tree(), both, message)
-        fault_point("before keeping ref")
-        # The empty old value makes git refuse to overwrite a ref.
-        self._git("update-ref", "-m", "pytest-ralph: keep", ref, commit, "")
-        return commit
+    def index(self) -> Index:
+        """Return the entries of the index."""
+        return read_index(self._top)
 
-    def _go_back(self, kept: str, to: str, protected: PathSet, ref: str) -> RollbackResult:
-        tree = f"{to}^{{tree}}"
-        changes = self._unprotected(self._diff_trees(kept, tree), protected)
-        fault_point("before files move")
-        done = check_out(self._top, tree, changes)
-
-        diff_options = ("--cached", "-z", "--raw", "--no-renames", "--no-abbrev")
-        index_diff = self._git("diff-index", *diff_options, tree, "--", ".")
-        fault_point("before index moves")
-        reset_index(self._top, self._unprotected(parse_raw_diff(index_diff), protected))
-
-        return RollbackResult(
-            to,
-            ref,
-            kept,
-            written=tuple(self._relative(path) for path in done.written),
-            removed=tuple(self._relative(path) for path in done.removed),
-            left=tuple(self._relative(path) for path in done.left),
-        )
-
-    def _unprotected(self, changes: list[TreeChange], protected: PathSet) -> list[TreeChange]:
-        return [change for change in changes if self._relative(change.path) not in protected]
+    def take_back(self, changes: Collection[Change], index: Index) -> tuple[str, ...]:
+        """Undo the changes that a rollback made; return the paths that could not be put back."""
+        with self._lock:
+            left = put_back(self.root, changes)
+            set_index(self._top, [self._location.prefix + one.path for one in changes], index)
+        return left
 
     # Commits
 
@@ -270,17 +233,36 @@ class Git:
 
     def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
         """Return which files in `paths` differ from HEAD, relative to the root."""
+        wanted = PathSet.of(self.root, paths)
+        private = PathSet.of(self.root, [self.root / RALPH_DIRECTORY])
         with self._lock:
-            base = self.head() or self._empty_tree()
-            tree = self._write_tree(env=self._scratch)
-            wanted = PathSet.of(self.root, paths)
-            private = PathSet.of(self.root, [self.root / RALPH_DIRECTORY])
-            changed = []
-            for change in self._diff_trees(base, tree, env=self._scratch):
-                path = self._relative(change.path)
+            head = self.head()
+            in_head = []
+            if head is not None:
+                in_head = self._git("ls-tree", "-r", "-z", "--name-only", head).split("\0")
+            candidates = []
+            for path in sorted({*in_head, *self.files()}):
                 if path in wanted and path not in private and not _is_private(path):
-                    changed.append(path)
-            return tuple(changed)
+                    candidates.append(path)  # noqa: PERF401 - three conditions
+            return self._different_from(head, candidates)
+
+    def _different_from(self, head: str | None, paths: Collection[str]) -> tuple[str, ...]:
+        """Return which of `paths` differ from the commit `head`, without writing any object."""
+        objects = self._git("rev-parse", "--git-path", "objects").rstrip("\n")
+        with scratch_directory(self._location.git_dir) as scratch:
+            env = {
+                "GIT_INDEX_FILE": str(scratch / "index"),
+                "GIT_OBJECT_DIRECTORY": str(scratch),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((self.root / objects).resolve()),
+            }
+            if head is not None:
+                self._git("read-tree", head, env=env)
+            options = ("--add", "--remove", "--replace", "-z", "--stdin")
+            self._git("update-index", *options, stdin=null_separated(paths), env=env)
+            options = ("--cached", "-z", "--raw", "--no-renames", "--no-abbrev")
+            base = head or self._empty_tree()
+            raw = self._git("diff-index", *options, base, "--", ".", env=env)
+        return tuple(self._relative(change.path) for change in parse_raw_diff(raw))
 
     # Calls of git
 
@@ -304,59 +286,6 @@ class Git:
     @property
     def _top(self) -> GitCommand:
         return GitCommand(self._location.top, self._git.environ)
-
-    @cached_property
-    def _scratch(self) -> dict[str, str]:
-        """The environment that keeps objects made for comparisons out of the repository."""
-        objects = self._git("rev-parse", "--git-path", "objects").rstrip("\n")
-        directory = tempfile.mkdtemp(prefix="ralph-objects-")
-        weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
-        return {
-            "GIT_OBJECT_DIRECTORY": directory,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((self.root / objects).resolve()),
-        }
-
-    @contextmanager
-    def _copied_index(self) -> Iterator[dict[str, str]]:
-        """Yield the environment that selects a copy of the user's index.
-
-        The user's own index is not written, and unchanged files need not be read again.
-        """
-        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
-            index = self._git("rev-parse", "--git-path", "index").rstrip("\n")
-            copy = Path(directory, "index")
-            if (self.root / index).exists():
-                shutil.copy2(self.root / index, copy)
-            yield {"GIT_INDEX_FILE": str(copy)}
-
-    def _write_tree(self, *pathspecs: str, env: Mapping[str, str] | None = None) -> str:
-        """Write the working tree below the root, with untracked files, as a tree object."""
-        with self._copied_index() as index:
-            env = {**index, **(env or {})}
-            self._add_all(pathspecs, env)
-            return self._git("write-tree", env=env).strip()
-
-    def _add_all(self, pathspecs: tuple[str, ...], env: Mapping[str, str]) -> None:
-        """Add all files to the index.
-
-        git gives up if a file vanishes while it looks, and other programs are at work in the tree,
-        so this tries again.
-        """
-        for _ in range(ADD_TRIES):
-            result = self._git.run("add", "-A", "--", ".", *pathspecs, env=env)
-            if not VANISHED_FILE.search(result.stderr):
-                break
-        result.check("add")
-
-    def _diff_trees(
-        self, old: str, new: str, env: Mapping[str, str] | None = None
-    ) -> list[TreeChange]:
-        options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-        return parse_raw_diff(self._git("diff-tree", *options, old, new, "--", ".", env=env))
-
-    def _commit_tree(self, tree: str, parents: tuple[str, ...], message: str) -> str:
-        commit = self._git("commit-tree", tree, *parents, "-m", message, env=SNAPSHOT_AUTHOR)
-        return commit.strip()
 
     def _commit_of(self, ref: str) -> str | None:
         _ = self._location

@@ -152,3 +152,54 @@ def test_failing_smudge_filter_leaves_all_files(broken_build: Project) -> None:
     assert {path: (project.root / path).read_bytes() for path in before} == before
     assert (project.root / "note.txt").read_text() == "other\n"
     result.stdout.fnmatch_lines(["*no rollback: *"])
+
+
+def test_uncommitted_work_that_passed_stays(broken_build: Project) -> None:
+    project = broken_build
+    project.tasks.write_text(
+        project.tasks.read_text().replace("test -e build.sh", "grep -q lost new.txt")
+    )
+    result = project.run("--ralph-rollback", "-v", executor="sh executor.sh")
+
+    result.stdout.fnmatch_lines(["*no rollback: demo::1.1 would no longer pass*"])
+    assert (project.root / "new.txt").read_text() == "not to be lost\n"
+    assert (project.root / "seen-build.sh").read_text() == "if then fi (\n"
+    assert project.git("status", "--porcelain", "build.sh").strip() == "M build.sh"
+
+
+def test_what_an_executor_broke_is_undone(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It is there
+          - **Verify**: `grep -q draft notes.txt`
+
+        - [ ] 1.2 It builds
+          - **Do**: Make it build
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("note.txt", "open\n")
+    project.repository()
+    project.write("notes.txt", "draft of the user\n")
+    project.write("build.sh", "true # not committed\n")
+    executor = project.shell("""\
+        case $task in
+            1.1) ;;
+            1.2) echo 'if then fi (' > build.sh; echo x > made.txt;;
+            *) cp build.sh seen-build.sh; ls > seen-files.txt; echo fixed > note.txt;;
+        esac
+    """)
+    project.run("--ralph-rollback", "--ralph-execute", executor=executor)
+
+    assert (project.root / "seen-build.sh").read_text() == "true # not committed\n"
+    assert (project.root / "notes.txt").read_text() == "draft of the user\n"
+    assert "made.txt" not in (project.root / "seen-files.txt").read_text()
+    assert project.git("show", "refs/ralph/demo/1.2/1:made.txt") == "x"
+
+
+def test_repository_without_commits_is_left_alone(broken_build: Project) -> None:
+    project = broken_build
+    project.git("update-ref", "-d", "HEAD")
+    result = project.run("--ralph-rollback", executor="sh executor.sh")
+
+    result.stdout.fnmatch_lines(["*no rollback: nothing to go back to: the branch has no commit*"])
+    assert (project.root / "new.txt").read_text() == "not to be lost\n"

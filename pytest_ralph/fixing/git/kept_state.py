@@ -1,0 +1,232 @@
+"""Keep files and index as they are under a ref, byte for byte, before a rollback changes them.
+
+The commit under the ref has three parents: HEAD, the index, and a commit with a shell script. Its
+tree is the index with the files that are about to change, stored without clean filters and
+line-ending conversion. The script puts these files back with their modes and times, and the index
+with its flags; it needs nothing but git.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shlex
+import shutil
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.files import fault_point
+from pytest_ralph.fixing.git.command import GitCommand, null_separated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ralph.fixing.snapshot import Change, FileState
+
+# Snapshots must work where git does not know the user's name yet.
+SNAPSHOT_AUTHOR = {
+    "GIT_AUTHOR_NAME": "pytest-ralph",
+    "GIT_AUTHOR_EMAIL": "pytest-ralph@localhost",
+    "GIT_COMMITTER_NAME": "pytest-ralph",
+    "GIT_COMMITTER_EMAIL": "pytest-ralph@localhost",
+}
+SCRIPT_NAME = "restore.sh"
+SCRIPT_HEADING = """\
+# Puts back {count} files, and their entries in the index, as they were before a rollback.
+set -e
+cd "$(git rev-parse --show-toplevel)"
+"""
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+# Mode 0 removes an entry.
+NO_ENTRY = "0 " + "0" * 40
+
+
+class IndexEntry(NamedTuple):
+    """One path in the index. The flags hide changes of the file from git."""
+
+    mode: str
+    identity: str
+    skip_worktree: bool = False
+    assume_unchanged: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.identity}"
+
+
+Index = dict[str, IndexEntry]
+
+
+def read_index(git: GitCommand, *paths: str) -> Index:
+    """Return the entries of the index below git's directory, or those of `paths`."""
+    entries = {}
+    listed = git("ls-files", "-v", "--stage", "-z", "--", *(paths or (".",)), env=LITERAL)
+    for line in listed.split("\0"):
+        about, _, path = line.partition("\t")
+        if path:
+            tag, mode, identity, _ = about.split(" ")
+            entries[path] = IndexEntry(mode, identity, tag.upper() == "S", tag.islower())
+    return entries
+
+
+def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> None:
+    """Make the entries of `paths` in the user's index those given; remove the others."""
+    paths = sorted(paths)
+    if not paths:
+        return
+    lines = [f"{entries.get(path, NO_ENTRY)}\t{path}" for path in paths]
+    git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
+    for flag, flagged in _flagged(paths, entries).items():
+        git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
+    # Status 1 only means that some files differ from the index.
+    git.run("update-index", "-q", "--refresh")
+
+
+def _flagged(paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> dict[str, list[str]]:
+    """Return the options of `git update-index` that set flags, with the paths that have them."""
+    known = [path for path in paths if path in entries]
+    flags = {
+        "--skip-worktree": [path for path in known if entries[path].skip_worktree],
+        "--assume-unchanged": [path for path in known if entries[path].assume_unchanged],
+    }
+    return {flag: flagged for flag, flagged in flags.items() if flagged}
+
+
+class KeptState:
+    """Writes the state of some paths into a repository.
+
+    `git` runs at the top of the repository, and `changes` are relative to it: `after` is how a file
+    is now.
+    """
+
+    def __init__(self, git: GitCommand, changes: Sequence[Change], scratch: Path) -> None:
+        self._git = git
+        self._changes = changes
+        self._scratch = scratch
+        self._blobs = self._write_blobs()
+        self._index = read_index(git)
+
+    def write(self, ref: str, message: str, head: str) -> str:
+        """Keep everything under the new `ref`, and return the commit."""
+        copy = self._copy_index()
+        index_tree = self._git("write-tree", env=copy).strip()
+        index_commit = self._commit_tree(index_tree, ("-p", head), "the index")
+
+        lines = []
+        for change in self._changes:
+            entry = NO_ENTRY
+            if change.after is not None:
+                entry = f"{_git_mode(change.after)} {self._blobs[change.path]}"
+            lines.append(f"{entry}\t{change.path}")
+        entries = null_separated(lines)
+        self._git("update-index", "-z", "--replace", "--index-info", stdin=entries, env=copy)
+        tree = self._git("write-tree", env=copy).strip()
+
+        script = self._git("hash-object", "-w", "--stdin", stdin=os.fsencode(self._script()))
+        script_entry = os.fsencode(f"100644 blob {script.strip()}\t{SCRIPT_NAME}\n")
+        script_tree = self._git("mktree", stdin=script_entry).strip()
+        script_commit = self._commit_tree(script_tree, (), "how to put it back")
+
+        parents = ("-p", head, "-p", index_commit, "-p", script_commit)
+        commit = self._commit_tree(tree, parents, message)
+        fault_point("before keeping ref")
+        # The empty old value makes git refuse to overwrite a ref.
+        self._git("update-ref", "-m", "pytest-ralph: keep", ref, commit, "")
+        return commit
+
+    def _write_blobs(self) -> dict[str, str]:
+        """Store the files as they are, without filters; return path → object."""
+        blobs = {}
+        plain = []
+        write = ("hash-object", "-w", "--no-filters")
+        for change in self._changes:
+            if change.after is None:
+                continue
+            if change.after.is_link:
+                target = os.fsencode(change.after.target)
+                blobs[change.path] = self._git(*write, "--stdin", stdin=target).strip()
+            elif "\n" in change.path or change.path.startswith('"'):
+                # git would read these names differently from its standard input.
+                blobs[change.path] = self._git(*write, "--", change.path).strip()
+            else:
+                plain.append(change.path)
+        if plain:
+            listed = os.fsencode("\n".join(plain))
+            written = self._git(*write, "--stdin-paths", stdin=listed).split()
+            blobs.update(zip(plain, written, strict=True))
+        return blobs
+
+    def _copy_index(self) -> dict[str, str]:
+        """Copy the user's index, and return the environment that selects the copy."""
+        path = self._git("rev-parse", "--git-path", "index").rstrip("\n")
+        index = self._git.directory / path
+        copy = self._scratch / "kept-index"
+        if index.exists():
+            shutil.copy2(index, copy)
+        return {"GIT_INDEX_FILE": str(copy)}
+
+    def _commit_tree(self, tree: str, parents: tuple[str, ...], message: str) -> str:
+        commit = self._git("commit-tree", tree, *parents, "-m", message, env=SNAPSHOT_AUTHOR)
+        return commit.strip()
+
+    # The script
+
+    def _script(self) -> str:
+        lines = [SCRIPT_HEADING.format(count=len(self._changes))]
+        # First remove what was not there: a directory may be in the way of a file.
+        for change in self._changes:
+            if change.after is None:
+                path = shlex.quote(change.path)
+                lines.append(f"rm -f -- {path}\n")
+                lines += _remove_directories(change.path)
+        for change in self._changes:
+            if change.after is not None:
+                lines += self._write_file(change.path, change.after)
+        lines += self._restore_index()
+        return "".join(lines)
+
+    def _write_file(self, path: str, state: FileState) -> list[str]:
+        quoted = shlex.quote(path)
+        lines = []
+        directory = os.path.dirname(path)  # noqa: PTH120 - may hold lone surrogates
+        if directory:
+            lines.append(f"mkdir -p -- {shlex.quote(directory)}\n")
+        lines.append(f"rm -f -- {quoted}\n")
+        if state.is_link:
+            lines.append(f"ln -s -- {shlex.quote(state.target)} {quoted}\n")
+            return lines
+        lines.append(f"git cat-file blob {self._blobs[path]} > {shlex.quote('./' + path)}\n")
+        lines.append(f"chmod {stat.S_IMODE(state.mode):04o} -- {quoted}\n")
+        lines.append(f"TZ=UTC touch -m -d {_timestamp(state.modified)} -- {quoted}\n")
+        return lines
+
+    def _restore_index(self) -> list[str]:
+        paths = [change.path for change in self._changes]
+        entries = [f"{self._index.get(path, NO_ENTRY)}\t{path}" for path in paths]
+        lines = []
+        if entries:
+            quoted = " ".join(shlex.quote(entry) for entry in entries)
+            lines.append(f"printf '%s\\0' {quoted} | git update-index -z --replace --index-info\n")
+        for flag, flagged in _flagged(paths, self._index).items():
+            quoted = " ".join(shlex.quote(path) for path in flagged)
+            lines.append(f"git update-index {flag} -- {quoted}\n")
+        lines.append("git update-index -q --refresh || :\n")
+        return lines
+
+
+def _remove_directories(path: str) -> list[str]:
+    """Return the commands that remove the directories of a path as far as they are empty."""
+    parents = [str(parent) for parent in Path(path).parents if parent.parts]
+    return [f"rmdir -- {shlex.quote(parent)} 2> /dev/null || :\n" for parent in parents]
+
+
+def _git_mode(state: FileState) -> str:
+    if state.is_link:
+        return "120000"
+    return "100755" if state.mode & stat.S_IXUSR else "100644"
+
+
+def _timestamp(nanoseconds: int) -> str:
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    moment = datetime.datetime.fromtimestamp(seconds, tz=datetime.timezone.utc)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{fraction:09d}Z"

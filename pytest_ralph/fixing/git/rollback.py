@@ -1,0 +1,318 @@
+"""Return the files of a project to an earlier state: all of them or none.
+
+What a rollback would change is kept under a ref first. Then each file is replaced as a whole, and
+if one cannot be, those replaced before it are put back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import GITIGNORE_NAME, fault_point
+from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.git.kept_state import (
+    SCRIPT_NAME,
+    Index,
+    IndexEntry,
+    KeptState,
+    read_index,
+    set_index,
+)
+from pytest_ralph.fixing.git.raw_diff import TreeChange, parse_raw_diff
+from pytest_ralph.fixing.snapshot import (
+    MAX_FILE_SIZE,
+    MAX_TOTAL_SIZE,
+    Change,
+    Snapshot,
+    is_same_now,
+    put_back,
+    state_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from pytest_ralph.fixing.git.path_set import PathSet
+
+
+NO_FLAGS = IndexEntry("", "")
+
+
+@dataclass(frozen=True)
+class GoodState:
+    """The project at a moment at which a task passed.
+
+    commit: HEAD at that moment.
+    snapshot: The files of the project, uncommitted ones included, relative to its root.
+    index: The entries of the index, relative to the top of the repository.
+    """
+
+    commit: str
+    snapshot: Snapshot
+    index: Index
+
+
+@dataclass(frozen=True)
+class RollbackResult:
+    """What a rollback did; all files are named relative to the project root.
+
+    `ref` and `kept` are the ref and the commit that hold everything as it was. Files in `left` were
+    not touched, because an ignored file or a link is in the way or because they are too large to
+    be kept.
+    """
+
+    to: str
+    ref: str
+    kept: str
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        done = f"{len(self.written)} restored, {len(self.removed)} removed"
+        if not self.written and not self.removed:
+            done = "nothing had changed"
+        if self.left:
+            done += f"; left as they are: {', '.join(self.left)}"
+        return f"went back to {self.to} ({done}); what was there: {self.ref}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the project is to become. The paths of changes are relative to the project root.
+
+    changes: `before` is how a file is to become, `after` how it is now.
+    index: The entries that the changed paths are to have, relative to the top of the repository.
+    """
+
+    name: str
+    commit: str
+    changes: tuple[Change, ...]
+    index: Index
+
+
+def target_of_state(good: GoodState, changes: Iterable[Change]) -> Target:
+    """Return the target for a state in which a task passed; `changes` were made since then."""
+    name = "the files as they were when a task passed last"
+    return Target(name, good.commit, tuple(changes), good.index)
+
+
+def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -> Target:
+    """Return the target for a commit. `git` runs at the top of the repository.
+
+    The files of the commit are written to the directory `scratch`, through the smudge filters of
+    the project: a filter that fails raises GitError while no file of the project has changed.
+    """
+    options = ("-z", "--raw", "--no-renames", "--no-abbrev")
+    scope = prefix or "."
+    raw = git("diff-index", *options, commit, "--", scope)
+    changes = [_reversed(change) for change in parse_raw_diff(raw)]
+    wanted = [change for change in changes if not change.removed]
+    files = _check_out(git, commit, [change.path for change in wanted], scratch)
+
+    listed = git("ls-files", "-o", "-z", "--exclude-standard", "--", scope)
+    untracked = set(filter(None, listed.split("\0")))
+    index = read_index(git, scope)
+    found = []
+    for path in sorted(untracked.union(change.path for change in changes)):
+        after = None
+        # Any other file in this place is ignored, and none of our business.
+        if path in index or path in untracked:
+            after = state_of(git.directory / path)
+        found.append(Change(path.removeprefix(prefix), files.get(path), after))
+
+    for change in changes:
+        entry = index.pop(change.path, NO_FLAGS)
+        if not change.removed:
+            index[change.path] = entry._replace(mode=change.new_mode, identity=change.new_object)
+    return Target(commit[:12], commit, tuple(found), index)
+
+
+def _reversed(change: TreeChange) -> TreeChange:
+    """Return a change from a commit to the working tree as one to the commit."""
+    return TreeChange(
+        path=change.path,
+        old_mode=change.new_mode,
+        old_object=change.new_object,
+        new_mode=change.old_mode,
+        new_object=change.old_object,
+    )
+
+
+def _check_out(git: GitCommand, commit: str, paths: list[str], scratch: Path) -> Snapshot:
+    """Write files of a commit below `scratch`; return their states by path."""
+    index = {"GIT_INDEX_FILE": str(scratch / "target-index")}
+    git("read-tree", commit, env=index)
+    directory = scratch / "target"
+    options = ("checkout-index", f"--prefix={directory}/", "-z", "--stdin")
+    git(*options, stdin=null_separated(paths), env=index)
+    states = {}
+    for path in paths:
+        state = state_of(directory / path)
+        if state is None:
+            raise GitError(f"git cannot write {path}")
+        states[path] = state._replace(copy="" if state.is_link else str(directory / path))
+    return states
+
+
+class Rollback:
+    """One rollback of the project at `root`, whose repository is at the directory of `git`."""
+
+    def __init__(
+        self, git: GitCommand, root: Path, prefix: str, scratch: Path, protected: PathSet
+    ) -> None:
+        self._git = git
+        self._root = root
+        self._prefix = prefix
+        self._scratch = scratch
+        self._protected = protected
+        self._left: list[str] = []
+
+    def perform(
+        self, target: Target, head: str, ref: str, announce: Callable[[str], None] | None
+    ) -> RollbackResult:
+        """Keep what is going to change under `ref`, and make the project equal to `target`."""
+        changes = self._possible(target.changes)
+        in_repository = [replace(one, path=self._prefix + one.path) for one in changes]
+        kept_state = KeptState(self._git, in_repository, self._scratch)
+        kept = kept_state.write(ref, f"pytest-ralph: before going back to {target.commit}", head)
+        if announce is not None:
+            restore = f"git show {ref}^3:{SCRIPT_NAME} | sh"
+            announce(f"kept everything as it was under {ref}; to get it back: {restore}")
+
+        fault_point("before files move")
+        undo = Undo(self._root, changes, self._scratch)
+        try:
+            changes = self._put_ignore_files(changes, undo)
+            undo.put_back(changes)
+            fault_point("before index moves")
+            set_index(self._git, [self._prefix + one.path for one in changes], target.index)
+        except BaseException:
+            undo.take_back_all()
+            raise
+        return RollbackResult(
+            target.name,
+            ref,
+            kept,
+            written=tuple(change.path for change in changes if change.before is not None),
+            removed=tuple(change.path for change in changes if change.before is None),
+            left=tuple(sorted(self._left)),
+        )
+
+    def _possible(self, changes: Iterable[Change]) -> list[Change]:
+        """Return the changes that may be made; note the paths that have to be left."""
+        possible = []
+        room = MAX_TOTAL_SIZE
+        for change in changes:
+            if change.path in self._protected or is_same_now(
+                self._root / change.path, change.before
+            ):
+                continue
+            size = 0 if change.after is None else change.after.size
+            if size > min(MAX_FILE_SIZE, room):
+                self._left.append(f"{change.path} ({size // 1_000_000} MB, too large to keep)")
+            elif not change.can_be_undone or self._is_blocked(change):
+                self._left.append(change.path)
+            else:
+                room -= size
+                possible.append(change)
+        return possible
+
+    def _is_blocked(self, change: Change) -> bool:
+        """Return whether writing the path would destroy an ignored file or follow a link."""
+        path = self._root / change.path
+        for parent in Path(change.path).parents:
+            if (self._root / parent).is_symlink():
+                return True
+        if change.after is not None or not os.path.lexists(path):
+            return False
+        # A directory goes if all its files do; anything else is a file that git ignores.
+        return path.is_symlink() or not path.is_dir()
+
+    def _put_ignore_files(self, changes: list[Change], undo: Undo) -> list[Change]:
+        """Put back .gitignore files, and return the changes without files they protect.
+
+        A .gitignore stays if files that it ignores now would no longer be ignored: they may be
+        secrets, and the next `git add` would take them.
+        """
+        ignore_files = [one for one in changes if Path(one.path).name == GITIGNORE_NAME]
+        if not ignore_files:
+            return changes
+        ignored_before = self._ignored_files()
+        undo.put_back(ignore_files)
+        exposed = ignored_before - self._ignored_files()
+        others = [one for one in changes if one not in ignore_files]
+        if exposed:
+            undo.take_back(ignore_files)
+            self._left += [one.path for one in ignore_files]
+            return others
+
+        removed = [one.path for one in others if one.before is None]
+        protected = self._ignored(removed)
+        self._left += protected
+        return [one for one in changes if one.path not in protected]
+
+    def _ignored_files(self) -> set[str]:
+        options = ("ls-files", "-o", "-i", "-z", "--exclude-standard", "--directory")
+        return set(self._git(*options, "--", self._prefix or ".").split("\0"))
+
+    def _ignored(self, paths: Collection[str]) -> set[str]:
+        """Return those of `paths` that git ignores."""
+        git = GitCommand(self._root, self._git.environ)
+        result = git.run("check-ignore", "-z", "--stdin", stdin=null_separated(paths))
+        return set(filter(None, result.stdout.split("\0")))
+
+
+class Undo:
+    """Replaces files, and can take that back."""
+
+    def __init__(self, root: Path, changes: Iterable[Change], scratch: Path) -> None:
+        self._root = root
+        self._saved: dict[str, Path] = {}
+        self._done: list[Change] = []
+        directory = scratch / "undo"
+        directory.mkdir()
+        for number, change in enumerate(changes):
+            if change.after is not None:
+                saved = directory / str(number)
+                _save(root / change.path, saved)
+                self._saved[change.path] = saved
+
+    def put_back(self, changes: Iterable[Change]) -> None:
+        """Make the files what they were before `changes`. Raise GitError if one cannot be."""
+        # First remove files: a directory of the same name may be needed, or the other way round.
+        for change in sorted(changes, key=lambda one: one.before is not None):
+            if change in self._done:
+                continue
+            self._done.append(change)
+            if put_back(self._root, [change]):
+                raise GitError(f"{change.path} cannot be written or removed")
+
+    def take_back_all(self) -> None:
+        """Make all files again what they were before `put_back`."""
+        self.take_back([*self._done])
+
+    def take_back(self, changes: list[Change]) -> None:
+        """Make the files of `changes` again what they were before `put_back`."""
+        for change in reversed(changes):
+            self._done.remove(change)
+            if change.after is None:
+                put_back(self._root, [Change(change.path, None, None)])
+                continue
+            path = self._root / change.path
+            with contextlib.suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._saved[change.path].rename(path)
+
+
+def _save(file: Path, saved: Path) -> None:
+    """Give a file a second name, under which it keeps everything it has, or else copy it."""
+    try:
+        os.link(file, saved, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(file, saved, follow_symlinks=False)

@@ -1,0 +1,45 @@
+"""Temporary directories in the git directory, so that those of killed runs can be removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import is_process_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_NAME = re.compile(r"ralph-(?P<pid>\d+)-[0-9a-f]+")
+
+
+def make_scratch(git_dir: Path) -> Path:
+    """Create a directory for this process, and remove those of processes that are gone."""
+    _sweep(git_dir)
+    directory = git_dir / f"ralph-{os.getpid()}-{secrets.token_hex(6)}"
+    directory.mkdir()
+    return directory
+
+
+@contextmanager
+def scratch_directory(git_dir: Path) -> Iterator[Path]:
+    """Create a directory that is removed at the end of the `with` statement."""
+    directory = make_scratch(git_dir)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _sweep(git_dir: Path) -> None:
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(git_dir):
+            match = _NAME.fullmatch(entry.name)
+            if match is not None and not is_process_running(int(match["pid"])):
+                shutil.rmtree(entry.path, ignore_errors=True)
