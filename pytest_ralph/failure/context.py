@@ -22,8 +22,7 @@ from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.test_runs import FailedTest, read_failed_tests, read_marked_tests
 from pytest_ralph.failure.test_runs.shapes import names_tests
 from pytest_ralph.failure.tracebacks import exceptions
-from pytest_ralph.shell.steps import Step, read_shown, read_steps
-from pytest_ralph.shell.tools import ORCHESTRATORS
+from pytest_ralph.shell.command import Command, Stage, read_shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -58,7 +57,7 @@ class FailureContext:
         self.evidence = evidence
         self.output = CommandOutput(evidence.output)
         self.project = Project(evidence.root, evidence.planned)
-        self.steps = read_steps(evidence.command)
+        self.stages = Command.parse(evidence.command).stages
 
     # The lines of the output.
 
@@ -75,7 +74,7 @@ class FailureContext:
 
     def _search_results(self) -> Iterator[int]:
         """Lines that only a search tool printed are content of the project's files."""
-        tools = {step.tool for step in self.steps} - SILENT_TOOLS
+        tools = {stage.program for stage in self.stages} - SILENT_TOOLS
         if not tools or tools - SEARCH_TOOLS:
             return
         for number, line in enumerate(self.output.lines):
@@ -132,22 +131,21 @@ class FailureContext:
     # The commands that printed them.
 
     @cached_property
-    def echoed(self) -> dict[int, Step]:
+    def echoed(self) -> dict[int, Stage]:
         """Commands that an orchestrator shows before it runs them, by line number."""
-        tools = {step.tool for step in self.steps}
-        if not tools & ORCHESTRATORS:
+        if not any(stage.is_orchestrator for stage in self.stages):
             return {}
-        shows_unmarked = bool(tools & UNMARKED_ECHO)
-        found: dict[int, Step] = {}
+        shows_unmarked = any(stage.program in UNMARKED_ECHO for stage in self.stages)
+        found: dict[int, Stage] = {}
         for number, line in enumerate(self.output.lines):
             match = ECHO.match(line)
             if match is None:
                 continue
             if not match["mark"] and not shows_unmarked:
                 continue
-            step = _shown_step(match["command"])
-            if step is not None:
-                found[number] = step
+            stage = _shown_stage(match["command"])
+            if stage is not None:
+                found[number] = stage
             if len(found) > MOST_ECHOES:
                 break
         return found
@@ -155,63 +153,58 @@ class FailureContext:
     @cached_property
     def roles(self) -> frozenset[str]:
         """The roles of all commands that are known to have run."""
-        return frozenset(step.role for step in (*self.steps, *self.echoed.values()))
+        return frozenset(stage.role for stage in (*self.stages, *self.echoed.values()))
 
     @cached_property
     def stated_roles(self) -> frozenset[str]:
         """The checking roles of the command line itself."""
-        return frozenset(step.role for step in self._checking_steps(self.steps))
+        return frozenset(stage.role for stage in self._checking_stages(self.stages))
 
-    def step_at(self, line: int) -> Step | None:
+    def stage_at(self, line: int) -> Stage | None:
         """Return the command that printed a line: the last one shown above it, else the main one.
 
         A negative number asks for the command that printed the end of the output.
         """
-        shown = [step for number, step in self.echoed.items() if number <= line or line < 0]
+        shown = [stage for number, stage in self.echoed.items() if number <= line or line < 0]
         if shown:
             return shown[-1]
-        return self.main_step
+        return self.main_stage
 
     @cached_property
-    def main_step(self) -> Step | None:
+    def main_stage(self) -> Stage | None:
         """The last command with a checking role, else the last that is more than preparation."""
-        steps = [step for step in self.steps if step.tool not in SETUP_TOOLS]
-        candidates = self._checking_steps(steps) or steps
+        stages = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
+        candidates = self._checking_stages(stages) or stages
         return candidates[-1] if candidates else None
 
-    def _checking_steps(self, steps: Sequence[Step]) -> list[Step]:
-        return [
-            step for step in steps if step.role in CHECKING_ROLES and not self.is_orchestrator(step)
-        ]
-
-    def is_orchestrator(self, step: Step) -> bool:
-        """Return whether a command only runs others, so that its role says nothing."""
-        return step.tool in ORCHESTRATORS
+    def _checking_stages(self, stages: Sequence[Stage]) -> list[Stage]:
+        checking = [stage for stage in stages if stage.role in CHECKING_ROLES]
+        return [stage for stage in checking if not stage.is_orchestrator]
 
     def role_at(self, line: int) -> str:
         """Return the role of the command that printed a line; empty for an orchestrator."""
-        step = self.step_at(line)
-        if step is None or self.is_orchestrator(step):
+        stage = self.stage_at(line)
+        if stage is None or stage.is_orchestrator:
             return ""
-        return step.role
+        return stage.role
 
     @property
     def compares(self) -> bool:
         """Whether the last command prints a difference: its words are data."""
-        return bool(self.steps) and self.steps[-1].name in COMPARING_TOOLS
+        return bool(self.stages) and self.stages[-1].name in COMPARING_TOOLS
 
     def names(self, thing: str) -> bool:
         """Return whether the command line names this file, module or target."""
         wanted = thing.removeprefix("./").rstrip("/")
-        for step in self.steps:
-            for word in step.words:
+        for stage in self.stages:
+            for word in stage.written:
                 if word and _names(word.removeprefix("./"), wanted):
                     return True
         return False
 
     def names_member(self, name: str) -> bool:
         """Return whether the command line names it by a dotted path (`test_cart.CartTest.name`)."""
-        return any(word.endswith("." + name) for step in self.steps for word in step.words)
+        return any(word.endswith("." + name) for stage in self.stages for word in stage.written)
 
 
 def _names(word: str, wanted: str) -> bool:
@@ -220,14 +213,14 @@ def _names(word: str, wanted: str) -> bool:
     return word.startswith((wanted + ".", wanted + ":"))
 
 
-def _shown_step(text: str) -> Step | None:
-    """Return the step of a shown command line that has a role, or None for a sentence."""
+def _shown_stage(text: str) -> Stage | None:
+    """Return the stage of a shown command line that has a role, or None for a sentence."""
     if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
         return None
-    steps = [step for step in read_shown(text) if step.role]
-    if not steps:
+    stages = [stage for stage in read_shown(text) if stage.role]
+    if not stages:
         return None
-    for step in reversed(steps):
-        if step.role != "check":
-            return step
-    return steps[0]
+    for stage in reversed(stages):
+        if stage.role != "check":
+            return stage
+    return stages[0]

@@ -200,7 +200,7 @@ def _states(pattern: re.Pattern[str], line: str) -> bool:
 
 def read_executor(context: FailureContext, kinds: Kinds) -> Failure | None:
     """Return what an executor's own words amount to, or None if they are a tool's output."""
-    is_tool_output = any(step.role for step in context.steps)
+    is_tool_output = any(stage.role for stage in context.stages)
     if context.evidence.source != "executor" and is_tool_output:
         return None
     claims = _claims_in(context.output)

@@ -9,7 +9,7 @@ from pytest_ralph.failure.finding import Finding
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
-    from pytest_ralph.shell.steps import Step
+    from pytest_ralph.shell.command import Stage
 
 NOTHING_COLLECTED = 5
 TIMED_OUT = 124
@@ -91,10 +91,10 @@ def read_defect(context: FailureContext) -> Finding | None:
 
 def read_nothing_collected(context: FailureContext) -> Finding | None:
     """pytest's exit status for a run without tests, whatever else it prints."""
-    step = context.main_step
-    if context.evidence.exit_code != NOTHING_COLLECTED or step is None:
+    stage = context.main_stage
+    if context.evidence.exit_code != NOTHING_COLLECTED or stage is None:
         return None
-    if step.tool not in {"pytest", "py.test"}:
+    if stage.program not in {"pytest", "py.test"}:
         return None
     lines = context.output.lines
     for number in range(len(lines) - 1, -1, -1):
@@ -118,7 +118,7 @@ def read_signal(context: FailureContext) -> Finding | None:
 def read_status(context: FailureContext) -> Finding | None:
     """An exit status that has a meaning of its own."""
     code = context.evidence.exit_code
-    tool = context.main_step.tool if context.main_step else ""
+    tool = context.main_stage.program if context.main_stage else ""
     verdict = STATUS_OF_TOOL.get((tool, code or 0))
     if verdict:
         return Finding(verdict, f"{tool} exited with status {code}")
@@ -140,22 +140,22 @@ def read_unmet(context: FailureContext) -> Finding | None:
     """The first expectation of the Verify field that was not met."""
     if not context.evidence.unmet:
         return None
-    step = context.step_at(-1)
-    verdict = VERDICT_OF_ROLE.get(step.role, "absent") if step else "absent"
+    stage = context.stage_at(-1)
+    verdict = VERDICT_OF_ROLE.get(stage.role, "absent") if stage else "absent"
     return Finding(verdict, f"expected {context.evidence.unmet[0]}")
 
 
 def read_silence(context: FailureContext) -> Finding | None:
     """Nothing says why the command failed: its purpose decides."""
-    if not context.steps or [step.tool for step in context.steps] == ["false"]:
+    if not context.stages or [stage.program for stage in context.stages] == ["false"]:
         return None
-    last = context.steps[-1]
+    last = context.stages[-1]
     is_silent = not context.output.text.strip()
-    step = context.step_at(-1)
+    stage = context.stage_at(-1)
     if is_silent and last.role in {"check", "data"}:
-        step = last
-    verdict = VERDICT_OF_ROLE.get(step.role) if step else None
-    if verdict is None and _is_condition(context, step):
+        stage = last
+    verdict = VERDICT_OF_ROLE.get(stage.role) if stage else None
+    if verdict is None and _is_condition(context, stage):
         verdict = "absent"
     if verdict is None:
         return None
@@ -163,11 +163,11 @@ def read_silence(context: FailureContext) -> Finding | None:
     return Finding(verdict, f"`{command}` exited with status {context.evidence.exit_code}")
 
 
-def _is_condition(context: FailureContext, step: Step | None) -> bool:
+def _is_condition(context: FailureContext, stage: Stage | None) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
-    if step is not None and any(option in step.arguments for option in ("-c", "-e")):
+    if stage is not None and any(option in stage.arguments for option in ("-c", "-e")):
         return True
-    return any(step.role in {"check", "data"} for step in context.steps)
+    return any(stage.role in {"check", "data"} for stage in context.stages)
 
 
 def _shortened(command: str) -> str:

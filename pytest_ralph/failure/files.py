@@ -76,7 +76,7 @@ def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[st
     if failure.kind == "task_incomplete" and FILE_NAME.match(failure.missing or ""):
         yield failure.missing or ""
     if context.compares:
-        for word in context.steps[-1].operands:
+        for word in context.stages[-1].plain_arguments:
             if FILE_NAME.match(word) and word in context.output.text:
                 yield word
 
@@ -91,8 +91,8 @@ def _may_be_own(context: FailureContext, path: str) -> bool:
 
 def _programs_with_path(context: FailureContext) -> Iterator[str]:
     """Yield programs without a suffix that the command names by a path, if they are printed."""
-    for step in context.steps:
-        for word in step.words:
+    for stage in context.stages:
+        for word in stage.written:
             if "/" in word and not FILE_NAME.match(word) and word in context.output.text:
                 yield word
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
-    from pytest_ralph.shell.steps import Step
+    from pytest_ralph.shell.command import Stage
 
 GONE = re.compile(
     r"not (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory)"
@@ -81,19 +81,19 @@ def _missing_name(operand: str | None, manifest: re.Match[str] | None) -> str | 
 
 def _operands(context: FailureContext) -> Iterator[str]:
     """Yield the files, targets and the like that the command line names."""
-    for step in context.steps:
-        if step.role in FOREIGN_ROLES:
+    for stage in context.stages:
+        if stage.role in FOREIGN_ROLES:
             continue
-        for word in step.operands:
-            if not VALUE.fullmatch(word) and not _is_subcommand(context, step, word):
+        for word in stage.plain_arguments:
+            if not VALUE.fullmatch(word) and not _is_subcommand(stage, word):
                 yield word
 
 
-def _is_subcommand(context: FailureContext, step: Step, word: str) -> bool:
+def _is_subcommand(stage: Stage, word: str) -> bool:
     """Return whether a word is like `build` in `dotnet build`, not a target of the project."""
-    if context.is_orchestrator(step) or word != step.operands[0]:
+    if stage.is_orchestrator or word != stage.plain_arguments[0]:
         return False
-    return step.name == f"{step.tool} {word}"
+    return stage.name == f"{stage.program} {word}"
 
 
 def _contains(line: str, word: str) -> bool:

@@ -56,7 +56,7 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
         or _is_quoted_include(context, finding, name)
     )
     if context.names(name.removesuffix(".__main__")):
-        is_tool = any(step.tool == name for step in context.steps)
+        is_tool = any(stage.program == name for stage in context.stages)
         if is_own or not is_tool:
             return replace(finding, verdict="absent")
     return replace(finding, verdict="local module" if is_own else "package")
@@ -119,7 +119,7 @@ def _syntax(context: FailureContext, finding: Finding) -> Finding:
             return replace(finding, verdict="data")
     if DATA_FILE.search(finding.error):
         return replace(finding, verdict="data")
-    runs_data_tool = any(step.tool in DATA_TOOLS for step in context.steps)
+    runs_data_tool = any(stage.program in DATA_TOOLS for stage in context.stages)
     # jq reports errors of its own program at <top-level>.
     if runs_data_tool and "<top-level>" not in finding.error:
         return replace(finding, verdict="data")
@@ -155,7 +155,7 @@ def _configuration(_context: FailureContext, finding: Finding) -> Finding:
 def _usage(context: FailureContext, finding: Finding) -> Finding:
     if IN_CODE.search(finding.error):
         return replace(finding, verdict="unknown")
-    if any(step.tool in {"pytest", "py.test"} for step in context.steps):
+    if any(stage.program in {"pytest", "py.test"} for stage in context.stages):
         plugin = missing_plugin(finding.error)
         if plugin:
             return replace(finding, verdict="package", missing=plugin)

@@ -128,8 +128,8 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
     """Below the words of a dying program, a place in a file is where it died."""
     if diagnostic.shape in {"build", "types"}:
         return False
-    step = context.step_at(diagnostic.line)
-    return step is None or step.role not in {"lint", "types", "format"}
+    stage = context.stage_at(diagnostic.line)
+    return stage is None or stage.role not in {"lint", "types", "format"}
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
@@ -202,12 +202,12 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
 
     An orchestrator has a role only where it speaks for itself (`make: *** ...`).
     """
-    step = context.step_at(finding.line)
-    if step is None:
+    stage = context.stage_at(finding.line)
+    if stage is None:
         return ""
-    if context.is_orchestrator(step) and not finding.error.startswith(f"{step.tool}: "):
+    if stage.is_orchestrator and not finding.error.startswith(f"{stage.program}: "):
         return ""
-    return step.role
+    return stage.role
 
 
 # Messages: lines that call themselves an error, and lines that only the tool's role explains.
@@ -217,8 +217,8 @@ def _error_messages(context: FailureContext) -> Iterator[Finding]:
     for number, line in enumerate(context.output.english):
         if number in context.ignored or not ERROR_MESSAGE.match(line):
             continue
-        step = context.step_at(number)
-        verdict = _verdict_of_message(step.role if step else "")
+        stage = context.stage_at(number)
+        verdict = _verdict_of_message(stage.role if stage else "")
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
 
@@ -246,19 +246,19 @@ def _read_error_message(context: FailureContext) -> Finding | None:
 
 def _read_by_role(context: FailureContext) -> Finding | None:
     """Words that fit no pattern, from a tool whose role is known."""
-    step = context.step_at(-1)
+    stage = context.stage_at(-1)
     line = quotable_line(context)
-    if step is None or not line:
+    if stage is None or not line:
         return None
     changed = _first_match(context, CHANGED_LINE)
-    compares = any(one.name in COMPARING_TOOLS for one in context.steps)
-    if step.name in COMPARING_TOOLS or (changed and compares):
+    compares = any(one.name in COMPARING_TOOLS for one in context.stages)
+    if stage.name in COMPARING_TOOLS or (changed and compares):
         return Finding("comparison", changed or line)
-    if step.role == "format" and changed:
+    if stage.role == "format" and changed:
         return Finding("format", _first_match(context, DIFF_HEADER) or changed.strip())
-    if step.role == "install":
+    if stage.role == "install":
         return Finding("package", line)
-    verdict = exit_status.VERDICT_OF_ROLE.get(step.role)
+    verdict = exit_status.VERDICT_OF_ROLE.get(stage.role)
     if verdict is None:
         return None
     return Finding(verdict, line)

@@ -81,6 +81,11 @@ class Stage:
         """The words behind the program."""
         return tuple(word.text for word in self.words[1:])
 
+    @property
+    def plain_arguments(self) -> tuple[str, ...]:
+        """The arguments without a dash, values of options included: `x` of `cargo test -p x`."""
+        return tuple(word for word in self.arguments if not word.startswith("-"))
+
     @cached_property
     def operands(self) -> tuple[str, ...]:
         """The arguments that are neither options nor, as far as is known, values of options."""
