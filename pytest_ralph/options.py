@@ -27,7 +27,8 @@ class Option:
 
     name: The name in the front matter, from which `flag` and `key` (the ini key) are derived.
     kind: What a value looks like:
-        `mode`     what pytest is asked to do; `--ralph-lint=github` selects one of `choices`,
+        `mode`     what pytest is asked to do; `--ralph-lint=github` selects one of `choices`, and
+                   one with a `metavar` takes a value, `without_value` if none is given,
         `flag`     true or false,
         `switch`   true, false or one of `choices`; `--no-ralph-…` sets it to false,
         `count`    a whole number, at least `minimum`,
@@ -56,6 +57,7 @@ class Option:
         "name",
         "state_field",
         "where",
+        "without_value",
     )
 
     def __init__(
@@ -69,6 +71,7 @@ class Option:
         choices: tuple[str, ...] = (),
         where: tuple[str, ...] = EVERYWHERE,
         metavar: str | None = None,
+        without_value: str | None = None,
         state_field: str | None = None,
     ) -> None:
         self.name = name
@@ -79,6 +82,7 @@ class Option:
         self.choices = choices
         self.where = where
         self.metavar = metavar or METAVARS.get(kind)
+        self.without_value = without_value
         self.state_field = state_field
         self.flag = "--ralph" if name == "ralph" else f"--ralph-{name}"
         self.key = self.flag[2:].replace("-", "_")
@@ -250,6 +254,15 @@ OPTIONS = (
         "executors",
         where=(COMMAND_LINE,),
         metavar="RUN",
+        without_value="last",
+    ),
+    Option(
+        "init",
+        "mode",
+        None,
+        "run nothing; write specs/NAME/tasks.md, a small spec to start from",
+        where=(COMMAND_LINE,),
+        metavar="NAME",
     ),
     Option(
         "stats",

@@ -15,7 +15,7 @@ import pytest
 from pytest_ralph.options import COMMAND_LINE, INI, OPTIONS, Option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # The hooks that hookspecs.py specifies, listed so that it need not be imported to know them.
 HOOKS = (
@@ -39,7 +39,10 @@ MARKERS = (
 )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    config = pluginmanager.getplugin("pytestconfig")
+    if config is not None:
+        _check_choices(config.invocation_params.args)
     group = parser.getgroup("ralph", "specs that heal themselves")
     for option in OPTIONS:
         if COMMAND_LINE in option.where:
@@ -48,13 +51,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             parser.addini(option.key, option.help, type=_ini_type(option), default=None)
 
 
+def _check_choices(arguments: Iterable[object]) -> None:
+    """Raise UsageError for `--ralph-lint=gitlab`: argparse would not name the choices."""
+    for argument in arguments:
+        flag, equals, value = str(argument).partition("=")
+        if not equals or not flag.startswith("--ralph-"):
+            continue
+        choices: list[str] = []
+        for option in OPTIONS:
+            if option.flag == flag and option.kind == "mode":
+                choices += option.choices
+        if choices and value not in choices:
+            forms = [flag, *(f"{flag}={choice}" for choice in choices)]
+            raise pytest.UsageError(f"{argument}: expected {' or '.join(forms)}")
+
+
 def _add_to_command_line(group: Any, option: Option) -> None:
     if option.kind == "mode" and option.metavar:
         group.addoption(
             option.flag,
             dest=option.key,
-            nargs="?",
-            const="last",
+            nargs="?" if option.without_value else None,
+            const=option.without_value,
             metavar=option.metavar,
             help=option.help,
         )
@@ -181,6 +199,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from pytest_ralph.session.undo import undo_run
 
         return undo_run(config)
+    if config.getoption("ralph_init") is not None:
+        from pytest_ralph.session.new_spec import write_spec
+
+        return write_spec(config)
     if config.getoption("ralph_lint"):
         from pytest_ralph.session.linting import lint_specs
 

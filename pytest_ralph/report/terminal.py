@@ -153,11 +153,21 @@ class Summary:
             self._line(f"ralph: {terminal(note)}")
 
     def _cost(self, tasks: Sequence[TaskResult]) -> None:
+        """Add the cost to pytest's last line; with `-v`, write how many tokens it paid for."""
         costs = [task.cost for task in tasks if task.cost is not None]
-        if costs:
-            tokens = sum(attempt.tokens or 0 for task in tasks for attempt in task.attempts)
-            count = f" ({tokens:,} tokens)" if tokens else ""
-            self._line(f"cost: ${sum(costs):.2f}{count}")
+        if not costs:
+            return
+        total = f"${sum(costs):.2f}"
+        build = self.reporter.build_summary_stats_line
+
+        def build_with_cost() -> tuple[list[tuple[str, dict[str, bool]]], str]:
+            parts, colour = build()
+            return [*parts, (total, {})], colour
+
+        self.reporter.build_summary_stats_line = build_with_cost  # type: ignore[method-assign]
+        tokens = sum(attempt.tokens or 0 for task in tasks for attempt in task.attempts)
+        if tokens and self.verbosity > 0:
+            self._line(f"cost: {total} ({tokens:,} tokens)")
 
     def _brief(self, task: TaskResult) -> None:
         if not task.passed and not task.final:

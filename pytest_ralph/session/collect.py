@@ -11,10 +11,13 @@ import pytest
 from pytest_ralph.files import SPECS_NAME, STATE_NAME, TASKS_NAME
 from pytest_ralph.session.discovery import find_below, find_specs
 from pytest_ralph.session.items import SpecFile, TaskItem
+from pytest_ralph.session.setting_sources import similar_ini_key
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
+    import warnings
+
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
 
@@ -93,6 +96,16 @@ class SpecCollection:
             # No obstacle to a run that only verifies.
             return False
 
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
+        """Add to pytest's warning of an unknown ini key which key may be meant."""
+        text = str(warning_message.message).strip()
+        key = text.removeprefix("Unknown config option: ")
+        if self.run.worker or key == text or not key.startswith("ralph"):
+            return
+        similar = similar_ini_key(key)
+        if similar:
+            self.run.messages.note(f"unknown ini key {key} (did you mean {similar}?)")
+
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
         is_markdown = file_path.suffix.lower() == ".md"
         is_named = is_markdown and parent.session.isinitpath(file_path)
@@ -127,6 +140,8 @@ class SpecCollection:
         """Report arguments in which no spec was found, since pytest does not."""
         if session.testsfailed:
             return
+        if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+            self._report_hidden_specs(session)
         found: set[Path] = set()
         for file in dict.fromkeys(item.path for item in session.items):
             found.add(file)
@@ -141,6 +156,22 @@ class SpecCollection:
                     self.run.messages.note(f"no {TASKS_NAME} in {argument}")
             elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
                 raise pytest.UsageError(f"{argument} is not a spec (expected a Markdown file)")
+
+    def _report_hidden_specs(self, session: pytest.Session) -> None:
+        """Name the specs outside `testpaths` if there is none below it."""
+        config = session.config
+        if any(find_specs(config)):
+            return
+        looked_in = ", ".join(config.args)
+        elsewhere = next(find_below(config, config.rootpath), None)
+        if elsewhere is None:
+            self.run.messages.note(f"no {TASKS_NAME} below {looked_in} (testpaths) or {SPECS_NAME}")
+            return
+        directory = self.run.specs.relative(elsewhere.parent)
+        self.run.messages.note(
+            f"no {TASKS_NAME} below {looked_in} (testpaths), but one in {directory}: "
+            f"run pytest --ralph {directory}"
+        )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
+
+
+# The first word of a command line if it is a path: `./agent.sh --fast`.
+_SCRIPT = re.compile(r"[\w.+@-]*/[\w./+@-]*(?=\s|$)")
 
 
 class Resources:
@@ -82,7 +87,7 @@ class Resources:
             raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
         if settings.interactive and self.interactive is None:
             raise pytest.UsageError(
-                "--ralph-interactive needs a terminal, and standard input or output is none"
+                "--ralph-interactive needs a terminal as standard input and output"
             )
 
     def _check_executors(self, settings: Settings) -> None:
@@ -92,9 +97,24 @@ class Resources:
             if problem and executor.name not in PRESETS:
                 # A preset is looked up when it is needed: it may not be installed here.
                 raise pytest.UsageError(problem)
+        for command in settings.executor:
+            self._check_script(command)
         if settings.execute and not executors and not self._has_executor_plugin:
             raise pytest.UsageError(
-                "--ralph-execute needs somebody to do the tasks: give one with --ralph-executor"
+                "--ralph-execute needs an executor: name one with --ralph-executor"
+            )
+
+    def _check_script(self, command: str) -> None:
+        """Raise UsageError if an executor's command line starts with a script that cannot run."""
+        script = _SCRIPT.match(command.strip())
+        if script is None:
+            return
+        path = self.run.root / script[0]
+        if not path.is_file():
+            raise pytest.UsageError(f"--ralph-executor: no such file: {script[0]}")
+        if not os.access(path, os.X_OK):
+            raise pytest.UsageError(
+                f"--ralph-executor: {script[0]} is not executable (chmod +x {script[0]})"
             )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, Option
+from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option
 from pytest_ralph.settings import SETTINGS, Layer, SettingError, expected_value
 
 if TYPE_CHECKING:
@@ -41,6 +41,15 @@ def _ini_value(config: pytest.Config, option: Option) -> object:
 
 def _ini_name(option: Option) -> str:
     return f"{option.key} (ini file)"
+
+
+def similar_ini_key(key: str) -> str:
+    """Return the key that a user may have meant, or an empty string."""
+    # Imported here: few projects have a misspelt key.
+    import difflib
+
+    known = [option.key for option in OPTIONS if INI in option.where]
+    return "".join(difflib.get_close_matches(key, known, n=1))
 
 
 def front_matter_layer(spec: Spec, path: str) -> Layer:

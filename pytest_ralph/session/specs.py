@@ -94,7 +94,11 @@ class Specs:
             if self.settings_of(spec).fresh:
                 return State(error.path)
             # pytest adds the "ERROR: " again.
-            raise pytest.UsageError(str(error).removeprefix("ERROR: ")) from None
+            message = str(error).removeprefix("ERROR: ")
+            raise pytest.UsageError(
+                f"{message} (it is corrupt: {error.reason}). "
+                "Repair or delete it, or add --ralph-fresh to move it aside."
+            ) from None
 
     def is_written(self, spec: Spec) -> bool:
         """Return whether the run may change the spec or its state file."""

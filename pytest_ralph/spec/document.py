@@ -232,4 +232,5 @@ def _problems(
         message = f"total_tasks is {total}, but there are {len(tasks)} tasks"
         yield Problem(front.total_line, message, "wrong-total")
     if not tasks:
-        yield Problem(1, "no tasks found", "no-tasks")
+        message = "no tasks found: write each task as `- [ ] 1.1 Title` with a `**Verify**:` field"
+        yield Problem(1, message, "no-tasks")

@@ -35,6 +35,8 @@ _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\")
 _DURATION = regex(
     r"(?P<number>\d+(?:\.\d+)?)[ ]?(?P<unit>ms|s|sec\w*|m|min\w*|h|hours?|d)?\b", re.IGNORECASE
 )
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_CHECKBOX = re.compile(r"[-*+][ \t]+\[[ xX]\][ \t]+\S")
 # Only quotes, brackets, operators and keywords can be written wrongly.
 _HAS_SYNTAX = regex(
     r"[\"'`(){}<>|&;]|\\$|\b(?:if|then|fi|for|while|until|do|done|case|esac|function)\b"
@@ -68,11 +70,37 @@ def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tupl
     ]
 
     lines = spec.source.splitlines()
+    found += _checkboxes_beside_tasks(spec, lines)
     for task in spec.tasks:
         # A fix task has the Verify of its original.
         if task.fix_for is None:
             found += _task_findings(task, lines)
     return tuple(sorted(dict.fromkeys(found)))
+
+
+def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[Finding]:
+    """Return the checkboxes between tasks that are no tasks themselves.
+
+    In a section without tasks they list criteria. Beside tasks, their author probably means one.
+    """
+    in_tasks = {number for task in spec.tasks for number in range(task.line, task.end_line + 1)}
+    task_lines = {task.line for task in spec.tasks}
+    found: list[Finding] = []
+    in_section: list[Finding] = []
+    has_tasks = False
+    for number, line in enumerate([*lines, "# "], 1):
+        if number in task_lines:
+            has_tasks = True
+        if number in in_tasks:
+            continue
+        if _HEADING.match(line):
+            found += in_section if has_tasks else []
+            in_section = []
+            has_tasks = False
+        elif _CHECKBOX.match(line):
+            message = "this checkbox is not a task: write `- [ ] 1.1 Title`, or add a Verify field"
+            in_section.append(Finding(number, "not-a-task", message))
+    return found
 
 
 def lint_syntax(spec: Spec) -> list[Finding]:
@@ -123,7 +151,7 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
         message = f"{task.id}: only a person can check this: {task.verify.manual}"
         yield Finding(verify_line, "manual", message)
     else:
-        message = f"{task.id}: no Verify field, so nothing tells whether it is done"
+        message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
         yield Finding(task.line, "no-verify", message)
 
     if task.verify.unread:

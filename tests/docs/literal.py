@@ -1,8 +1,10 @@
 """Documentation taken at its word: the files and commands of a page, run as they stand there.
 
 A fenced block with a title is a file. In a `console` block a line that starts with `$ ` is a
-command, and what follows it is what it prints, in order, as far as it is shown; `…` stands for
-anything. A command ends well unless it is said to print `ERROR: …`, `1 failed` or `1 error`.
+command, and what follows it is its output. An `sh` block has one command per line, and a `text`
+block right after it is the output of the last one. Output is compared line by line, as far as it
+is shown; `…` stands for anything. A command must succeed unless its output has `ERROR: …`,
+`1 failed` or `1 error`.
 """
 
 from __future__ import annotations
@@ -70,18 +72,32 @@ def steps(block: Block) -> list[Step]:
     return [step for step in found if not INSTALLS.match(step.command)]
 
 
+def commands(block: Block) -> list[Step]:
+    """Return the commands of an `sh` block."""
+    lines = [line for line in block.text.splitlines() if line.strip()]
+    return [Step(line) for line in lines if not INSTALLS.match(line)]
+
+
 def follow(page: Path, directory: Path) -> int:
     """Do what the page says, in order, in the directory; how many commands that was."""
     count = 0
     waiting: list[Step] = []
+    previous = ""
     for block in blocks(page):
-        if block.title:
+        if block.language == "sh" and not block.title:
+            waiting += commands(block)
+            count += len(commands(block))
+        elif block.language == "text" and previous == "sh" and not block.title and waiting:
+            printed = tuple(line for line in block.text.splitlines() if line.strip())
+            waiting[-1] = Step(waiting[-1].command, printed)
+        elif block.title:
             directory = run(waiting, directory)
             waiting = []
             write(directory / block.title, block.text)
         elif block.language == "console":
             waiting += steps(block)
             count += len(steps(block))
+        previous = "" if block.title else block.language
     run(waiting, directory)
     return count
 

@@ -38,6 +38,7 @@ def console(*lines: str) -> tuple[str, ...]:
             *console("$ cat sub/file.txt", "as written"),
         ),
         console("$ echo one \\", "    two", "one two"),
+        ("```sh", "cd /", "pwd", "```", "", "```text", "/", "```"),
     ],
 )
 def test_what_is_true_is_believed(tmp_path: Path, lines: tuple[str, ...]) -> None:
@@ -48,6 +49,7 @@ def test_what_is_true_is_believed(tmp_path: Path, lines: tuple[str, ...]) -> Non
     "lines",
     [
         console("$ echo hello", "goodbye"),
+        ("```sh", "echo hello", "```", "", "```text", "goodbye", "```"),
         console("$ false"),
         console("$ echo 1 failed", "1 failed"),
         console("$ printf 'one\\ntwo\\n'", "two", "one"),

@@ -48,7 +48,7 @@ def test_lint_tells_every_finding_with_its_line_and_runs_nothing(pytester: pytes
                 "specs/demo/tasks.md:8: error: 1.2: `|| true` makes it pass whatever happens "
                 "[[]always-true[]]"
             ),
-            "specs/demo/tasks.md:9: warning: 1.3: no Verify field, *[[]no-verify[]]",
+            "specs/demo/tasks.md:9: warning: 1.3: no Verify field: *[[]no-verify[]]",
             "1 spec, 1 error, 3 warnings",
         ],
         consecutive=True,

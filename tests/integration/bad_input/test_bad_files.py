@@ -204,7 +204,9 @@ def test_a_spec_without_tasks_collects_nothing_and_says_so(
     make_spec().write_text(text)
     result = pytester.runpytest("--ralph", "specs", "-p", "no:cacheprovider", "-W", "always")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["*specs/demo/tasks.md:1: RalphWarning: no tasks found"])
+    result.stdout.fnmatch_lines(
+        ["*specs/demo/tasks.md:1: RalphWarning: no tasks found: write each task as *"]
+    )
     nothing_comes_of_it(result)
 
 

@@ -200,7 +200,7 @@ class TestRefused:
     def test_without_a_terminal_it_is_refused(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest_subprocess("--ralph-recovery", "--ralph-interactive", "specs")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        wanted = "ERROR: --ralph-interactive needs a terminal, and standard input or output is none"
+        wanted = "ERROR: --ralph-interactive needs a terminal as standard input and output"
         assert [line for line in result.errlines if line] == [wanted]
 
     def test_a_spec_that_asks_for_it_is_refused_too(

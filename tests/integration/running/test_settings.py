@@ -126,7 +126,7 @@ def test_values_of_any_scalar_type_are_taken_from_toml(
             "--ralph-commit: expected one of none, message-only, auto, got 'all'",
         ),
         (["--ralph-shell", "/no/such/shell"], "--ralph-shell: no such shell: /no/such/shell"),
-        (["--ralph-execute"], "--ralph-execute needs somebody to do the tasks*"),
+        (["--ralph-execute"], "--ralph-execute needs an executor*"),
         (["--ralph-interactive"], "--ralph-interactive needs a terminal*"),
         (
             ["-o", "ralph_timeout=soon"],

@@ -80,6 +80,8 @@ class Tty(io.StringIO):
 class Recorder:
     """Writes a section through a reporter of pytest, and returns it."""
 
+    reporter: TerminalReporter
+
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
 
@@ -88,7 +90,7 @@ class Recorder:
     ) -> str:
         file = Tty() if width else io.StringIO()
         config = self._pytester.parseconfig()
-        reporter = TerminalReporter(config, file)
+        self.reporter = reporter = TerminalReporter(config, file)
         config.pluginmanager.register(reporter, "terminalreporter")
         writer = config.get_terminal_writer()
         writer.hasmarkup = colour
@@ -127,8 +129,7 @@ def test_a_recovered_task_shows_its_fixes(recorder: Recorder) -> None:
                changed src/a.py, src/b.py, cost $0.12
                made a
           wip is kept in commit abc
-          - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS
-        cost: $0.12 (5,000 tokens)""")
+          - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS""")
 
 
 def test_a_failed_task_shows_its_fixes(recorder: Recorder) -> None:
@@ -167,8 +168,17 @@ def test_quiet_is_one_line_per_task(recorder: Recorder) -> None:
     assert recorder.summary(RECOVERED, FAILED, RETRIED, verbosity=-1).splitlines() == [
         "demo: - Task 1.3: 2 fixes attempted (1.3.1, 1.3.2) - Final: PASS",
         "demo: - Task 1.5: passed when tried again",
-        "cost: $0.12 (5,000 tokens)",
     ]
+
+
+def test_last_line_ends_with_the_cost(recorder: Recorder) -> None:
+    recorder.summary(RECOVERED)
+    parts, _ = recorder.reporter.build_summary_stats_line()
+    assert parts[-1][0] == "$0.12"
+
+
+def test_verbose_shows_the_tokens(recorder: Recorder) -> None:
+    assert "\ncost: $0.12 (5,000 tokens)\n" in recorder.summary(RECOVERED, verbosity=1)
 
 
 def test_verbose_adds_what_was_decided(recorder: Recorder) -> None:

@@ -156,7 +156,12 @@ def test_a_lone_surrogate_is_no_text() -> None:
 @pytest.mark.parametrize(
     ("source", "line", "code", "message"),
     [
-        ("# T\n", 1, "no-tasks", "no tasks found"),
+        (
+            "# T\n",
+            1,
+            "no-tasks",
+            "no tasks found: write each task as `- [ ] 1.1 Title` with a `**Verify**:` field",
+        ),
         (ONE + ONE, 3, "duplicate-id", "duplicate id 1.1: first used on line 1"),
         (
             "---\nspec: a\ntotal_tasks: 3\n---\n" + ONE,

@@ -168,7 +168,7 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
 @pytest.mark.parametrize(
     ("block", "message"),
     [
-        ("- **Do**: x", "1.1: no Verify field, so nothing tells whether it is done"),
+        ("- **Do**: x", "1.1: no Verify field: add `- **Verify**:` with a command that checks it"),
         (
             "- **Verify**: Look at the page",
             "1.1: only a person can check this: Look at the page",
