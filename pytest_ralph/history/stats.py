@@ -90,9 +90,10 @@ class Flaky:
 
 @dataclass(frozen=True)
 class Recovery:
-    """Tasks that failed and then passed in the same run.
+    """Tasks that ever failed, each counted once.
 
-    The means count verifications and seconds from the first failure to the pass.
+    `tasks` passed again in the last run in which they had failed. The means are over all runs:
+    verifications and seconds from the first failure to the pass.
     """
 
     tasks: int
@@ -364,8 +365,7 @@ def _flaky(history: History) -> tuple[Flaky, ...]:
 def _recovery(history: History) -> Recovery:
     # Durations come from a monotonic clock, times do not: the longer of the two is right.
     rows = history.query(
-        """SELECT COUNT(*), AVG(tries), AVG(MAX(clock, worked)),
-                  (SELECT COUNT(*) FROM trouble)
+        """SELECT AVG(tries), AVG(MAX(clock, worked))
            FROM (SELECT SUM(later.what = 'verify') AS tries, SUM(later.duration) AS worked,
                         ended - first.time AS clock
                  FROM trouble AS t CROSS JOIN attempts AS first ON first.id = first_bad
@@ -374,8 +374,14 @@ def _recovery(history: History) -> Recovery:
                      AND later.id > first_bad AND later.id <= last
                  WHERE good GROUP BY last)"""
     )
-    tasks, attempts, seconds, failed = rows[0] if rows else (0, None, None, 0)
-    return Recovery(tasks, failed, attempts, seconds)
+    attempts, seconds = rows[0] if rows else (None, None)
+    # SQLite takes the bare column `good` from the row with the maximum.
+    rows = history.query(
+        """SELECT IFNULL(SUM(good), 0), COUNT(*)
+           FROM (SELECT good, MAX(last) FROM trouble GROUP BY spec, task)"""
+    )
+    recovered, failed = rows[0] if rows else (0, 0)
+    return Recovery(recovered, failed, attempts, seconds)
 
 
 def _calibration(history: History) -> Calibration:

@@ -124,7 +124,7 @@ def _last_day(day: LastDay) -> Iterator[Line]:
 
 def share_text(share: Share) -> str:
     """Return `timeout: 3 (30.0%)`."""
-    return f"{_name(share.name or 'none')}: {share.count} ({share.percent:.1f}%)"
+    return f"{_name(share.name or 'other')}: {share.count} ({share.percent:.1f}%)"
 
 
 def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
@@ -136,7 +136,7 @@ def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
 
 
 def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
-    header = ("", "attempts", "failures", "recovered", "unrecovered", "mean time")
+    header = ("", "attempts", "failures", "runs recovered", "runs failed", "mean time")
     rows = [
         (
             _name(f"{score.task} {score.spec}"),

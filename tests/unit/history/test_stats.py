@@ -296,6 +296,15 @@ def test_recovery_lasts_from_failure_to_pass(diary: Diary) -> None:
     )
 
 
+def test_recovery_counts_each_task_once(diary: Diary) -> None:
+    diary.fails("1.1", time=100.0)
+    diary.run = "r2"
+    diary.fails("1.1", time=200.0)
+    diary.fix("1.1", works=True, time=205.0, verify={"time": 210.0})
+    recovery = measure(diary.history, now=0.0).recovery
+    assert (recovery.tasks, recovery.failed_tasks) == (1, 1)
+
+
 def test_setting_back_the_clock_shortens_no_recovery(diary: Diary) -> None:
     diary.fails("1.1", time=5000.0)
     diary.fix(
