@@ -33,7 +33,7 @@ SPEC = """\
 
 
 def write_spec(config: pytest.Config) -> int:
-    """Write `specs/NAME/tasks.md` and say how to go on. Raise UsageError if that is not possible."""
+    """Write `specs/NAME/tasks.md` and say how to go on. Raise UsageError if that fails."""
     # Before a run begins there is no public way to a terminal writer.
     from _pytest.config import create_terminal_writer
 
