@@ -171,10 +171,12 @@ def test_quiet_is_one_line_per_task(recorder: Recorder) -> None:
     ]
 
 
-def test_last_line_ends_with_the_cost(recorder: Recorder) -> None:
+def test_last_line_ends_with_the_cost(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = [("1 recovered", {"green": True})]
+    monkeypatch.setattr(TerminalReporter, "build_summary_stats_line", lambda _: (counts, "green"))
     recorder.summary(RECOVERED)
     parts, _ = recorder.reporter.build_summary_stats_line()
-    assert parts[-1][0] == "$0.12"
+    assert [text for text, _ in parts] == ["1 recovered", "$0.12"]
 
 
 def test_verbose_shows_the_tokens(recorder: Recorder) -> None:
