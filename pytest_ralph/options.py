@@ -322,13 +322,19 @@ OPTIONS = (
         "additional regular expressions of text to mask in logs, prompts and reports",
         where=(INI,),
     ),
-    Option("executor-model", "text", None, "model that the preset executor uses", where=(INI,)),
+    Option(
+        "executor-model",
+        "text",
+        None,
+        "model that the preset executor uses",
+        where=(INI, FRONT_MATTER),
+    ),
     Option(
         "executor-args",
         "text",
         None,
         "additional arguments for the preset executor",
-        where=(INI,),
+        where=(INI, FRONT_MATTER),
     ),
     Option(
         "executor-program",

@@ -83,11 +83,12 @@ def options() -> Iterator[str]:
     yield "## Options"
     yield ""
     yield "The command line beats the front matter, the front matter beats the ini file."
-    yield "A task may have its own time limit: `**Timeout**: 90s`."
+    yield "A task may have its own time limit (`**Timeout**: 90s`) and executor"
+    yield "(`**Executor**: claude --model opus`)."
     yield ""
     yield from table(head, *map(option_row, of_a_run))
     yield ""
-    yield "## Settings of a project (ini file only)"
+    yield "## Settings of a project (not on the command line)"
     yield ""
     yield from table(head[1:], *(option_row(option)[1:] for option in of_a_project))
     yield ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,16 @@ class Budget:
                 return False
             self._add()
             return True
+
+    def give_back(self) -> None:
+        """Return the run that `take` used up: its executor was in trouble and did no work."""
+        if self._within is not None:
+            self._within.give_back()
+        with self._lock, self._alone():
+            if self._file is None:
+                self._used -= 1
+            else:
+                os.truncate(self._file, self._count() - 1)
 
     def spend(self, cost: float | None) -> None:
         """Add what an executor run cost; None if it did not report that."""

@@ -18,7 +18,7 @@ from pytest_ralph.fixing.prompts import PromptContext, Tried, shortened_diff
 from pytest_ralph.healing.guard import Guard, refused
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.agents.base import Outcome
+    from pytest_ralph.fixing.agents.base import Executor, Outcome
     from pytest_ralph.fixing.prompts import Form
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.decide import Decision, TaskHistory
@@ -62,7 +62,7 @@ class Request(NamedTuple):
 
 
 class ExecutorRun(NamedTuple):
-    """An executor run that has ended, and the files it changed."""
+    """An executor run that has ended, the files it changed, and the executor's command."""
 
     outcome: Outcome
     changed: tuple[str, ...]
@@ -98,10 +98,12 @@ class ExecutorRuns:
         failure = request.failure
         decision = request.decision
         timeout = request.history.timeout
-        executor = self.services.executor_name
+        # Looked up once: another worker may report that it is unavailable while it runs.
+        executor = self.services.executor
+        name = self.services.executor_name
         history = replace(request.history, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, history)
-        chance = predict(self.services, self.log, task, failure, executor)
+        chance = predict(self.services, self.log, task, failure, name)
         job = Job(
             task_id=task.id,
             prompt=prompt,
@@ -118,7 +120,8 @@ class ExecutorRuns:
         clock = time.monotonic()
         before = self.guard.begin()
         fault_point("before an executor runs")
-        outcome = self._execute(task, job, timeout, self._live_row(task, history, chance))
+        row = _live_row(task, history, name, chance)
+        outcome = self._execute(executor, task, job, timeout, row)
         report = self.guard.end(before, task)
         if outcome is None:
             return None
@@ -140,13 +143,13 @@ class ExecutorRuns:
             approach_of(outcome),
             started=started,
             duration=time.monotonic() - clock,
-            executor=executor,
+            executor=name,
             prediction=chance,
             changed=report.changed,
         )
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
-        return ExecutorRun(outcome, report.changed, executor)
+        return ExecutorRun(outcome, report.changed, executor.command if executor else name)
 
     def _remember(self, task: Task, outcome: Outcome, diff: str) -> None:
         """Keep what a run changed, for the prompt of the next one."""
@@ -163,13 +166,15 @@ class ExecutorRuns:
             )
         )
 
-    def _execute(self, task: Task, job: Job, timeout: float, row: str) -> Outcome | None:
+    def _execute(
+        self, executor: Executor | None, task: Task, job: Job, timeout: float, row: str
+    ) -> Outcome | None:
         """Ask the plugins first, then the configured executor."""
         with self.services.live(row, timeout, task.title) as on_output:
             outcome = self.services.hooks.execute(task, job.prompt, timeout)
-            if outcome is not None or self.services.executor is None:
+            if outcome is not None or executor is None:
                 return outcome
-            return self.services.executor.run(job, self.services.runner, on_output)
+            return executor.run(job, self.services.runner, on_output)
 
     def _report(self, report: GuardReport) -> None:
         """Show at once what the executor should not have done."""
@@ -185,14 +190,6 @@ class ExecutorRuns:
             error = outcome.note or NOT_COMPLETE
             failure = Failure(kind="task_incomplete", type=VERIFICATION_FAILED, error=error)
         return self.services.failure_of(task, failure)
-
-    def _live_row(self, task: Task, history: TaskHistory, chance: float | None) -> str:
-        """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
-        action: str = history.action
-        if task.fix_for:
-            action = f"fix {max(1, len(history.fixes))} of {history.max_fixes}"
-        row = f"{task.id} {action} by {display_name(self.services.executor_name)}"
-        return row if chance is None else f"{row}, chance {chance:.0%}"
 
     # The prompt
 
@@ -262,6 +259,15 @@ class ExecutorRuns:
         if failure is not None:
             advice.append(failure.guidance)
         return " ".join(advice).strip()
+
+
+def _live_row(task: Task, history: TaskHistory, executor: str, chance: float | None) -> str:
+    """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
+    action: str = history.action
+    if task.fix_for:
+        action = f"fix {max(1, len(history.fixes))} of {history.max_fixes}"
+    row = f"{task.id} {action} by {display_name(executor)}"
+    return row if chance is None else f"{row}, chance {chance:.0%}"
 
 
 def predict(

@@ -266,6 +266,8 @@ class Fixer:
         if outcome.trouble is None:
             self._untried_fix = None
             self._waited = 0.0
+        else:
+            self.services.budget.give_back()
         if outcome.completed:
             if task is not self.task:
                 self.spec_files.executed(task)
@@ -325,7 +327,7 @@ class Fixer:
         if following is None:
             then = "no executor is used for the rest of this run"
         else:
-            then = f"{display_name(following.name)} takes over"
+            then = f"{display_name(following.command)} takes over"
         line = f"executor {name} is unavailable ({then}): {self.services.mask(str(trouble))}"
         self.log.note(line)
         self.services.announce(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     # Asks a person about a failure: their decision, or None to go on as decided.
     Ask = Callable[[Task, Failure, Decision], Decision | None]
 
+CODE_SPAN = re.compile(r"`([^`]+)`")
+
 
 def _no_live_row(
     text: str,  # noqa: ARG001 - a Live
@@ -61,6 +64,7 @@ class Services:
     runner: Runner
     # In the order in which they are to be used.
     executors: tuple[Executor, ...]
+    make_executors: Callable[[Settings], tuple[Executor, ...]]
     budget: Budget
     # pluggy's hook relay: this package does not import pytest.
     hook: Any
@@ -111,11 +115,19 @@ class Services:
 
         return Hooks(self.hook)
 
+    def for_task(self, task: Task) -> Services:
+        """These services with the executors that the task names; `none` is not overridden."""
+        executors = executors_of(task)
+        if not executors or "none" in self.settings.executor:
+            return self
+        settings = replace(self.settings, executor=executors)
+        return replace(self, settings=settings, executors=self.make_executors(settings))
+
     @property
     def executor(self) -> Executor | None:
         """The first executor that is not in trouble."""
         for executor in self.executors:
-            if self.outages.reason(executor.name) is None:
+            if self.outages.reason(executor.command) is None:
                 return executor
         return None
 
@@ -124,10 +136,10 @@ class Services:
         """Why no executor is used any more; empty if one is, or if there never was one."""
         if not self.executors or self.has_agent:
             return ""
-        names = [executor.name for executor in self.executors]
+        commands = [executor.command for executor in self.executors]
         return "; ".join(
-            f"executor {display_name(name)} is unavailable: {self.outages.reason(name)}"
-            for name in names
+            f"executor {display_name(command)} is unavailable: {self.outages.reason(command)}"
+            for command in commands
         )
 
     @property
@@ -178,6 +190,15 @@ class Services:
                 if _written_during(path, ended):
                     found.append(path)  # noqa: PERF401 - nested
         return tuple(found)
+
+
+def executors_of(task: Task) -> tuple[str, ...]:
+    """Return the executors that the task's own `**Executor**:` names, in their order."""
+    text = task.fields.get("Executor", "").strip()
+    spans = CODE_SPAN.findall(text)
+    if spans:
+        return tuple(spans)
+    return (text,) if text else ()
 
 
 def _written_during(path: Path, ended: CommandResult) -> bool:

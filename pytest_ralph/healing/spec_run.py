@@ -97,7 +97,7 @@ class SpecRun:
 
     def _task_run(self, task: Task) -> TaskRun:
         return TaskRun(
-            self.services,
+            self.services.for_task(task),
             self.spec_files,
             self._checkpoints,
             task,

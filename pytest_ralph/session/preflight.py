@@ -36,6 +36,7 @@ class Preflight:
             is_written = self.run.specs.is_written(spec)
             self.run.resources.check_settings(settings, needs_executor=is_written)
             if is_written:
+                self.run.resources.check_tasks(spec, settings)
                 self.run.specs.load_state(spec)
                 self._check_links(spec)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from pytest_ralph.fixing.agents import NO_EXECUTOR, PRESETS, make_executor
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.outages import Outages
-from pytest_ralph.healing.services import Services
+from pytest_ralph.healing.services import Services, executors_of
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.session.locks import TurnLock
 from pytest_ralph.text.secrets import Masker, MaskError
@@ -55,7 +56,6 @@ class Resources:
         # a process.
         self._environ = dict(os.environ)
         self._runners: dict[str | None, Runner] = {}
-        self._executors: dict[str, Executor | None] = {}
         budget_file = run.run_directory.budget if run.worker else None
         self.budget = Budget(self.settings.budget, budget_file, max_cost=self.settings.max_cost)
         self.outages = Outages(run.run_directory.outages if run.worker else None)
@@ -90,16 +90,25 @@ class Resources:
                 "--ralph-interactive needs a terminal as standard input and output"
             )
 
-    def _check_executors(self, settings: Settings) -> None:
-        executors = self.executors(settings)
-        for executor in executors:
+    def _check_executors(self, settings: Settings, place: str = "") -> None:
+        for executor in self.executors(settings):
             problem = executor.available()
             if problem and executor.name not in PRESETS:
                 # A preset is looked up when it is needed: it may not be installed here.
-                raise pytest.UsageError(problem)
+                raise pytest.UsageError(f"{place}{problem}")
         for command in settings.executor:
             self._check_script(command)
-        if settings.execute and not executors and not self._has_executor_plugin:
+
+    def check_tasks(self, spec: Spec, settings: Settings) -> None:
+        """Raise UsageError if a task names an unknown executor, or none can carry it out."""
+        with_own = [task for task in spec.tasks if "Executor" in task.fields]
+        for task in with_own:
+            place = f"{self.run.specs.relative(spec.path)}:{task.line}: "
+            self._check_executors(replace(settings, executor=executors_of(task)), place)
+
+        if not settings.execute or len(with_own) == len(spec.tasks):
+            return
+        if not self.executors(settings) and not self._has_executor_plugin:
             raise pytest.UsageError(
                 "--ralph-execute needs an executor: name one with --ralph-executor"
             )
@@ -166,17 +175,13 @@ class Resources:
     def executors(self, settings: Settings) -> tuple[Executor, ...]:
         """Return the executors in their order, without `repair` and `none`, which are none."""
         names = [name for name in settings.executor if name not in NO_EXECUTOR]
-        return tuple(filter(None, map(self._executor, names)))
-
-    def _executor(self, name: str) -> Executor | None:
-        if name not in self._executors:
-            options = {
-                "model": self.settings.executor_model,
-                "args": self.settings.executor_args,
-                "program": self.settings.executor_program,
-            }
-            self._executors[name] = make_executor(name, options, self.kinds)
-        return self._executors[name]
+        options = {
+            "model": settings.executor_model,
+            "args": settings.executor_args,
+            "program": settings.executor_program,
+        }
+        found = [make_executor(name, options, self.kinds) for name in names]
+        return tuple(executor for executor in found if executor is not None)
 
     @cached_property
     def history(self) -> History:
@@ -238,6 +243,7 @@ class Resources:
             directory=self.run.directory,
             runner=self.runner(settings.shell),
             executors=self.executors(settings),
+            make_executors=self.executors,
             outages=self.outages,
             hook=self.run.config.hook,
             settings=settings,

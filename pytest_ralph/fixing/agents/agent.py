@@ -89,6 +89,11 @@ class Agent:
         return self.options.program or (self.name,)
 
     @property
+    def command(self) -> str:
+        """What was configured: the preset with its model and arguments."""
+        return shlex.join([self.name, *self.model, *self.options.args])
+
+    @property
     def model(self) -> Sequence[str]:
         """The arguments that select the model, if the project names one."""
         if not self.options.model or self.options.sets(self.model_flag):

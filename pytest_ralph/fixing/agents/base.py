@@ -114,6 +114,10 @@ class Executor(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def command(self) -> str:
+        """What was configured: two executors of the same name may have different arguments."""
+
     def available(self) -> str | None:
         """Return in one line why it cannot be used here and what to do, or None if it can."""
 

@@ -228,7 +228,7 @@ def _trouble(run: FinishedRun, reason: Reason) -> Trouble | None:
         return None
     if transcript.meaning.reason:
         return Trouble(transcript.meaning.reason, one_line(transcript.error), transcript.resets_at)
-    if not run.is_agent:
+    if not run.is_agent or not transcript.has_events:
         return _trouble_of_command(run, reason)
     if run.worked or transcript.error:
         return None

@@ -141,3 +141,35 @@ def test_other_workers_use_no_executor(project: Project) -> None:
     assert result.ret == 1
     assert len(project.calls) == 1
     result.stdout.fnmatch_lines(["*executor sh executor.sh is unavailable*: not logged in: *"])
+
+
+def test_runs_in_trouble_leave_the_budget_alone(one_task: Project) -> None:
+    second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
+    first = one_task.shell(LOGIN)
+    result = one_task.run(
+        "--ralph-budget", "1", "--ralph-executor", first, "--ralph-executor", second
+    )
+
+    assert result.ret == 0
+    assert one_task.calls == ["1.3.1", "1.3.1"]
+
+
+@pytest.mark.slow
+def test_two_workers_share_an_outage(project: Project) -> None:
+    project.directory.rmdir()
+    # The second spec fails after the first worker has reported the outage.
+    waits = "until ls .ralph/runs/*/outages; do sleep 0.1; done; test -e two.txt"
+    for name, verify in (("one", "test -e one.txt"), ("two", waits)):
+        spec = project.root / "specs" / name / "tasks.md"
+        spec.parent.mkdir()
+        spec.write_text(f"- [ ] 1.1 Make it\n  - **Verify**: `{verify}`\n")
+    executor = project.shell(LOGIN)
+    result = project.pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", executor, "-n2", "-q", "specs"
+    )
+
+    assert result.ret == 1
+    assert project.calls == ["1.1.1"]
+    result.stdout.fnmatch_lines(["ralph: executor sh executor.sh is unavailable *: not logged in*"])
+    for name in ("one", "two"):
+        assert "[FIX" not in (project.root / "specs" / name / "tasks.md").read_text()

@@ -42,3 +42,11 @@ def test_what_the_whole_refuses_is_not_counted_in_the_part() -> None:
     assert not part.take()
     assert Budget(5, within=Budget(5)).left == 5
     assert part._count() == 0
+
+
+def test_a_run_is_given_back_to_both(tmp_path: Path) -> None:
+    whole = Budget(2, tmp_path / "budget")
+    part = Budget(1, within=whole)
+    assert part.take()
+    part.give_back()
+    assert (part.left, whole.left) == (1, 2)
