@@ -228,10 +228,10 @@ def _trouble(run: FinishedRun, reason: Reason) -> Trouble | None:
         return None
     if transcript.meaning.reason:
         return Trouble(transcript.meaning.reason, one_line(transcript.error), transcript.resets_at)
-    if not run.is_agent or not transcript.has_events:
+    if not run.is_agent:
         return _trouble_of_command(run, reason)
     if run.worked or transcript.error:
-        return None
+        return None if transcript.has_events else _trouble_in_answer(run)
 
     # Nothing was done: the log may say why, for example that the program retries for ever.
     trouble = _trouble_in_log(run.log)
@@ -249,9 +249,13 @@ def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:
     if reason.kind == "service_unavailable":
         meaning = meaning_of_error(reason.error)
         return Trouble(meaning.reason or "service", one_line(reason.error))
+    return _trouble_in_answer(run)
+
+
+def _trouble_in_answer(run: FinishedRun) -> Trouble | None:
+    """Return the error of an agent that the last lines of a failed run report."""
     if run.result.exit_code == 0:
         return None
-
     for line in _last_lines(f"{run.answer.strip()}\n{run.log.strip()}").splitlines():
         if AGENT_ERROR.search(line):
             return Trouble(meaning_of_error(line).reason or "service", one_line(line))
