@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -93,7 +93,7 @@ class Programs:
         self._fixes = table["fixes"]
         self._files = table["files"]
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names of all programs with a role or another reason to be known."""
         programs = {name for name in self._roles if " " not in name}
@@ -103,6 +103,11 @@ class Programs:
     def orchestrators(self) -> frozenset[str]:
         """Programs that run other programs, so that their role does not explain a failure."""
         return self._names["orchestrators"]
+
+    @property
+    def alone(self) -> frozenset[str]:
+        """Programs that are a whole command without any argument, as pytest is."""
+        return self._names["alone"]
 
     def launcher(self, words: Sequence[str]) -> Launcher | None:
         """Return the launcher that `words` start with; the first word has no path."""

@@ -34,7 +34,7 @@ _VERDICT = regex(
 _LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
 # `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
-_PROSE = words("programs", "prose")
+_PROSE = words("prose", "prose line")
 
 
 def read_bare_lines(text: str) -> Sequence[tuple[Check, Sequence[str]]]:

@@ -8,14 +8,12 @@ from enum import IntEnum
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import words
 
-# Programs named like everyday words need an option, a path or an operator to be told from prose.
-_WORDS = words("programs", "everyday")
-_VERBS = words("programs", "verb")
-_PROGRAMS = words("programs", "program") | _WORDS
+_EVERYDAY = words("prose", "everyday")
+_VERBS = words("prose", "verb")
 _SHELL_WORDS = frozenset(
     ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
 )
-_NOT_SHELL = words("programs", "never")
+_NEVER = words("prose", "never")
 # These need a pattern or a file; with options alone they are only talked about.
 _FILTERS = frozenset(
     "grep egrep fgrep rg ag ack awk cmp comm cut diff head sed sort tail tr uniq wc".split()
@@ -31,6 +29,7 @@ _PREFIX = regex(
     r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
+_PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
 _NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
@@ -72,11 +71,14 @@ def likeness(text: str) -> Likeness:
 
 def runs_alone(text: str) -> bool:
     """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
+    body = text.strip()
+    first, rest = _split_program(body)
+    if _PLAIN_NAME.match(first) and first not in _FILTERS and _has_form_of_program(first, rest):
+        # Whatever its name: most fields are read without loading the table of programs.
+        return True
     if likeness(text) is not Likeness.NONE:
         return True
-    body = text.strip()
-    first, _ = _split_program(body)
-    if body.startswith(("/", "{", "<")) or first in _METHODS | _NOT_SHELL:
+    if body.startswith(("/", "{", "<")) or first in _METHODS | _NEVER:
         return False
     return bool(_OPERATOR.search(body) or _OPTION.search(body))
 
@@ -123,9 +125,23 @@ def _looks_like_script(body: str) -> bool:
 
 
 def _can_be_program(first: str, rest: str) -> bool:
-    if first in _PROGRAMS or _CMDLET.match(first):
+    return _has_form_of_program(first, rest) or _is_program(first)
+
+
+def _is_program(name: str) -> bool:
+    """Whether `name` is a cmdlet, or a program that is known here or to the table of programs."""
+    if name in _EVERYDAY or _CMDLET.match(name):
         return True
-    if not _NAME.match(first) or first in _METHODS or first.lower() in _NOT_SHELL:
+    if name in _NEVER:
+        return False
+    # Imported here: most fields are read without it.
+    from pytest_ralph.shell.programs import load_programs
+
+    return name in load_programs().names
+
+
+def _has_form_of_program(first: str, rest: str) -> bool:
+    if not _NAME.match(first) or first in _METHODS or first.lower() in _NEVER:
         return False
     if first.startswith("/"):
         return bool(_ROOTS.match(first)) and not first.endswith((".", "/"))
@@ -142,9 +158,9 @@ def _program_likeness(first: str, rest: str) -> Likeness:
         return Likeness.NONE
     if "/" in first or _SCRIPT.search(first):
         return _path_likeness(first, rest)
-    if first in _WORDS:
+    if first in _EVERYDAY:
         return _everyday_likeness(rest)
-    if first in _PROGRAMS or _CMDLET.match(first):
+    if _is_program(first):
         return Likeness.SURE if rest else Likeness.MAYBE
     if "." in first and not first.startswith("$"):
         # A file name: `config.ts`, `task.verify`.

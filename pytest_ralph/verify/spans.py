@@ -11,11 +11,12 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.shell.programs import load_programs
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
 from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.translate import in_english
-from pytest_ralph.verify.vocabulary import any_of, phrases, words
+from pytest_ralph.verify.vocabulary import any_of, phrases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +78,6 @@ _LOOKING = any_of("looking", r"\b", r"\b")
 _COLOUR = regex(
     r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE
 )
-_RUNS_ALONE = words("programs", "runs alone")
 
 
 class Use(Enum):
@@ -152,7 +152,9 @@ def _is_conditional(span: Span) -> bool:
 def _is_tool_of_another(span: Span) -> bool:
     """`via curl`: one that does nothing by itself."""
     is_bare = " " not in span.text.strip() and "/" not in span.text
-    return is_bare and span.text not in _RUNS_ALONE and bool(_TOOL_OF.search(span.before))
+    if not is_bare or span.text in load_programs().alone:
+        return False
+    return bool(_TOOL_OF.search(span.before))
 
 
 def _is_shown(span: Span) -> bool:

@@ -81,6 +81,7 @@ def _bounded(entry: str) -> str:
     return f"{before}{entry}{after}"
 
 
+@cache
 def _rows(table: str) -> list[tuple[str, str]]:
     text = Path(__file__).with_name(f"{table}.txt").read_text(encoding="utf-8")
     rows: list[tuple[str, str]] = []

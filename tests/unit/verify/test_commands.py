@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from pytest_ralph.verify.commands import Likeness, likeness, runs_alone, without_prompt
 
 SURE = """
 npm test
+taplo check
 pytest -q
 go test ./...
 make build && make check
@@ -41,6 +45,7 @@ scripts/check.sh
 mytool validate specs
 tools.d/mytool validate specs
 time flies like an arrow
+task that passes there checks nothing
 """
 WORD = """
 model-selector
@@ -48,6 +53,7 @@ frobnicate
 computeTotals
 """
 NONE = """
+where the last run stopped
 render()
 user.name
 README.md
@@ -117,3 +123,17 @@ def test_alone_in_its_field_some_things_are_still_no_command(text: str) -> None:
 @pytest.mark.parametrize("text", ["$ make", "❯ make", "  $  make", "make"])
 def test_a_prompt_is_not_typed(text: str) -> None:
     assert without_prompt(text) == "make"
+
+
+def test_plain_fields_need_no_table_of_programs() -> None:
+    script = """if True:
+        import sys
+        from pytest_ralph.verify.read import read_verify
+        for field in ("`npm test`", "`pytest -q tests`", "`true`", "`frobnicate all`"):
+            assert read_verify(field).checks, field
+        print("pytest_ralph.shell.programs" in sys.modules)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
