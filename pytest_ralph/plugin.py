@@ -31,6 +31,9 @@ HOOKS = (
     "pytest_ralph_halted",
 )
 
+# Values of an ini key that turn it on.
+ON = ("1", "true", "yes", "on")
+
 MARKERS = (
     "ralph: a task of a tasks.md",
     "ralph_parallel: a task marked [P]",
@@ -163,7 +166,14 @@ def is_requested(config: pytest.Config) -> bool:
         raise pytest.UsageError(
             f"ralph, ralph_recovery (ini file): expected true or false ({error})"
         ) from None
-    return any(str(value).lower() in ("1", "true", "yes", "on") for value in in_ini)
+    return any(str(value).lower() in ON for value in in_ini)
+
+
+def _changes_files(config: pytest.Config) -> bool:
+    """Return whether the run may change files of the project."""
+    if config.getoption("ralph_recovery") or config.getoption("ralph_execute"):
+        return True
+    return str(config.getini("ralph_recovery")).lower() in ON
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -190,7 +200,13 @@ def _fix_import_path(worker_data: Mapping[str, Any]) -> None:
         sys.path[:0] = [library, f"{library}/lib-dynload", *site.getsitepackages()]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if config.getoption("looponfail", False) and _changes_files(config):
+        raise pytest.UsageError(
+            "--looponfail runs again after every change, and recovery changes files: "
+            "leave out one of them"
+        )
     if config.getoption("ralph_stats"):
         from pytest_ralph.report.stats import print_statistics
 

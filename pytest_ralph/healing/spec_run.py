@@ -76,6 +76,21 @@ class SpecRun:
     def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))
 
+    def verify_only(self, task: Task) -> TaskResult:
+        """Verify a task that is expected to fail.
+
+        It is neither recovered nor ticked, and no other task depends on it.
+        """
+        run = self._task_run(task, recovery=False)
+        self._first_attempt(run)
+        result = run.finish()
+        self.spec_files.failed.pop(task.name, None)
+        return result
+
+    def cut_short(self, task: Task, error: BaseException) -> TaskResult:
+        """Return the result of a task that an exception ended, such as another plugin's limit."""
+        return self._task_run(task).stopped(error)
+
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
         run = self._task_run(task)
@@ -95,14 +110,14 @@ class SpecRun:
             self.takeover_log.ended(task.name, run.result)
         return run
 
-    def _task_run(self, task: Task) -> TaskRun:
+    def _task_run(self, task: Task, *, recovery: bool | None = None) -> TaskRun:
         return TaskRun(
             self.services.for_task(task),
             self.spec_files,
             self._checkpoints,
             task,
             spec_path=self._spec_path,
-            recovery=self.recovery,
+            recovery=self.recovery if recovery is None else recovery,
         )
 
     def _first_attempt(self, run: TaskRun) -> None:
@@ -136,6 +151,8 @@ class SpecRun:
         if result.passed:
             self._passed[run.task.name] = run.task
             self._remember_for_rollback(run.task)
+            # It may have failed before: pytest-rerunfailures runs an item several times.
+            self.spec_files.failed.pop(run.task.name, None)
         if is_e2e_cleanup(run.task):
             self.services.runner.release(f"{self.spec_files.spec.name}-e2e")
         if self.takeover_log is not None and not ended_before:

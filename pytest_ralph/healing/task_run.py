@@ -470,7 +470,7 @@ class TaskRun:
             error = f"regression: it was complete, and fails now: {error}"
         return self.log.ended(self._failed_outcome, error)
 
-    def stopped(self, error: Exception) -> TaskResult:
+    def stopped(self, error: BaseException) -> TaskResult:
         """End a task that cannot be worked on any further, through no fault of its own."""
         self.spec_files.failed[self.task.name] = str(error)
         self.result = self.log.ended("failed", str(error))

@@ -82,12 +82,18 @@ def failure_headline(attempt: Attempt) -> str:
     return one_line(f"{words}: {error}", LONGEST_LINE)
 
 
+def headline(task: TaskResult) -> str:
+    """Return the line that stands for a failed task in pytest's summary."""
+    attempt = task.last_failure
+    text = failure_headline(attempt) if attempt else one_line(task.reason, LONGEST_LINE)
+    if task.outcome == "regression":
+        return f"regression: {text}"
+    return text
+
+
 def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:
     attempt = task.last_failure
-    headline = failure_headline(attempt) if attempt else one_line(task.reason, LONGEST_LINE)
-    if task.outcome == "regression":
-        headline = f"regression: {headline}"
-    yield Line(headline, ("red", "bold"))
+    yield Line(headline(task), ("red", "bold"))
     if task.outcome == "regression":
         yield Line("  checked off as complete, but fails now")
 

@@ -153,7 +153,6 @@ class Runner:
     ) -> None:
         """Output goes to a new directory in `logs`, after `mask` has hidden secrets in it."""
         self.root = root.absolute()
-        # Copied once: pytest changes os.environ while other threads start commands.
         self.environ = clean_environ(environ)
         self._run = int.from_bytes(os.urandom(4), "big")
         self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
@@ -169,6 +168,10 @@ class Runner:
         self._stopped = False
         self._asks_for_junit = not config_speaks_of_junit(root)
         self._own_limit = set_soft_limit(os.getpid(), self.mark.limit)
+
+    def use_environment(self, environ: Mapping[str, str]) -> None:
+        """Use this environment for all commands that start from now on."""
+        self.environ = clean_environ(environ)
 
     @property
     def mark(self) -> Mark:

@@ -33,11 +33,20 @@ class RalphWarning(pytest.PytestWarning):
     """A problem of a spec that does not prevent a run."""
 
 
-class TaskFailed(Exception):  # noqa: N818 - not an error of the program
-    """Raised in `runtest` for a task that did not pass; carries its result."""
+class TaskFailed(AssertionError):  # noqa: N818 - not an error of the program
+    """Raised in `runtest` for a task that did not pass; carries its result.
+
+    An AssertionError, because report plugins call everything else a broken test. Its text is the
+    line that the summary shows, and the kind, for plugins that select failures by their text.
+    """
 
     def __init__(self, result: TaskResult) -> None:
-        super().__init__(result.reason or "failed")
+        # Imported with the first failure.
+        from pytest_ralph.report.failure_text import headline
+
+        last = result.last_failure
+        kind = f" [{last.kind}]" if last else ""
+        super().__init__(f"{headline(result)}{kind}")
         self.result = result
 
 
@@ -143,6 +152,21 @@ class TaskItem(pytest.Item):
     def run(self) -> Run:
         return self.parent.run
 
+    # Plugins that expect every item to be a test function read these.
+    obj = None
+    function = None
+    fixturenames: tuple[str, ...] = ()
+
+    def _initrequest(self) -> None:
+        """Do nothing; pytest-retry calls it before it runs an item again."""
+
+    @property
+    def expected_to_fail(self) -> bool:
+        """Whether a conftest file or a plugin marked the task with `xfail`."""
+        if self.config.getoption("runxfail"):
+            return False
+        return any(_applies(mark) for mark in self.iter_markers("xfail"))
+
     def runtest(self) -> None:
         self.result = self.run.perform(self)
         if self.result.skipped:
@@ -167,3 +191,9 @@ class TaskItem(pytest.Item):
         # method.
         heading = one_line(self.task.heading) if self.task.title else f"task {self.task.id}"
         return self.path, self.task.line - 1, heading
+
+
+def _applies(mark: pytest.Mark) -> bool:
+    """Whether an `xfail` mark has no condition, or one that holds."""
+    conditions = [*mark.args, *filter(None, [mark.kwargs.get("condition")])]
+    return not conditions or any(conditions)

@@ -11,6 +11,7 @@ from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.session.discovery import find_specs
 from pytest_ralph.session.items import LONGEST_READING, WARNED, TaskItem
+from pytest_ralph.session.screen import terminal_reporter
 from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
@@ -122,7 +123,7 @@ class SpecRemarks:
     @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Write the remarks in the controller, which collects nothing: workers have no terminal."""
-        reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
+        reporter = terminal_reporter(self.run.config)
         if self._is_written or reporter is None:
             return
         self._is_written = True

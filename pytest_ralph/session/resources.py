@@ -52,9 +52,7 @@ class Resources:
         self.run = run
         self.settings = run.settings
         self.records: list[Record] = []
-        # Copied once: pytest changes os.environ for each item, also while another thread starts
-        # a process.
-        self._environ = dict(os.environ)
+        self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
         budget_file = run.run_directory.budget if run.worker else None
         self.budget = Budget(self.settings.budget, budget_file, max_cost=self.settings.max_cost)
@@ -135,6 +133,22 @@ class Resources:
 
     def _project_path(self, name: str | None) -> Path | None:
         return self.run.root / name if name else None
+
+    def update_environment(self) -> None:
+        """Take over what conftest files and plugins changed in `os.environ` since the last task.
+
+        Called in the main thread: pytest changes `os.environ` for each item, also while other
+        threads start processes, so those get a copy.
+        """
+        environ = copy_environment()
+        if environ == self._environ:
+            return
+        self._environ = environ
+        for runner in self._runners.values():
+            runner.use_environment(environ)
+        masker = self._created("masker")
+        if masker is not None:
+            masker.learn(environ)
 
     # Parts
 
@@ -301,3 +315,10 @@ class Resources:
     def _created(self, name: str) -> Any:
         """Return a cached property if it has been used, else None."""
         return self.__dict__.get(name)
+
+
+def copy_environment() -> dict[str, str]:
+    """Return a copy of `os.environ` without the variable that pytest changes for each item."""
+    environ = dict(os.environ)
+    environ.pop("PYTEST_CURRENT_TEST", None)
+    return environ

@@ -6,6 +6,8 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
@@ -22,8 +24,6 @@ from pytest_ralph.spec.state_file import set_aside
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.items import TaskItem
@@ -71,8 +71,16 @@ class Run:
         self.resources.check_project_files()
         refuse_to_write(own_paths(self.directory), self.root)
         settings = self.settings
+        self._check_distribution(settings)
         needs_executor = settings.execute or settings.recovery is True
         self.resources.check_settings(settings, needs_executor=needs_executor)
+
+    def _check_distribution(self, settings: Settings) -> None:
+        """Refuse what pytest-xdist makes impossible, before it starts its workers."""
+        if settings.interactive and self.config.getoption("dist", "no") != "no":
+            raise pytest.UsageError(
+                "--ralph-interactive needs the terminal, which workers do not have: leave out -n"
+            )
 
     def _failures_left(self) -> int | None:
         """Return how many more failures end the run (-x, --maxfail); None for any number."""
@@ -85,10 +93,20 @@ class Run:
     def perform(self, item: TaskItem) -> TaskResult:
         """Run the task of an item, together with its siblings if it is in a [P] group."""
         self.messages.screen.item = item
+        self.resources.update_environment()
+        spec_run = self.spec_run(item.parent.spec)
         try:
-            return self.groups.perform(self.spec_run(item.parent.spec), item.task)
+            if item.expected_to_fail:
+                return spec_run.verify_only(item.task)
+            return self.groups.perform(spec_run, item.task)
         except KeyboardInterrupt:
             self.interrupted = item
+            raise
+        except (SystemExit, pytest.exit.Exception):
+            raise
+        except BaseException as error:
+            # For example pytest-timeout's signal. pytest reports it; nothing may depend on it.
+            item.result = spec_run.cut_short(item.task, error)
             raise
         finally:
             self.messages.screen.item = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_ralph.report.lines import start_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
-
-    import pytest
 
     from pytest_ralph.report.live import LiveRows
 
@@ -103,7 +103,10 @@ class Screen:
         if hasattr(self._config, "workerinput"):
             # A worker has a terminal reporter too, but nothing reads what it writes.
             return None
-        reporter: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin(
-            "terminalreporter"
-        )
-        return reporter
+        return terminal_reporter(self._config)
+
+
+def terminal_reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
+    """Return pytest's own reporter; None if it is off, or if another plugin replaced it."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    return reporter if isinstance(reporter, pytest.TerminalReporter) else None

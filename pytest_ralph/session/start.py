@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.session.collect import SpecCollection
 from pytest_ralph.session.e2e_cleanup import E2ECleanup
 from pytest_ralph.session.hook_defaults import HookDefaults
+from pytest_ralph.session.neighbours import Neighbours
 from pytest_ralph.session.reporting import JunitAttempts, Reporting
 from pytest_ralph.session.run import Run
 from pytest_ralph.session.signals import TerminationSignals
@@ -33,6 +34,7 @@ def start(config: pytest.Config) -> None:
     register(EndOfRun(run), "ralph-summary")
     register(TerminationSignals(run), "ralph-signals")
     register(E2ECleanup(run), "ralph-e2e-cleanup")
+    register(Neighbours(), "ralph-neighbours")
     if run.worker or config.getoption("dist", "no") != "no":
         register(_distribution_plugin(run), "ralph-xdist")
     if config.getoption("ralph_explain"):

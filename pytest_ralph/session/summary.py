@@ -31,6 +31,7 @@ from pytest_ralph.results import (
     task_report,
 )
 from pytest_ralph.session.command_line import command_line
+from pytest_ralph.session.screen import terminal_reporter
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
@@ -65,11 +66,21 @@ class EndOfRun:
         found = task_report(report)
         if found:
             self.results.reports[report.nodeid] = found
+        if report.failed:
+            self.results.failed_reports.add(report.nodeid)
+        elif found:
+            # A rerun that passed replaces the report that failed.
+            self.results.failed_reports.discard(report.nodeid)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.run.worker or not self.results.reports:
             return
+        blocked = any(task.outcome == "blocked" for task in self.results.tasks)
+        if blocked and session.exitstatus == pytest.ExitCode.OK:
+            # What blocks it may not count as a failure for pytest, such as a report that another
+            # plugin changed.
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         for halted in self.results.halted_specs:
             halted.notify_plugins()
         if self.run.settings.report:
@@ -92,7 +103,7 @@ class EndOfRun:
     def _write_github_annotations(self) -> None:
         from pytest_ralph.report import github
 
-        reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
+        reporter = terminal_reporter(self.run.config)
         if reporter is not None:
             # GitHub reads an annotation only at the start of a line.
             start_line(reporter)
@@ -100,7 +111,10 @@ class EndOfRun:
         annotated = self.run.config.pluginmanager.hasplugin(ANNOTATING_PLUGIN)
         github.report(self.results.summary, os.environ, write_line, annotate_failures=not annotated)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: object) -> None:
+        if not isinstance(terminalreporter, pytest.TerminalReporter):
+            # A plugin replaced pytest's reporter, and decides what is shown.
+            return
         summary = Summary(terminalreporter, self.run.config.option.verbose)
         summary.write(self.results.tasks, self.results.complete_specs())
         for halted in self.results.halted_specs:
@@ -140,11 +154,13 @@ class RunResults:
     """The results of all tasks of a run; complete once all reports are in.
 
     reports: The report of each task, by node id.
+    failed_reports: The node ids that pytest counts as failed, whoever made them fail.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.reports: dict[str, TaskReport] = {}
+        self.failed_reports: set[str] = set()
 
     @property
     def tasks(self) -> list[TaskResult]:
@@ -163,6 +179,9 @@ class RunResults:
         names = []
         for path, reports in self._recovered_specs().items():
             if any(report.result.bad for report in reports):
+                continue
+            if any(nodeid.startswith(f"{path}::") for nodeid in self.failed_reports):
+                # Another plugin made the report of a task fail.
                 continue
             with suppress(SpecError):
                 if is_complete(Spec.load(self.run.root / path)):

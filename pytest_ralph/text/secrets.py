@@ -137,8 +137,16 @@ class Masker:
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
-        self._values = _any_of(secret_values(environ))
+        self._secrets = set(secret_values(environ))
+        self._values = _any_of(self._secrets)
         self._extra = [_compiled(pattern) for pattern in extra]
+
+    def learn(self, environ: Mapping[str, str]) -> None:
+        """Also mask the secrets of this environment from now on."""
+        found = set(secret_values(environ)) - self._secrets
+        if found:
+            self._secrets |= found
+            self._values = _any_of(self._secrets)
 
     def mask(self, text: str) -> str:
         """Return `text` with each secret replaced by `***`."""

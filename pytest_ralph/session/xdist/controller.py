@@ -52,10 +52,6 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        if self.run.settings.interactive:
-            raise pytest.UsageError(
-                "--ralph-interactive needs the terminal, which workers do not have: leave out -n"
-            )
         self.run.run_directory.create()
         every_spec = self.run.config.getvalue("dist") == "each"
         handover.send(node, self.run.id, self.run.specs.snapshots, every_spec=every_spec)

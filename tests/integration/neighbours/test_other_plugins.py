@@ -1,0 +1,246 @@
+"""Tasks beside plugins that run items again, limit their time or expect Python functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import SpecMaker
+
+PASSES_LATER = """
+- [ ] 1.1 Passes the second time
+  - **Verify**: `echo x >> count; test $(wc -l < count) -ge 2`
+- [ ] 1.2 Depends on it
+  - **Verify**: `test -e count`
+"""
+FAILS = """
+- [ ] 1.1 Fails
+  - **Verify**: `echo boom; test 2 = 3`
+- [ ] 1.2 Depends on it
+  - **Verify**: `test 1 = 1`
+"""
+RECOVERY = ("--ralph-recovery", "--ralph-executor", "none", "specs/demo")
+
+
+def test_a_rerun_that_passes_unblocks(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(PASSES_LATER)
+    result = pytester.runpytest(*RECOVERY, "--reruns", "1", "-p", "no:randomly")
+    result.assert_outcomes(passed=2)
+    assert result.parseoutcomes()["rerun"] == 1
+    assert result.ret == 0
+
+
+def test_an_expected_failure_blocks_nothing(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    spec = make_spec(FAILS)
+    before = spec.read_text()
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.xfail)
+        """
+    )
+    result = pytester.runpytest(*RECOVERY)
+    result.assert_outcomes(xfailed=1, passed=1)
+    assert result.ret == 0
+    # Neither ticked nor given a fix task.
+    assert spec.read_text() == before.replace("- [ ] 1.2", "- [x] 1.2")
+    result.stdout.no_fnmatch_line("*ALL_TASKS_COMPLETE*")
+
+
+def test_a_blocked_task_fails_the_run(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(FAILS)
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            if report.failed:
+                report.outcome = "passed"
+            return report
+        """
+    )
+    result = pytester.runpytest(*RECOVERY)
+    assert result.parseoutcomes()["blocked"] == 1
+    assert result.ret == 1
+
+
+def test_a_report_failed_by_another_plugin_is_not_complete(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="test 1 = 1")
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            if call.when == "call":
+                report.outcome = "failed"
+                report.longrepr = "too slow"
+            return report
+        """
+    )
+    result = pytester.runpytest(*RECOVERY)
+    assert result.ret == 1
+    result.stdout.no_fnmatch_line("*ALL_TASKS_COMPLETE*")
+
+
+def test_an_exception_of_another_plugin_fails_the_task(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    spec = make_spec(FAILS.replace("echo boom; test 2 = 3", "sleep 20"))
+    before = spec.read_text()
+    # What pytest-timeout does with `timeout_method = signal`.
+    pytester.makeconftest(
+        """
+        import signal
+        import pytest
+
+        def fail(number, frame):
+            pytest.fail("Timeout")
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_call(item):
+            signal.signal(signal.SIGALRM, fail)
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            try:
+                return (yield)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        """
+    )
+    result = pytester.runpytest(*RECOVERY, "--junitxml=result.xml")
+    assert result.parseoutcomes()["failed"] == 1
+    assert result.parseoutcomes()["blocked"] == 1
+    assert 'name="ralph.task" value="1.1"' in (pytester.path / "result.xml").read_text()
+    assert spec.read_text() == before
+
+
+def test_the_timer_of_pytest_timeout_is_not_set(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="test 1 = 1")
+    pytester.makepyfile(
+        timers="""
+        import pytest
+
+        class Hooks:
+            @pytest.hookspec(firstresult=True)
+            def pytest_timeout_set_timer(item, settings):
+                pass
+
+        def pytest_addhooks(pluginmanager):
+            pluginmanager.add_hookspecs(Hooks)
+
+        def pytest_runtest_setup(item):
+            is_set = item.ihook.pytest_timeout_set_timer(item=item, settings=None)
+            assert is_set is True
+        """
+    )
+    pytester.syspathinsert()
+    result = pytester.runpytest("-p", "timers", "--ralph", "specs/demo")
+    result.assert_outcomes(passed=1)
+
+
+def test_attributes_of_functions_are_there(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="test 1 = 1")
+    pytester.makeconftest(
+        """
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                assert not hasattr(item.obj, "hypothesis")
+                assert "pytester" not in item.fixturenames
+                assert item.function is None
+                item._initrequest()
+        """
+    )
+    pytester.runpytest("--ralph", "specs/demo").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("words", ["task_incomplete", "not done yet: boom"])
+def test_reruns_are_selected_by_the_shown_line(
+    pytester: pytest.Pytester, make_spec: SpecMaker, words: str
+) -> None:
+    make_spec(t1_1="echo boom; test 2 = 3")
+    result = pytester.runpytest("--ralph", "specs/demo", "--reruns", "1", "--only-rerun", words)
+    assert result.parseoutcomes()["rerun"] == 1
+
+
+def test_a_replaced_reporter_is_no_obstacle(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(FAILS)
+    pytester.makeconftest(
+        """
+        import pytest
+
+        class Silent:
+            def pytest_sessionfinish(self, session):
+                ours = session.config.pluginmanager.getplugin("ralph-summary")
+                ours.pytest_terminal_summary(self)
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_configure(config):
+            config.pluginmanager.unregister(name="terminalreporter")
+            config.pluginmanager.register(Silent(), "terminalreporter")
+        """
+    )
+    result = pytester.runpytest(*RECOVERY)
+    assert result.ret == 1
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_task_is_not_forked(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="test 1 = 1")
+    pytester.makeconftest(
+        """
+        import os
+        import pytest
+
+        started_in = os.getpid()
+
+        def pytest_addoption(parser):
+            parser.addoption("--forked", action="store_true")
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            pytest.exit("forked", 3)
+        """
+    )
+    result = pytester.runpytest("--ralph", "specs/demo", "--forked")
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("hook", ["pytest_sessionstart", "pytest_runtest_setup"])
+def test_the_environment_is_that_of_the_moment(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    monkeypatch.delenv("SET_BY_CONFTEST", raising=False)
+    make_spec(t1_1='test "$SET_BY_CONFTEST" = yes')
+    pytester.makeconftest(
+        f"""
+        import os
+
+        def {hook}():
+            os.environ["SET_BY_CONFTEST"] = "yes"
+        """
+    )
+    result = pytester.runpytest("--ralph", "specs/demo")
+    monkeypatch.setenv("SET_BY_CONFTEST", "")
+    result.assert_outcomes(passed=1)
+
+
+def test_looponfail_with_recovery_is_refused(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("xdist", reason="--looponfail is an option of pytest-xdist")
+    result = pytester.runpytest(*RECOVERY[:-1], "--looponfail")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --looponfail runs again*"])
