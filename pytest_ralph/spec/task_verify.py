@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 # A field with more words than these may ask for more than its commands can show: a person looks.
 _ALL_COMMANDS = regex(
-    r"(?:all|both)(?: of)?(?: the)? (?:commands|checks)(?: must)?"
-    r" (?:exit(?: with)?(?: code| status)? 0|pass|succeed)\W*",
+    r"(?:all|both|every)(?: of)?(?: the)? (?:commands?|checks)(?: must| should)?"
+    r" (?:(?:exits?|returns?)(?: with)?(?: exit)?(?: code| status)? 0|pass|succeed"
+    r"|complete successfully)\W*",
     re.IGNORECASE,
 )
 
@@ -99,5 +100,6 @@ def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
     for source in (*do, block.title.title):
         found = read_verify(source)
         if found.checks:
-            return found._replace(text=text)
+            # Other words of the Do field are instructions, not expectations.
+            return found._replace(text=text, unread=())
     return read_verify(text)
