@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.markdown import dedent
@@ -61,6 +62,7 @@ _ITALIC = regex(
 _REMARK = regex(r"[ \t]*\(([^()]{0,60})\)$")
 _BY_HAND = regex(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
 _MANUAL = "(manual)"
+_EXPECTED = ("expected", "expected output", "expected result")
 _GREEN = regex(r"\bgreen\b", re.IGNORECASE)
 _RED = regex(r"\bred\b", re.IGNORECASE)
 _PLAIN = regex(
@@ -173,19 +175,15 @@ def verify_text(fields: Sequence[Field]) -> str:
     if len(texts) > 1:
         # A list or a fence in one of them must not look like a part of the one above it.
         texts = [dedent(text).strip("\n") for text in texts]
-    if texts[-1].rstrip().endswith("```"):
-        texts += _expected_behind(verifies[-1], fields)
     return "\n".join(texts)
 
 
-def _expected_behind(verify: Field, fields: Sequence[Field]) -> list[str]:
-    """Return the text of an `**Expected**:` that stands directly behind a fenced Verify field."""
-    following = fields[fields.index(verify) + 1 :][:1]
-    return [
-        f"Expected: {field.text.strip()}"
-        for field in following
-        if field.label.lower() in ("expected", "expected output", "expected result")
-    ]
+def expected_text(fields: Sequence[Field]) -> str:
+    """Return the text of an `**Expected**:` that stands directly behind a Verify field."""
+    for verify, following in pairwise(fields):
+        if verify.name == "Verify" and following.label.lower() in _EXPECTED:
+            return following.text.strip()
+    return ""
 
 
 def inline_verify(title_line: str) -> str:

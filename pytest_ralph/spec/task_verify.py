@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.fields import inline_verify, verify_text
+from pytest_ralph.spec.fields import expected_text, inline_verify, verify_text
 from pytest_ralph.spec.formats.run_steps import read_run_steps
 from pytest_ralph.spec.formats.title_check import check_in_title
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify
-from pytest_ralph.verify.read import read_verify
+from pytest_ralph.verify.read import read_verify, with_expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +49,10 @@ def _read_prose(verify: Verify, expect: str) -> Verify:
     """Read an Expect field that is prose like the words behind a command."""
     if not verify.checks:
         return verify
-    read = read_verify(f"{verify.text}\n\nExpected: {expect}")
-    is_read = read.checks != verify.checks or read.unread == verify.unread
-    if is_read and len(read.checks) == len(verify.checks):
-        return read._replace(text=verify.text)
-    return Verify(text=verify.text, manual=f"Expect field: {expect}")
+    read = with_expected(verify, expect)
+    if read.checks == verify.checks and read.unread != verify.unread:
+        return Verify(text=verify.text, manual=f"Expect field: {expect}")
+    return read
 
 
 def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
@@ -62,6 +61,9 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
         return _verify_without_field(block, lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
         return _commands_elsewhere(block, text)
+    expected = expected_text(block.fields)
+    if expected:
+        return with_expected(read_verify(text), expected)
     return read_verify(text)
 
 
@@ -82,10 +84,7 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
     checks: list[Check] = []
     unread: list[str] = []
     for step in steps:
-        verify = read_verify(f"{step.command}\nExpected: {step.expected}")
-        if len(verify.checks) != 1:
-            # A name in the expectation was taken for a command.
-            verify = read_verify(step.command)
+        verify = with_expected(read_verify(step.command), step.expected)
         checks += verify.checks
         unread += verify.unread
     text = "\n".join(f"{step.command}\nExpected: {step.expected}" for step in steps)

@@ -56,6 +56,24 @@ def read_verify(text: str) -> Verify:
     return Verify(checks, text=text, unread=unread)
 
 
+def with_expected(verify: Verify, words: str) -> Verify:
+    """Return `verify` with what `words` expect of its last command.
+
+    The words come from another place than the field, such as an `**Expected**:` below it. They are
+    never searched for commands.
+    """
+    if not verify.checks:
+        return verify
+    from pytest_ralph.verify.expect import read_expectations
+
+    last = verify.checks[-1]
+    demands = read_expectations(last.command, f"Expected: {words}")
+    if not last.expect:
+        last = last._replace(expect=tuple(demands.expect), files=tuple(demands.files))
+    checks = (*verify.checks[:-1], last)
+    return verify._replace(checks=checks, unread=(*verify.unread, *demands.unread))
+
+
 def _is_one_span(text: str) -> bool:
     is_enclosed = text[0] == text[-1] == "`"
     return is_enclosed and text.count("`") == 2 and "\n" not in text
