@@ -30,6 +30,7 @@ LOGS_NAME = "logs"
 BACKUPS_NAME = "backups"
 LOCKS_NAME = "locks"
 RUNS_NAME = "runs"
+WORKTREES_NAME = "worktrees"
 GITIGNORE_NAME = ".gitignore"
 
 # Identifies one version of a file; None if there is no file.

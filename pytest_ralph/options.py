@@ -124,6 +124,22 @@ OPTIONS = (
         "also have the executor carry out each unchecked task before it is verified",
     ),
     Option(
+        "isolate",
+        "choice",
+        "none",
+        "none, or worktree: executors work in git worktrees of their own, and their changes are "
+        "merged after Verify has passed there",
+        choices=("none", "worktree"),
+    ),
+    Option(
+        "candidates",
+        "count",
+        "1",
+        "executor runs that try the same fix at once in worktrees of their own; the first that "
+        "passes Verify wins",
+        minimum=1,
+    ),
+    Option(
         "allow",
         "list",
         "none",
@@ -306,6 +322,21 @@ OPTIONS = (
         "lines",
         None,
         "further calls that change something outside this machine, such as `make deploy`",
+        where=(INI,),
+    ),
+    Option(
+        "isolate-link",
+        "lines",
+        None,
+        "ignored files and directories that worktrees get as links to those of the project "
+        "(default: .venv, venv, node_modules, vendor, .env), or `none`",
+        where=(INI,),
+    ),
+    Option(
+        "isolate-copy",
+        "lines",
+        None,
+        "ignored files and directories that worktrees get as copies",
         where=(INI,),
     ),
     Option(

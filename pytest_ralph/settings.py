@@ -38,6 +38,8 @@ class Settings:
     recovery: bool | None
     executor: tuple[str, ...]
     execute: bool
+    isolate: str
+    candidates: int
     allow: tuple[str, ...]
     max_fixes: int
     max_depth: int
@@ -62,6 +64,8 @@ class Settings:
     junit: tuple[str, ...]
     verify: Mapping[str, str]
     remote: tuple[str, ...]
+    isolate_link: tuple[str, ...]
+    isolate_copy: tuple[str, ...]
     strict: bool
     secrets: tuple[str, ...]
     executor_model: str | None

@@ -30,3 +30,7 @@ class HookError(RecoveryError):
 
 class SpecFilesError(RecoveryError):
     """A file of the spec cannot be read or written. It is unchanged."""
+
+
+class IsolationError(RecoveryError):
+    """No worktree could be used for an executor run."""

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
@@ -14,18 +15,32 @@ from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.facts import collect_facts
+from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.prompts import PromptContext, Tried, shortened_diff
+from pytest_ralph.healing.decide import Decision
+from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
+from pytest_ralph.spec.order import is_e2e_startup
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
     from pytest_ralph.fixing.agents.base import Executor, Outcome
+    from pytest_ralph.fixing.isolation.merge import Conflict
     from pytest_ralph.fixing.prompts import Form
     from pytest_ralph.healing.attempt_log import AttemptLog
-    from pytest_ralph.healing.decide import Decision, TaskHistory
+    from pytest_ralph.healing.decide import TaskHistory
     from pytest_ralph.healing.guard import GuardReport
+    from pytest_ralph.healing.isolated_run import IsolatedRuns
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.running.checks import VerifyResult
+    from pytest_ralph.running.runner import Runner
     from pytest_ralph.spec.task import Task
+
+    # Runs the Verify of the original task below a root.
+    VerifyIn = Callable[[Path, Runner], VerifyResult]
 
 # The prompt asks for one line that names the approach.
 _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
@@ -62,11 +77,15 @@ class Request(NamedTuple):
 
 
 class ExecutorRun(NamedTuple):
-    """An executor run that has ended, the files it changed, and the executor's command."""
+    """An executor run that has ended, the files it changed, and the executor's command.
+
+    `given_up` is why its changes cannot be merged, if they were made in a worktree.
+    """
 
     outcome: Outcome
     changed: tuple[str, ...]
     executor: str
+    given_up: Decision | None = None
 
     @property
     def worth_verifying(self) -> bool:
@@ -77,14 +96,38 @@ class ExecutorRun(NamedTuple):
         return ended is not None and ended.exit_code == 0
 
 
+class ObservedRun(NamedTuple):
+    """An executor run that has ended, and what came of its changes.
+
+    verified: The result of Verify that the run ended with, if it was verified already.
+    merged: Whether its changes are in the project.
+    conflicts: Why its changes could not be merged.
+    tree: A text that changes with the content of the worktree; empty if nothing differs there.
+    """
+
+    outcome: Outcome | None
+    report: GuardReport
+    diff: str = ""
+    executor: Executor | None = None
+    verified: VerifyResult | None = None
+    merged: bool = True
+    conflicts: tuple[Conflict, ...] = ()
+    tree: str = ""
+
+
 class ExecutorRuns:
     """All executor runs for one original task; a continuation resumes the session before it."""
 
-    def __init__(self, services: Services, spec_files: SpecFiles, log: AttemptLog) -> None:
+    def __init__(
+        self, services: Services, spec_files: SpecFiles, log: AttemptLog, verify_in: VerifyIn
+    ) -> None:
         self.services = services
         self.spec_files = spec_files
         self.log = log
         self.guard = Guard(services, spec_files, log.task)
+        self._verify_in = verify_in
+        # The last run, if it was verified before its changes were merged.
+        self.observed: ObservedRun | None = None
         self._session_id = ""
         # What each run changed, and how it ended if it failed.
         self._ended: list[Tried] = []
@@ -92,8 +135,30 @@ class ExecutorRuns:
     def run(self, request: Request) -> ExecutorRun | None:
         """Have a task carried out once; None if there is no executor for it.
 
-        The outcome is the executor's own account: only the original's Verify decides.
+        The outcome is the executor's own account: only the original's Verify decides. Changes that
+        cannot be merged into the project go back to the executor once.
         """
+        run = self._run(request, ())
+        observed = self.observed
+        if run is None or observed is None or not observed.conflicts:
+            return run
+        conflicts = observed.conflicts
+        if self.services.budget.take():
+            run = self._run(request, conflicts)
+            conflicts = self.observed.conflicts if self.observed else ()
+        if run is None or not conflicts:
+            return run
+        return run._replace(given_up=self._not_merged(conflicts))
+
+    def _not_merged(self, conflicts: Sequence[Conflict]) -> Decision:
+        paths = ", ".join(conflict.path for conflict in conflicts)
+        reason = f"its changes conflict with others that were made meanwhile: {paths}"
+        kept = self.isolated_runs.close(self.log.task)
+        if kept:
+            reason += f" (kept as {kept})"
+        return Decision("escalate", reason, "not retryable")
+
+    def _run(self, request: Request, conflicts: Sequence[Conflict]) -> ExecutorRun | None:
         task = request.task
         failure = request.failure
         decision = request.decision
@@ -103,6 +168,8 @@ class ExecutorRuns:
         name = self.services.executor_name
         history = replace(request.history, action=decision.action, reason=decision.reason)
         prompt = self._prompt(task, failure, history)
+        if conflicts:
+            prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
         chance = predict(self.services, self.log, task, failure, name)
         job = Job(
             task_id=task.id,
@@ -118,11 +185,14 @@ class ExecutorRuns:
         )
         started = time.time()
         clock = time.monotonic()
-        before = self.guard.begin()
         fault_point("before an executor runs")
         row = _live_row(task, history, name, chance)
-        outcome = self._execute(executor, task, job, timeout, row)
-        report = self.guard.end(before, task)
+        observed = self._execute(executor, task, job, timeout, row)
+        self.observed = observed if observed.verified or observed.conflicts else None
+        outcome = observed.outcome
+        report = observed.report
+        # One of several candidates may be another one.
+        executor = observed.executor or executor
         if outcome is None:
             return None
         if outcome.interrupted:
@@ -135,7 +205,7 @@ class ExecutorRuns:
             # Changed files are progress, even of an executor that said nothing.
             outcome = replace(outcome, trouble=None)
         self._session_id = outcome.session_id
-        self._remember(task, outcome, diff_of(report.changes, prompt=prompt))
+        self._remember(task, outcome, observed.diff)
         self.log.carried_out(
             task,
             failure,
@@ -143,9 +213,9 @@ class ExecutorRuns:
             approach_of(outcome),
             started=started,
             duration=time.monotonic() - clock,
-            executor=name,
+            executor=executor.name if observed.executor and executor else name,
             prediction=chance,
-            changed=report.changed,
+            changed=report.changed if observed.merged else (),
         )
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
@@ -168,13 +238,52 @@ class ExecutorRuns:
 
     def _execute(
         self, executor: Executor | None, task: Task, job: Job, timeout: float, row: str
-    ) -> Outcome | None:
+    ) -> ObservedRun:
         """Ask the plugins first, then the configured executor."""
+        isolated = self._is_isolated
         with self.services.live(row, timeout, task.title) as on_output:
+            if isolated and executor is not None and not self.services.hooks.can_execute:
+                return self._run_isolated(executor, task, job, on_output)
+            # A plugin does not know of worktrees.
+            before = self.guard.begin()
             outcome = self.services.hooks.execute(task, job.prompt, timeout)
-            if outcome is not None or executor is None:
-                return outcome
-            return executor.run(job, self.services.runner, on_output)
+            if outcome is None and executor is not None and not isolated:
+                outcome = executor.run(job, self.services.runner, on_output)
+            report = self.guard.end(before, task)
+            if outcome is None and isolated and executor is not None:
+                return self._run_isolated(executor, task, job, on_output)
+        return ObservedRun(outcome, report, diff_of(report.changes, prompt=job.prompt))
+
+    def _run_isolated(
+        self, executor: Executor, task: Task, job: Job, on_output: Callable[[str], None] | None
+    ) -> ObservedRun:
+        try:
+            return self.isolated_runs.run(executor, task, job, on_output)
+        except (GitError, OSError) as error:
+            raise IsolationError(f"{task.id} could not be isolated: {error}") from error
+
+    @property
+    def _is_isolated(self) -> bool:
+        """Whether this task is carried out in a worktree.
+
+        What an E2E startup task starts lives on, so it needs a directory that does, too.
+        """
+        if not self.services.isolated or self.services.executor is None:
+            return False
+        return not is_e2e_startup(self.log.task)
+
+    @cached_property
+    def isolated_runs(self) -> IsolatedRuns:
+        # Imported here: most runs are not isolated.
+        from pytest_ralph.healing.isolated_run import IsolatedRuns
+
+        return IsolatedRuns(self.services, self.spec_files, self.guard, self._verify_in)
+
+    def close(self) -> str:
+        """Remove the worktree; return where changes are kept that were not merged."""
+        if "isolated_runs" not in self.__dict__:
+            return ""
+        return self.isolated_runs.close(self.log.task)
 
     def _report(self, report: GuardReport) -> None:
         """Show at once what the executor should not have done."""

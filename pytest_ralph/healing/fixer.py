@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.checkpoints import Checkpoints
+    from pytest_ralph.healing.executor_run import ObservedRun, VerifyIn
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -85,6 +86,7 @@ class Fixer:
         checkpoints: Checkpoints,
         task: Task,
         log: AttemptLog,
+        verify_in: VerifyIn,
     ) -> None:
         self.services = services
         self.settings = services.settings
@@ -92,7 +94,7 @@ class Fixer:
         self.checkpoints = checkpoints
         self.task = task
         self.log = log
-        self._executor_runs = ExecutorRuns(services, spec_files, log)
+        self._executor_runs = ExecutorRuns(services, spec_files, log, verify_in)
         self._continuations = 0
         self._enriched = False
         self._repair_count = 0
@@ -262,6 +264,8 @@ class Fixer:
         run = self._executor_runs.run(request)
         if run is None:
             raise GaveUpError(no_executor(task, self.settings.executor))
+        if run.given_up is not None:
+            raise GaveUpError(run.given_up)
         outcome = run.outcome
         if outcome.trouble is None:
             self._untried_fix = None
@@ -277,7 +281,8 @@ class Fixer:
         assert outcome.failure is not None
         progress = False
         if outcome.failure.timed_out:
-            progress = outcome.progress or self.checkpoints.written_since(started)
+            has_changed = bool(run.changed) or self.checkpoints.written_since(started)
+            progress = outcome.progress or has_changed
         return FailedAttempt(
             task=task,
             failure=outcome.failure,
@@ -289,6 +294,18 @@ class Fixer:
             trouble=outcome.trouble,
             executor=run.executor,
         )
+
+    def take_observed(self) -> ObservedRun | None:
+        """The last executor run if it has been verified, once: the next time, Verify must run."""
+        observed = self._executor_runs.observed
+        self._executor_runs.observed = None
+        return observed
+
+    def close(self) -> None:
+        """Remove what isolated executor runs left."""
+        kept = self._executor_runs.close()
+        if kept:
+            self.log.note(f"{self.task.id}: changes that were not merged are kept as {kept}")
 
     # Trouble of an executor
 
@@ -414,6 +431,7 @@ class Fixer:
         name = f"{self.spec_files.spec.name}-{target.name}-{self._repair_count}"
         backup = self.services.backups / name
         chance = predict(self.services, self.log, target, failed.failure, f"repair:{repair.name}")
+        self.take_observed()
         result = repair.apply(self.services.runner, self.services.root, backup)
         if result.files:
             owner = owner_of(self.spec_files, self.task)

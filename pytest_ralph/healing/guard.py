@@ -132,12 +132,14 @@ class GuardReport:
     findings: One line for each thing that an executor should not have done.
     refusal: Why the fix does not count; its changes are undone. Empty if it is accepted.
     changes: Everything that the run did, also what is undone.
+    protected: Those of the changed files that are tests or configure checks.
     """
 
     changed: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     refusal: str = ""
     changes: tuple[Change, ...] = ()
+    protected: tuple[str, ...] = ()
 
 
 @dataclass
@@ -184,6 +186,53 @@ class Guard:
             tree.record(self.owner, changes)
             return GuardReport(changed=_paths(changes), changes=changes)
 
+        protected, findings = self._protected(changes, task)
+        edited_fields = self._undo_edits_of_tasks(before, findings, task, alone=alone)
+        findings += self._moved(before, alone=alone)
+        findings = [f"{task.id} {finding}" for finding in findings]
+
+        is_bad = bool(protected or edited_fields)
+        if is_bad and self.services.settings.guard == "refuse":
+            return self._refuse(changes, findings, alone=alone)
+        report = GuardReport(_paths(changes), tuple(findings), changes=changes, protected=protected)
+        self.accept(report, changes)
+        return report
+
+    def accept(self, report: GuardReport, changes: tuple[Change, ...]) -> None:
+        """Record the changes that a run made in the project."""
+        self._tree.record(self.owner, changes)
+        self._created.update(change.path for change in changes if change.added)
+        self._tree.protected.setdefault(self.owner, set()).update(report.protected)
+
+    def inspect(
+        self, changes: tuple[Change, ...], task: Task, tasks_before: bytes, tasks_after: bytes
+    ) -> GuardReport:
+        """Look at what an executor run on `task` changed in a worktree, before it is merged.
+
+        Edits of tasks.md are not part of the changes: they are never merged.
+        """
+        if self.services.settings.guard == "off":
+            return GuardReport(changed=_paths(changes), changes=changes)
+        protected, findings = self._protected(changes, task)
+        path = self.spec_files.spec.path
+        fields = []
+        if without_edits(tasks_before, tasks_after) != tasks_after:
+            fields = _changed_fields(tasks_before, tasks_after, path)
+            what = f"edited {path.name}"
+            if fields:
+                what = f"changed {', '.join(fields)} in {path.name}"
+            findings.append(f"{what}: not merged")
+        findings = [f"{task.id} {finding}" for finding in findings]
+        refusal = ""
+        if (protected or fields) and self.services.settings.guard == "refuse":
+            refusal = "refused and not merged: " + "; ".join(findings)
+        changed = () if refusal else _paths(changes)
+        return GuardReport(changed, tuple(findings), refusal, changes, protected)
+
+    def _protected(
+        self, changes: tuple[Change, ...], task: Task
+    ) -> tuple[tuple[str, ...], list[str]]:
+        """Return the tests and checks that a run changed, and the findings about them."""
         executes = task is self.task
         tests = [change for change in changes if self._is_changed_test(change, executes=executes)]
         checks = [change for change in changes if self._is_changed_check(change, executes=executes)]
@@ -192,18 +241,7 @@ class Guard:
             findings.append(f"changed tests: {_listed(_paths(tests))}")
         if checks:
             findings.append(f"changed check configuration: {_listed(_paths(checks))}")
-        edited_fields = self._undo_edits_of_tasks(before, findings, task, alone=alone)
-        findings += self._moved(before, alone=alone)
-        findings = [f"{task.id} {finding}" for finding in findings]
-
-        is_bad = bool(tests or checks or edited_fields)
-        if is_bad and self.services.settings.guard == "refuse":
-            return self._refuse(changes, findings, alone=alone)
-        tree.record(self.owner, changes)
-        self._created.update(change.path for change in changes if change.added)
-        protected = tree.protected.setdefault(self.owner, set())
-        protected.update(_paths([*tests, *checks]))
-        return GuardReport(_paths(changes), tuple(findings), changes=changes)
+        return _paths([*tests, *checks]), findings
 
     def _changes(self, before: Before) -> tuple[Change, ...]:
         """The changes of the project's files; those of the spec are looked at on their own."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.isolation.worktree import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.budget import Budget
     from pytest_ralph.healing.decide import Decision
@@ -88,6 +89,9 @@ class Services:
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None = None
     git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    # Held while the changes of a worktree are merged and verified.
+    merge_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    make_worktrees: Callable[[], Worktrees] | None = None
     # Files that belong to specs which other workers work on at the same time.
     files_of_other_specs: Callable[[], Iterable[Path]] = tuple
 
@@ -103,6 +107,16 @@ class Services:
     @cached_property
     def tree(self) -> ProjectTree:
         return self.make_tree()
+
+    @property
+    def isolated(self) -> bool:
+        """Whether executors work in worktrees."""
+        return self.settings.isolate == "worktree" or self.settings.candidates > 1
+
+    @cached_property
+    def worktrees(self) -> Worktrees:
+        assert self.make_worktrees is not None
+        return self.make_worktrees()
 
     @cached_property
     def advisor(self) -> Advisor:
@@ -124,12 +138,16 @@ class Services:
         return replace(self, settings=settings, executors=self.make_executors(settings))
 
     @property
+    def usable_executors(self) -> tuple[Executor, ...]:
+        """The executors that are not in trouble."""
+        executors = self.executors
+        return tuple(one for one in executors if self.outages.reason(one.command) is None)
+
+    @property
     def executor(self) -> Executor | None:
         """The first executor that is not in trouble."""
-        for executor in self.executors:
-            if self.outages.reason(executor.command) is None:
-                return executor
-        return None
+        usable = self.usable_executors
+        return usable[0] if usable else None
 
     @property
     def outage(self) -> str:
@@ -182,11 +200,11 @@ class Services:
             blocked_on=self.mask(blocked_on) if blocked_on else blocked_on,
         )
 
-    def junit_files(self, ended: CommandResult) -> tuple[Path, ...]:
+    def junit_files(self, ended: CommandResult, root: Path) -> tuple[Path, ...]:
         """The JUnit files of this command: the one we asked for, and those the settings name."""
         found = [ended.junit] if ended.junit else []
         for pattern in self.settings.junit:
-            for path in self.root.glob(pattern):
+            for path in root.glob(pattern):
                 if _written_during(path, ended):
                     found.append(path)  # noqa: PERF401 - nested
         return tuple(found)

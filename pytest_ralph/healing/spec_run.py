@@ -148,6 +148,8 @@ class SpecRun:
                 result = self._heal_own_regression(run, result)
         except (RecoveryError, TemplatesError) as error:
             result = run.stopped(error)
+        finally:
+            run.close()
         if result.passed:
             self._passed[run.task.name] = run.task
             self._remember_for_rollback(run.task)

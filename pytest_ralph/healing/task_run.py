@@ -31,6 +31,8 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.healing.checkpoints import Checkpoints
     from pytest_ralph.healing.decide import Decision, FailedAttempt
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.results import TaskResult
+    from pytest_ralph.running.runner import Runner
     from pytest_ralph.spec.task import Task
 
 # The package itself retries less often; this stops a plugin that always asks for a retry.
@@ -96,6 +99,8 @@ class TaskRun:
         self._retries = 0
         self._probed = False
         self._last_verified: FailedAttempt | None = None
+        # What the worktree contained that was verified last; empty if it was the project.
+        self._tree = ""
 
     @property
     def failure(self) -> Failure | None:
@@ -112,7 +117,9 @@ class TaskRun:
         # Imported here: a passing task needs none of it.
         from pytest_ralph.healing.fixer import Fixer
 
-        return Fixer(self.services, self.spec_files, self.checkpoints, self.task, self.log)
+        return Fixer(
+            self.services, self.spec_files, self.checkpoints, self.task, self.log, self._verify_in
+        )
 
     # The loop
 
@@ -142,6 +149,11 @@ class TaskRun:
             self.log.waited += time.monotonic() - self._first_attempt_ended
             self.result = self._recover() if self.recovery else self._report_failure()
         return self.result
+
+    def close(self) -> None:
+        """Remove what is not needed after the end of the task."""
+        if "fixer" in self.__dict__:
+            self.fixer.close()
 
     def _recover(self) -> TaskResult:
         failed = self.failed
@@ -255,8 +267,21 @@ class TaskRun:
         return self._passes()
 
     def _run_verify(self) -> VerifyResult:
+        """Run Verify in the project, unless the executor run before has ended with that."""
+        if "fixer" in self.__dict__:
+            observed = self.fixer.take_observed()
+            if observed is not None and observed.verified is not None:
+                self._tree = observed.tree
+                return observed.verified
+        self._tree = ""
+        return self._verify_in(self.services.root, self.services.runner)
+
+    def _verify_in(self, root: Path, runner: Runner) -> VerifyResult:
+        """Run Verify in the project or in a worktree of it."""
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)
+        if not self.task.verify.checks:
+            return VerifyResult(root=root)
         spec = self.spec_files.spec
         number = self.log.attempts + 1
         row = f"{self.task.id} verify"
@@ -264,7 +289,7 @@ class TaskRun:
             row += f", attempt {number} of {max(number, self.services.max_attempts)}"
         environment = {
             "RALPH_SPEC": spec.name,
-            "RALPH_SPEC_PATH": str(spec.directory),
+            "RALPH_SPEC_PATH": str(_below(root, spec.directory, self.services.root)),
             "RALPH_TASK_ID": self.task.id,
             "RALPH_ATTEMPT": str(number),
         }
@@ -274,16 +299,16 @@ class TaskRun:
         try:
             with self.services.live(row, self.timeout, self.task.title) as on_output:
                 context = RunContext(
-                    root=self.services.root,
+                    root=root,
                     timeout=self.timeout,
                     env=environment,
                     keep=startup,
                     label=label,
                     on_output=on_output,
                 )
-                return run_checks(self.task.verify, self.services.runner, context)
+                return run_checks(self.task.verify, runner, context)
         except RunError as error:
-            return VerifyResult(passed=False, error=str(error))
+            return VerifyResult(passed=False, error=str(error), root=root)
 
     def _failed_attempt(self, verified: VerifyResult) -> FailedAttempt:
         """Read the failure, record it everywhere, and describe it for the decision."""
@@ -291,7 +316,9 @@ class TaskRun:
         from pytest_ralph.healing.verification import read_failure
 
         failure = read_failure(verified, self.task, self.spec_files.spec.name, self.services)
-        tree = self.checkpoints.tree() if self.recovery else ""
+        tree = self._tree
+        if self.recovery and not tree:
+            tree = self.checkpoints.tree()
         self.log.verified(verified, failure, timeout=self.timeout, tree=tree)
         if self.recovery:
             if self.log.claimed_by:
@@ -479,6 +506,13 @@ class TaskRun:
     @property
     def _failed_outcome(self) -> str:
         return "regression" if self.task.checked else "failed"
+
+
+def _below(root: Path, path: Path, project: Path) -> Path:
+    """The path in a worktree that corresponds to one in the project."""
+    if root == project or not path.is_relative_to(project):
+        return path
+    return root / path.relative_to(project)
 
 
 def _is_interrupted(verified: VerifyResult) -> bool:

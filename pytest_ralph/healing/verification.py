@@ -32,7 +32,7 @@ def read_failure(verified: VerifyResult, task: Task, spec: str, services: Servic
         return Failure(
             task_id=task.id, error=verified.error, command="", status="could not be started"
         )
-    evidence = evidence_of(failing, task, verified.timeout, services)
+    evidence = evidence_of(failing, task, verified, services)
     failure = services.hooks.classify(evidence, task)
     failure = replace(
         failure,
@@ -70,21 +70,28 @@ def failure_of_execution(said: Failure, verified: Failure) -> Failure:
     return replace(failure, kind="task_incomplete", type=VERIFICATION_FAILED)
 
 
-def evidence_of(checked: CheckResult, task: Task, timeout: float, services: Services) -> Evidence:
+def evidence_of(
+    checked: CheckResult, task: Task, verified: VerifyResult, services: Services
+) -> Evidence:
     """Everything about a command that classification may use."""
     ended = checked.ended
     # That exit status 0 was expected goes without saying.
     unmet = tuple(map(str, checked.unmet)) if checked.check.expect else ()
+    root = verified.root or services.root
+    output = ended.output()
+    if root != services.root:
+        # Verified in a worktree, whose path means nothing to anybody.
+        output = output.replace(str(root), str(services.root))
     return Evidence(
-        output=ended.output(),
+        output=output,
         exit_code=ended.exit_code,
         command=ended.command,
-        junit=services.junit_files(ended),
+        junit=services.junit_files(ended, root),
         root=services.root,
         planned=task.files,
         timed_out=ended.timed_out,
         signal=ended.signal,
-        timeout=timeout,
+        timeout=verified.timeout,
         duration=ended.duration,
         unmet=unmet,
         defect=checked.defect,

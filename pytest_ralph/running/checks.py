@@ -44,7 +44,10 @@ class CheckResult(NamedTuple):
 
 
 class VerifyResult(NamedTuple):
-    """The result of one run of a Verify field. `error` says why it could not run at all."""
+    """The result of one run of a Verify field below `root`.
+
+    `error` says why it could not run at all.
+    """
 
     checked: tuple[CheckResult, ...] = ()
     passed: bool = True
@@ -54,6 +57,7 @@ class VerifyResult(NamedTuple):
     error: str = ""
     mode: Literal["all", "any"] = "all"
     commands: int = 1
+    root: Path | None = None
 
     @property
     def failing(self) -> CheckResult | None:
@@ -108,6 +112,7 @@ def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResu
         timeout=around.timeout,
         mode=verify.mode,
         commands=len(verify.checks),
+        root=around.root,
     )
 
 

@@ -9,6 +9,7 @@ lives on, until `release` or `close`.
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
 import itertools
 import os
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import threading
 import time
+import weakref
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -162,16 +164,34 @@ class Runner:
         self._grace = grace
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+        # Those of all runners of the run, and those that this one started.
         self._running: dict[int, Process] = {}
+        self._own: dict[int, Process] = {}
         self._starting: dict[int, bool] = {}
         self._kept: list[_Kept] = []
         self._stopped = False
+        self._children: weakref.WeakSet[Runner] = weakref.WeakSet()
         self._asks_for_junit = not config_speaks_of_junit(root)
         self._own_limit = set_soft_limit(os.getpid(), self.mark.limit)
 
     def use_environment(self, environ: Mapping[str, str]) -> None:
         """Use this environment for all commands that start from now on."""
         self.environ = clean_environ(environ)
+
+    def at(self, root: Path, env: Mapping[str, str]) -> Runner:
+        """Return a runner for the same run with another root and further variables.
+
+        It can be stopped alone, and is stopped with this one. It must not be closed.
+        """
+        with self._lock:
+            child = copy.copy(self)
+            child.root = root.absolute()
+            child.environ = {**self.environ, **env}
+            child._own = {}  # noqa: SLF001 - also a Runner
+            child._kept = []  # noqa: SLF001
+            child._children = weakref.WeakSet()  # noqa: SLF001
+            self._children.add(child)
+        return child
 
     @property
     def mark(self) -> Mark:
@@ -263,9 +283,12 @@ class Runner:
         """Kill everything that runs. Commands started later end at once, as interrupted."""
         with self._lock:
             self._stopped = True
-            running = list(self._running.values())
+            running = list(self._own.values())
+            children = list(self._children)
         for process in running:
             process.signal(signal.SIGKILL)
+        for child in children:
+            child.stop()
 
     def release(self, label: str) -> None:
         """End what the `keep` commands with this label left running."""
@@ -328,6 +351,7 @@ class Runner:
             plan.mark.put_on(process.pid)
             with self._lock:
                 self._running[process.pid] = process
+                self._own[process.pid] = process
                 stopped = self._stopped
         except (OSError, ValueError) as error:
             raise RunError(_why(error, plan, stdin)) from error
@@ -394,6 +418,7 @@ class Runner:
         code = process.reap()
         with self._lock:
             self._running.pop(process.pid, None)
+            self._own.pop(process.pid, None)
         for writer in plan.writers:
             writer.close()
         return code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
+from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME, WORKTREES_NAME
 from pytest_ralph.fixing.agents import NO_EXECUTOR, PRESETS, make_executor
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.isolation.worktree import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.history.advisor import Advisor
@@ -81,6 +82,8 @@ class Resources:
         """Raise UsageError if the shell, the terminal or a needed executor is not there."""
         if needs_executor:
             self._check_executors(settings)
+            self._remove_stale_worktrees()
+            self._check_isolation(settings)
         if settings.shell and not shutil.which(settings.shell):
             raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
         if settings.interactive and self.interactive is None:
@@ -123,6 +126,37 @@ class Resources:
             raise pytest.UsageError(
                 f"--ralph-executor: {script[0]} is not executable (chmod +x {script[0]})"
             )
+
+    def _remove_stale_worktrees(self) -> None:
+        """Remove the worktrees of runs that were killed, and take back their unfinished merges."""
+        if self.run.worker or not (self.run.directory / WORKTREES_NAME).is_dir():
+            return
+        from pytest_ralph.fixing.git.command import GitError
+
+        try:
+            lines = self.worktrees.sweep()
+        except GitError as error:
+            lines = [f"worktrees of a run that was killed could not be removed: {error}"]
+        for line in lines:
+            self.run.messages.note(line)
+
+    def _check_isolation(self, settings: Settings) -> None:
+        """Raise UsageError if executors cannot work in worktrees."""
+        option = "--ralph-isolate=worktree"
+        if settings.isolate == "none":
+            if settings.candidates == 1:
+                return
+            option = "--ralph-candidates"
+        from pytest_ralph.fixing.git.checkpoint import Git
+        from pytest_ralph.fixing.git.command import GitError
+
+        reason = Git(self.run.root).unavailable()
+        if reason is not None:
+            raise pytest.UsageError(f"{option} needs a git repository: {reason}")
+        try:
+            self.worktrees.require_usable()
+        except GitError as error:
+            raise pytest.UsageError(f"{option}: {error}") from None
 
     @property
     def _has_executor_plugin(self) -> bool:
@@ -227,8 +261,21 @@ class Resources:
         return ProjectTree(self.run.root, self.run.directory / BACKUPS_NAME / self.run.id, self.git)
 
     @cached_property
+    def worktrees(self) -> Worktrees:
+        """The worktrees of this process, in which executors work."""
+        from pytest_ralph.fixing.isolation.worktree import Worktrees
+
+        link = self.settings.isolate_link
+        copy = self.settings.isolate_copy
+        return Worktrees(self.run.root, self.run.directory, link=link, copy=copy)
+
+    @cached_property
     def _git_lock(self) -> TurnLock:
         return TurnLock(self.run.directory, "git")
+
+    @cached_property
+    def _merge_lock(self) -> TurnLock:
+        return TurnLock(self.run.directory, "merge")
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -277,6 +324,8 @@ class Resources:
             ask=interactive.ask if interactive else None,
             edit=interactive.edit if interactive else None,
             git_lock=self._git_lock,
+            merge_lock=self._merge_lock,
+            make_worktrees=lambda: self.worktrees,
             files_of_other_specs=lambda: self.run.specs.files_of_other_specs(spec),
         )
 
@@ -308,6 +357,9 @@ class Resources:
         history = self._created("history")
         if history is not None:
             history.close()
+        worktrees = self._created("worktrees")
+        if worktrees is not None:
+            worktrees.close()
         tree = self._created("tree")
         if tree is not None:
             tree.close()

@@ -1,0 +1,1 @@
+"""Isolation: executors work in git worktrees, and what passes Verify there is merged."""

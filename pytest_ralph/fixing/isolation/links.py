@@ -1,0 +1,68 @@
+"""Ignored files that a worktree needs: environments, dependencies and caches of the project."""
+
+from __future__ import annotations
+
+import fnmatch
+import shutil
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import RALPH_DIRECTORY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_ralph.fixing.git.command import GitCommand
+
+# Used if the project does not say what to link.
+LINKED_BY_DEFAULT = (".venv", "venv", "node_modules", "vendor", ".env")
+NOTHING = ("none",)
+
+
+def add_ignored(
+    git: GitCommand, worktree: Path, link: Sequence[str], copy: Sequence[str]
+) -> tuple[str, ...]:
+    """Link and copy ignored files of git's directory into `worktree`; return their paths.
+
+    A pattern with a slash is compared with the whole path, any other one with the name alone.
+    """
+    if tuple(link) == NOTHING:
+        link = ()
+    elif not link:
+        link = LINKED_BY_DEFAULT
+    if not link and not copy:
+        return ()
+    added = []
+    options = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    for entry in git("ls-files", *options).split("\0"):
+        path = entry.rstrip("/")
+        if not path or path == RALPH_DIRECTORY:
+            continue
+        source = git.directory / path
+        target = worktree / path
+        if _matches(path, copy):
+            _copy(source, target)
+        elif _matches(path, link):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source)
+        else:
+            continue
+        added.append(path)
+    return tuple(added)
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    name = path.rpartition("/")[2]
+    for pattern in patterns:
+        compared = path if "/" in pattern.strip("/") else name
+        if fnmatch.fnmatchcase(compared, pattern.strip("/")):
+            return True
+    return False
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir() and not source.is_symlink():
+        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+    else:
+        shutil.copy2(source, target, follow_symlinks=False)

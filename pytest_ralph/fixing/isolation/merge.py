@@ -1,0 +1,327 @@
+"""Three-way merge of what changed in a worktree into the files of the project, or the other way.
+
+Each file has three sides: `base` as it was at the start, `ours` in the directory that is merged
+into, and `theirs`, the new version. A merge is planned first and applied only if no file
+conflicts. While it is applied and verified, a journal tells a later run how to take it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.files import fault_point, write_atomically
+from pytest_ralph.fixing.snapshot import Change, FileState, put_back, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ralph.fixing.git.command import GitCommand
+    from pytest_ralph.fixing.isolation.worktree import WorktreeChange
+
+COPY_SUFFIX = ".saved"
+JOURNAL_SUFFIX = ".merge"
+EXECUTABLE = 0o111
+# git merge-file returns the number of conflicts, and 255 if it cannot merge at all.
+MOST_CONFLICTS = 127
+
+
+class Side(NamedTuple):
+    """One version of a file: content and mode, or the target of a link. None stands for no file."""
+
+    data: bytes
+    mode: int
+    is_link: bool = False
+
+    @property
+    def is_executable(self) -> bool:
+        return bool(self.mode & EXECUTABLE)
+
+    def is_same(self, other: Side | None) -> bool:
+        """Whether git would store the same for both."""
+        if other is None:
+            return False
+        if (self.data, self.is_link) != (other.data, other.is_link):
+            return False
+        return self.is_link or self.is_executable == other.is_executable
+
+
+class MergedFile(NamedTuple):
+    """A file to be written or removed: what it must still be, and what it becomes."""
+
+    path: str
+    ours: Side | None
+    result: Side | None
+
+
+class Conflict(NamedTuple):
+    """A file that cannot be merged. `text` shows both sides, with markers if they are text."""
+
+    path: str
+    text: str
+    marked: bytes | None
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """What a merge would write, and what stands in its way."""
+
+    files: tuple[MergedFile, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+def read_side(path: Path | None) -> Side | None:
+    """Read one version of a file; None if there is none."""
+    if path is None:
+        return None
+    try:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            return Side(os.fsencode(path.readlink()), 0, is_link=True)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return Side(path.read_bytes(), stat.S_IMODE(status.st_mode))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def plan_merge(
+    git: GitCommand,
+    root: Path,
+    changes: Iterable[WorktreeChange],
+    labels: tuple[str, str] = ("in the project now", "your version"),
+) -> MergePlan:
+    """Compare each change with the file below `root`, and merge what both sides changed.
+
+    `labels` name the version below `root` and the new one where they conflict.
+    """
+    files = []
+    conflicts = []
+    for change in changes:
+        base = read_side(change.base)
+        theirs = read_side(change.new)
+        ours = read_side(root / change.path)
+        if _is_equal(ours, theirs):
+            continue
+        if _is_blocked(root, change.path):
+            text = "a directory or a link is in its place"
+            conflicts.append(Conflict(change.path, text, None))
+        elif _is_equal(ours, base) or _is_stored_as(git, root / change.path, change.base):
+            files.append(MergedFile(change.path, ours, theirs))
+        else:
+            merged, conflict = _merge_sides(git, change.path, (base, ours, theirs), labels)
+            if conflict is not None:
+                conflicts.append(conflict)
+            else:
+                files.append(MergedFile(change.path, ours, merged))
+    return MergePlan(tuple(files), tuple(conflicts))
+
+
+def _is_equal(one: Side | None, other: Side | None) -> bool:
+    return one is other if one is None else one.is_same(other)
+
+
+def _is_stored_as(git: GitCommand, ours: Path, base: Path | None) -> bool:
+    """Whether git stores both files as the same object: they may differ in line endings only."""
+    if base is None or not base.is_file() or not ours.is_file():
+        return False
+    if base.is_symlink() or ours.is_symlink():
+        return False
+    if bool(base.stat().st_mode & EXECUTABLE) != bool(ours.stat().st_mode & EXECUTABLE):
+        return False
+    name = os.path.relpath(ours, git.directory)
+    objects = [git("hash-object", f"--path={name}", "--", str(file)) for file in (base, ours)]
+    return objects[0] == objects[1]
+
+
+def _is_blocked(root: Path, path: str) -> bool:
+    """Whether something other than a file is at `path`, or a parent of it is no directory."""
+    target = root / path
+    if target.is_dir() and not target.is_symlink():
+        return True
+    for parent in target.parents:
+        if parent == root:
+            return False
+        if os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir()):
+            return True
+    return False
+
+
+def _merge_sides(
+    git: GitCommand,
+    path: str,
+    sides: tuple[Side | None, Side | None, Side | None],
+    labels: tuple[str, str],
+) -> tuple[Side | None, Conflict | None]:
+    base, ours, theirs = sides
+    if ours is None or theirs is None:
+        where = labels[0] if ours is None else labels[1]
+        text = f"one side removed it ({where}), the other one changed it"
+        return None, Conflict(path, text, None)
+    if ours.is_link or theirs.is_link or (base is not None and base.is_link):
+        return None, Conflict(path, "it is a link on one side", None)
+
+    mode = ours.mode
+    if base is None or theirs.is_executable != base.is_executable:
+        mode = theirs.mode
+    merged, count = _merge_text(git, base.data if base else b"", ours.data, theirs.data, labels)
+    if merged is None:
+        return None, Conflict(path, "it is not text, and both sides changed it", None)
+    if count:
+        return None, Conflict(path, merged.decode("utf-8", "replace"), merged)
+    return Side(merged, mode), None
+
+
+def _merge_text(
+    git: GitCommand, base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str]
+) -> tuple[bytes | None, int]:
+    """Merge three texts line by line. Return the result and the number of conflicts in it."""
+    if b"\0" in base or b"\0" in ours or b"\0" in theirs:
+        return None, 0
+    with tempfile.TemporaryDirectory(prefix="ralph-merge-") as directory:
+        files = [Path(directory, name) for name in ("ours", "base", "theirs")]
+        for file, data in zip(files, (ours, base, theirs), strict=True):
+            file.write_bytes(data)
+        names = ("-L", labels[0], "-L", "before both", "-L", labels[1])
+        result = git.run("merge-file", "-q", "--diff3", *names, *map(str, files))
+        if result.status > MOST_CONFLICTS:
+            return None, 0
+        return files[0].read_bytes(), result.status
+
+
+class AppliedMerge:
+    """A merge whose files have been written, until it is confirmed or taken back."""
+
+    def __init__(self, root: Path, journal: Path, changes: tuple[Change, ...]) -> None:
+        self.root = root
+        self.changes = changes
+        self._journal = journal
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(change.path for change in self.changes)
+
+    def confirm(self) -> None:
+        """Forget how to take it back after a kill."""
+        self._journal.unlink(missing_ok=True)
+
+    def take_back(self) -> tuple[str, ...]:
+        """Put back what was there, except where a file has changed since; return those paths."""
+        unchanged = []
+        left = []
+        for change in self.changes:
+            if _is_now(self.root / change.path, change.after):
+                unchanged.append(change)
+            else:
+                left.append(change.path)
+        left += put_back(self.root, unchanged)
+        self._journal.unlink(missing_ok=True)
+        return tuple(left)
+
+
+def _is_now(path: Path, state: FileState | None) -> bool:
+    return state_of(path) == (state._replace(copy="") if state else None)
+
+
+def apply_merge(
+    root: Path, files: Sequence[MergedFile], *, backups: Path, journal: Path
+) -> AppliedMerge | None:
+    """Write the files of a plan. Return None, with nothing changed, if one is not as planned."""
+    befores = {file.path: _keep(root / file.path, backups) for file in files}
+    for file in files:
+        if not _is_equal(read_side(root / file.path), file.ours):
+            return None
+    entries = [
+        [file.path, befores[file.path], _digest(file.ours), _digest(file.result)] for file in files
+    ]
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(journal, json.dumps(entries))
+    fault_point("before a merge")
+
+    changes: list[Change] = []
+    for file in files:
+        target = root / file.path
+        # The user may have saved the file a moment ago.
+        if not _is_equal(read_side(target), file.ours):
+            AppliedMerge(root, journal, tuple(changes)).take_back()
+            return None
+        write_side(root, target, file.result)
+        changes.append(Change(file.path, befores[file.path], state_of(target)))
+        fault_point("during a merge")
+    fault_point("after a merge")
+    return AppliedMerge(root, journal, tuple(changes))
+
+
+def _keep(path: Path, backups: Path) -> FileState | None:
+    """Return the state of a file with a copy of it."""
+    state = state_of(path)
+    if state is None or state.is_link:
+        return state
+    backups.mkdir(parents=True, exist_ok=True)
+    copy = backups / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
+    shutil.copyfile(path, copy)
+    return state._replace(copy=str(copy))
+
+
+def write_side(root: Path, target: Path, result: Side | None) -> None:
+    """Replace a file below `root` by another version of it; None removes it."""
+    if result is None:
+        target.unlink(missing_ok=True)
+        _remove_empty_directories(root, target.parent)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    try:
+        if result.is_link:
+            temporary.symlink_to(os.fsdecode(result.data))
+        else:
+            temporary.write_bytes(result.data)
+            temporary.chmod(result.mode)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _remove_empty_directories(root: Path, directory: Path) -> None:
+    while directory != root:
+        try:
+            directory.rmdir()
+        except OSError:
+            return
+        directory = directory.parent
+
+
+def _digest(side: Side | None) -> str:
+    if side is None:
+        return ""
+    return hashlib.sha256(side.data).hexdigest()
+
+
+def take_back_unfinished(root: Path, journal: Path) -> tuple[list[str], list[str]]:
+    """Take back a merge that a killed run had begun. Return the paths put back, and those left."""
+    try:
+        entries = json.loads(journal.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        entries = []
+    to_undo = []
+    left = []
+    for path, before, old_digest, new_digest in entries:
+        now = _digest(read_side(root / path))
+        if now == old_digest:
+            continue
+        if now == new_digest:
+            state = FileState(*before) if before else None
+            to_undo.append(Change(path, state, None))
+        else:
+            left.append(path)
+    left += put_back(root, to_undo)
+    journal.unlink(missing_ok=True)
+    return [change.path for change in to_undo if change.path not in left], left

@@ -1,0 +1,120 @@
+"""Registry: which worktrees and merges exist, so that a later run can clean up after a kill.
+
+Each process has a file below `.ralph/worktrees`, which it locks as long as it lives, with one path
+per line. A file whose lock can be taken belongs to a process that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import WORKTREES_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from filelock import FileLock
+
+LOCK_SUFFIX = ".lock"
+
+
+class Registry:
+    """The file of this process, and those that other processes left behind.
+
+    `directory` is the project's `.ralph`.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / WORKTREES_NAME
+        self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._threads = threading.Lock()
+        self._lock: FileLock | None = None
+        self._paths: list[Path] = []
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The directories that this process has recorded."""
+        with self._threads:
+            return tuple(self._paths)
+
+    def add(self, path: Path) -> None:
+        """Record a directory that is to be removed if this process cannot do that itself."""
+        with self._threads:
+            self._take_lock()
+            self._paths.append(path)
+            self._write()
+
+    def remove(self, path: Path) -> None:
+        """Forget a directory that has been removed."""
+        with self._threads:
+            self._paths.remove(path)
+            self._write()
+
+    def close(self) -> None:
+        """Remove the file of this process."""
+        with self._threads:
+            if self._lock is not None:
+                self._file(self.token).unlink(missing_ok=True)
+                self._release(self._lock)
+                self._lock = None
+
+    def left_behind(self) -> Iterator[tuple[str, list[Path]]]:
+        """Yield the token of each process that is gone, with the directories it left.
+
+        Its file is removed when the caller goes on to the next one.
+        """
+        from filelock import FileLock, Timeout
+
+        for lock_file in sorted(self.directory.glob(f"*{LOCK_SUFFIX}")):
+            if lock_file.stem == self.token:
+                continue
+            lock = FileLock(lock_file, timeout=0, thread_local=False)
+            try:
+                lock.acquire()
+            except (Timeout, OSError):
+                continue
+            file = self._file(lock_file.stem)
+            lines: list[str] = []
+            with contextlib.suppress(OSError):
+                lines = file.read_text(encoding="utf-8").splitlines()
+            yield lock_file.stem, [Path(line) for line in lines]
+            file.unlink(missing_ok=True)
+            self._release(lock)
+
+    def _take_lock(self) -> None:
+        if self._lock is not None:
+            return
+        from filelock import FileLock
+
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}", thread_local=False)
+        self._lock.acquire()
+
+    def _write(self) -> None:
+        text = "".join(f"{path}\n" for path in self._paths)
+        self._file(self.token).write_text(text, encoding="utf-8")
+
+    def _file(self, token: str) -> Path:
+        return self.directory / token
+
+    @staticmethod
+    def _release(lock: FileLock) -> None:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory with everything in it, also what an executor made read-only."""
+    shutil.rmtree(path, ignore_errors=True)
+    if not path.exists():
+        return
+    for directory, _, _ in os.walk(path):
+        with contextlib.suppress(OSError):
+            os.chmod(directory, 0o700)  # noqa: PTH101 - a string of os.walk
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,361 @@
+"""Worktrees: copies of the project at its current state, in which executors work.
+
+A worktree has the files of the project as they are, with uncommitted changes and untracked files,
+and without ignored ones. Its HEAD is detached at the project's HEAD, and its index has what the
+user staged. Nothing of the main worktree is written: index, stash, branches and hooks stay as they
+are. Worktrees are outside the project, so that tools which search the project do not find them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.files import RALPH_DIRECTORY, fault_point
+from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.isolation.links import add_ignored
+from pytest_ralph.fixing.isolation.merge import JOURNAL_SUFFIX, take_back_unfinished
+from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# Commits must work where git does not know the user's name yet.
+AUTHOR = {
+    "GIT_AUTHOR_NAME": "pytest-ralph",
+    "GIT_AUTHOR_EMAIL": "pytest-ralph@localhost",
+    "GIT_COMMITTER_NAME": "pytest-ralph",
+    "GIT_COMMITTER_EMAIL": "pytest-ralph@localhost",
+}
+NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
+SUBMODULE = "160000"
+VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
+ADD_TRIES = 6
+
+# Files in memory are created many times faster than on most disks.
+MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in it
+# The share of the free memory that worktrees may take, and how many of them there may be.
+MEMORY_SHARE = 0.5
+EXPECTED_WORKTREES = 16
+
+
+class WorktreeChange(NamedTuple):
+    """A file that differs from the start of a worktree; None where it does not exist.
+
+    path: Relative to the project root.
+    base: A copy of the file as it was at the start.
+    new: The file in the worktree.
+    """
+
+    path: str
+    base: Path | None
+    new: Path | None
+
+
+class _Location(NamedTuple):
+    """The repository around a project. `prefix` is empty or ends with a slash."""
+
+    top: Path
+    prefix: str
+    index_file: Path
+
+
+@dataclass
+class Worktree:
+    """One worktree.
+
+    container: The directory that holds the worktree and what is kept about it.
+    path: The worktree, which is a copy of the whole repository `project`.
+    root: The root of the project in it.
+    linked: Paths that lead to ignored files of the project, or are copies of them.
+    """
+
+    container: Path
+    project: Path
+    path: Path
+    root: Path
+    git: GitCommand
+    prefix: str
+    tree: str
+    linked: tuple[str, ...] = ()
+    outside: tuple[str, ...] = field(default=(), init=False)
+
+    @property
+    def start(self) -> dict[str, str]:
+        """The environment that selects the index with the files as they were at the start."""
+        return {"GIT_INDEX_FILE": str(self.container / "start.index")}
+
+    def changes(self) -> tuple[WorktreeChange, ...]:
+        """Return what differs from the start, without ignored files."""
+        options = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+        listed = self.git("ls-files", *options, env=self.start)
+        tags: dict[str, str] = {}
+        for entry in listed.split("\0"):
+            tag, _, path = entry.partition(" ")
+            # A removed file is listed twice, and a repository in the worktree as a directory.
+            if path and not path.endswith("/") and not self._is_linked(path):
+                tags[path] = tag if tags.get(path) != "R" else "R"
+        inside = [path for path in sorted(tags) if path.startswith(self.prefix)]
+        self.outside = tuple(path for path in sorted(tags) if not path.startswith(self.prefix))
+        base = self.write_base([path for path in inside if tags[path] != "?"])
+
+        changes = []
+        for path in inside:
+            old = None if tags[path] == "?" else base / path
+            new = None if tags[path] == "R" else self.path / path
+            changes.append(WorktreeChange(path.removeprefix(self.prefix), old, new))
+        return tuple(changes)
+
+    def _is_linked(self, path: str) -> bool:
+        return any(path == linked or path.startswith(f"{linked}/") for linked in self.linked)
+
+    def write_base(self, paths: Iterable[str]) -> Path:
+        """Write files as they were at the start into a directory, and return it."""
+        directory = self.container / "base"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        options = ("-q", "-f", "-z", "--stdin", f"--prefix={directory}/")
+        self.git("checkout-index", *options, stdin=null_separated(paths), env=self.start)
+        return directory
+
+    def patch(self, changes: Iterable[WorktreeChange]) -> str:
+        """Return changes in the form that `git apply` reads."""
+        paths = [self.prefix + change.path for change in changes]
+        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
+            index = {"GIT_INDEX_FILE": shutil.copy2(self.start["GIT_INDEX_FILE"], directory)}
+            self.git("add", "-A", "-f", "--", *paths, env={**index, "GIT_LITERAL_PATHSPECS": "1"})
+            options = ("--cached", "--binary", "--no-color", "--no-ext-diff", "--no-renames")
+            return self.git("diff", *options, self.tree, env=index)
+
+
+class Worktrees:
+    """Creates the worktrees of one process, and removes them.
+
+    directory: The project's `.ralph`.
+    link, copy: Names or patterns of ignored files that a worktree gets, too.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        directory: Path,
+        *,
+        link: Sequence[str] = (),
+        copy: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.root = root.resolve()
+        self.registry = Registry(directory)
+        self._link = link
+        self._copy = copy
+        self._git = GitCommand.at(self.root, environ)
+
+    @property
+    def git(self) -> GitCommand:
+        """Calls git in the main worktree."""
+        return self._top
+
+    def new_journal(self) -> Path:
+        """Return the path for the journal of a merge, found again by `sweep` after a kill."""
+        name = f"{self.registry.token}-{secrets.token_hex(4)}{JOURNAL_SUFFIX}"
+        return self.registry.directory / name
+
+    def require_usable(self) -> None:
+        """Raise GitError, in one line, if the repository cannot be used for worktrees."""
+        names: dict[str, str] = {}
+        ignore_case = self._git.run("config", "--bool", "core.ignorecase").stdout.strip() == "true"
+        for entry in self._top("ls-files", "--stage", "-z").split("\0"):
+            _, _, path = entry.partition("\t")
+            if entry.startswith(SUBMODULE):
+                raise GitError(f"submodules cannot be isolated: {path}")
+            if not ignore_case or not path:
+                continue
+            other = names.setdefault(path.casefold(), path)
+            if other != path:
+                raise GitError(
+                    f"names that differ only in case cannot be isolated: {other}, {path}"
+                )
+
+    @cached_property
+    def _location(self) -> _Location:
+        questions = ("--show-toplevel", "--git-path", "index", "--show-prefix")
+        # An empty prefix is an empty line.
+        lines = self._git("rev-parse", *questions).split("\n")
+        return _Location(Path(lines[0]), lines[2], self.root / lines[1])
+
+    @property
+    def _top(self) -> GitCommand:
+        return GitCommand(self._location.top, self._git.environ)
+
+    def create(self) -> Worktree:
+        """Create a worktree at the current state of the project. Raise GitError if git cannot."""
+        container = Path(tempfile.mkdtemp(prefix="ralph-worktree-", dir=self._place()))
+        self.registry.add(container)
+        fault_point("before a worktree is created")
+        try:
+            worktree = self._create(container)
+        except BaseException:
+            self._discard(container)
+            raise
+        fault_point("after a worktree is created")
+        return worktree
+
+    def _create(self, container: Path) -> Worktree:
+        location = self._location
+        path = container / location.top.name
+        environ = {"GIT_INDEX_FILE": str(container / "start.index")}
+        tree = self.write_state(container / "start.index")
+        head = self._head(tree)
+        self._top("worktree", "add", "-q", "--no-checkout", "--detach", "--force", str(path), head)
+        fault_point("before a worktree is checked out")
+        git = GitCommand(path, self._git.environ)
+        git("checkout-index", "-a", "-f", "-u", "-q", env=environ)
+        self._copy_index(container, path, tree)
+        linked = add_ignored(self._top, path, self._link, self._copy)
+        return Worktree(
+            container=container,
+            project=location.top,
+            path=path,
+            root=path / location.prefix,
+            git=git,
+            prefix=location.prefix,
+            tree=tree,
+            linked=linked,
+        )
+
+    def write_state(self, index: Path) -> str:
+        """Write the current state of the project to an index file, and return its tree."""
+        environ = {"GIT_INDEX_FILE": str(index)}
+        index.unlink(missing_ok=True)
+        if self._location.index_file.exists():
+            shutil.copy2(self._location.index_file, index)
+        for _ in range(ADD_TRIES):
+            result = self._top.run("add", "-A", "--", ".", NOT_OURS, env=environ)
+            # A file vanished while git looked: other programs are at work.
+            if not VANISHED_FILE.search(result.stderr):
+                break
+        result.check("add")
+        return self._top("write-tree", env=environ).strip()
+
+    def _head(self, tree: str) -> str:
+        """Return the commit that a worktree starts from, on a branch without commits a new one."""
+        found = self._git.run("rev-parse", "--verify", "-q", "HEAD^{commit}")
+        if found.status == 0:
+            return found.stdout.strip()
+        return self._git("commit-tree", tree, "-m", "no commit yet", env=AUTHOR).strip()
+
+    def _copy_index(self, container: Path, path: Path, tree: str) -> None:
+        """Give the worktree an index with what the user has staged."""
+        git = GitCommand(path, self._git.environ)
+        options = ("--cached", "--raw", "-z", "--no-renames", "--no-abbrev")
+        raw = self._top("diff-index", *options, tree)
+        parts = raw.split("\0")
+        entries = []
+        for header, name in zip(parts[::2], parts[1::2], strict=False):
+            # From the state of the files to the index of the user.
+            file_mode, mode, _, identity, status = header.lstrip(":").split(" ")
+            if status == "U":
+                raise GitError("the index holds unresolved conflicts")
+            if SUBMODULE in (file_mode, mode):
+                raise GitError(f"a repository inside the repository cannot be isolated: {name}")
+            # Mode 0 removes an entry.
+            entries.append(f"{mode.replace('000000', '0')} {identity}\t{name}")
+        own_index = _administrative_directory(path) / "index"
+        shutil.copy2(container / "start.index", own_index)
+        if entries:
+            git("update-index", "-z", "--index-info", stdin=null_separated(entries))
+
+    def _place(self) -> str | None:
+        """Where worktrees are created: in memory if there is room, else with temporary files."""
+        if "TMPDIR" in self._git.environ:
+            return None
+        try:
+            status = os.statvfs(MEMORY)
+        except OSError:
+            return None
+        if status.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) or not os.access(MEMORY, os.W_OK):
+            return None
+        free = status.f_bavail * status.f_frsize
+        if self._size * EXPECTED_WORKTREES > free * MEMORY_SHARE:
+            return None
+        return str(MEMORY)
+
+    @cached_property
+    def _size(self) -> int:
+        """The size of all tracked files in bytes."""
+        size = 0
+        for name in self._top("ls-files", "-z").split("\0"):
+            try:
+                status = os.lstat(self._location.top / name)
+            except OSError:
+                continue
+            # Files in memory take whole pages.
+            size += status.st_size + 4096
+        return size
+
+    def remove(self, worktree: Worktree) -> None:
+        """Remove a worktree."""
+        self._discard(worktree.container)
+
+    def _discard(self, container: Path) -> None:
+        if container not in self.registry.paths:
+            return
+        fault_point("before a worktree is removed")
+        self._remove_files(container)
+        self.registry.remove(container)
+
+    def _remove_files(self, container: Path) -> None:
+        path = container / self._location.top.name
+        administrative = _administrative_directory(path) if path.is_dir() else None
+        remove_directory(container)
+        if administrative is None:
+            # It was not complete: git finds out what belongs to no worktree.
+            self._top.run("worktree", "prune")
+        else:
+            remove_directory(administrative)
+            with contextlib.suppress(OSError):
+                # Empty after the last worktree.
+                administrative.parent.rmdir()
+
+    def sweep(self) -> list[str]:
+        """Remove what processes that were killed left behind; return a line about each process."""
+        lines = []
+        for token, containers in self.registry.left_behind():
+            for container in containers:
+                if container.name.startswith("ralph-worktree-"):
+                    remove_directory(container)
+            self._top.run("worktree", "prune")
+            if containers:
+                lines.append(f"removed the worktrees of a run that was killed: {len(containers)}")
+            for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
+                lines += self._take_back(journal)
+        return lines
+
+    def _take_back(self, journal: Path) -> list[str]:
+        restored, left = take_back_unfinished(self.root, journal)
+        lines = []
+        if restored:
+            lines.append(f"took back the merge of a run that was killed: {', '.join(restored)}")
+        if left:
+            lines.append(f"merged by a run that was killed, and changed since: {', '.join(left)}")
+        return lines
+
+    def close(self) -> None:
+        """Remove all worktrees that are left, and the record of them."""
+        for container in self.registry.paths:
+            self._discard(container)
+        self.registry.close()
+
+
+def _administrative_directory(path: Path) -> Path:
+    """Return the directory inside the repository that holds HEAD and index of a worktree."""
+    link = (path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
+    return Path(link.removeprefix("gitdir:").strip())

@@ -1,0 +1,343 @@
+"""Executor runs in worktrees: run, verify there, merge, verify in the project.
+
+The worktree of a task is kept from one of its executor runs to the next, until its changes have
+been merged or the task has ended. Imported with the first executor run that is isolated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.files import SPEC_FILES, fault_point
+from pytest_ralph.fixing.agents.base import Usage
+from pytest_ralph.fixing.diffs import diff_of
+from pytest_ralph.fixing.isolation.merge import Conflict, apply_merge, plan_merge, read_side
+from pytest_ralph.fixing.isolation.refresh import refresh
+from pytest_ralph.fixing.snapshot import Change, FileState, state_of
+from pytest_ralph.healing.executor_run import ObservedRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
+    from pytest_ralph.fixing.isolation.merge import AppliedMerge
+    from pytest_ralph.fixing.isolation.worktree import Worktree, WorktreeChange
+    from pytest_ralph.healing.executor_run import VerifyIn
+    from pytest_ralph.healing.guard import Guard, GuardReport
+    from pytest_ralph.healing.services import Services
+    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.running.checks import VerifyResult
+    from pytest_ralph.running.runner import Runner
+    from pytest_ralph.spec.task import Task
+
+    OnOutput = Callable[[str], None] | None
+
+PATCHES_NAME = "patches"
+# How often a merge is planned again because a file was written meanwhile.
+MERGE_TRIES = 10
+# Characters of a conflict that a prompt shows, for each file.
+CONFLICT_LIMIT = 6_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the executor runs that try the same fix."""
+
+    worktree: Worktree
+    runner: Runner
+    executor: Executor
+
+
+class _Tried(NamedTuple):
+    """How a candidate ended, before anything is merged."""
+
+    candidate: Candidate
+    outcome: Outcome
+    changes: tuple[WorktreeChange, ...]
+    report: GuardReport
+    verified: VerifyResult | None
+
+    @property
+    def passed(self) -> bool:
+        return self.verified is not None and self.verified.passed
+
+
+class IsolatedRuns:
+    """The isolated executor runs for one original task."""
+
+    def __init__(
+        self, services: Services, spec_files: SpecFiles, guard: Guard, verify_in: VerifyIn
+    ) -> None:
+        self._services = services
+        self._spec_files = spec_files
+        self._guard = guard
+        self._verify_in = verify_in
+        self._worktree: Worktree | None = None
+
+    # One run
+
+    def run(self, executor: Executor, task: Task, job: Job, on_output: OnOutput) -> ObservedRun:
+        """Have `job` carried out in a worktree, and merge what passes. May raise GitError."""
+        candidates = self._candidates(executor)
+        try:
+            tried = self._try_all(candidates, task, job, on_output)
+            best = _best_of(tried)
+            self._worktree = best.candidate.worktree
+            observed = self._conclude(best, task, job)
+        finally:
+            for candidate in candidates:
+                if candidate.worktree is not self._worktree:
+                    self._services.worktrees.remove(candidate.worktree)
+        if len(tried) == 1:
+            return observed
+        number = candidates.index(best.candidate) + 1
+        self._services.announce_verbose(f"{task.id}: candidate {number} of {len(tried)} was best")
+        return observed._replace(outcome=_with_cost_of_all(best.outcome, tried))
+
+    def _candidates(self, executor: Executor) -> list[Candidate]:
+        """The runs that try the same fix. Each of them takes one run of the budget."""
+        services = self._services
+        executors = services.usable_executors or (executor,)
+        worktrees = [self._current_worktree()]
+        while len(worktrees) < services.settings.candidates and services.budget.take():
+            worktrees.append(services.worktrees.create())
+        candidates = []
+        for number, worktree in enumerate(worktrees):
+            runner = services.runner.at(worktree.root, {})
+            candidates.append(Candidate(worktree, runner, executors[number % len(executors)]))
+        return candidates
+
+    def _current_worktree(self) -> Worktree:
+        """The worktree of the run before, brought up to date, or a new one."""
+        if self._worktree is None:
+            self._worktree = self._services.worktrees.create()
+        else:
+            refresh(self._services.worktrees, self._worktree)
+        return self._worktree
+
+    def _try_all(
+        self, candidates: Sequence[Candidate], task: Task, job: Job, on_output: OnOutput
+    ) -> list[_Tried]:
+        """Run all candidates at once, and stop the others when the first one passes."""
+        if len(candidates) == 1:
+            return [self._try(candidates[0], task, job, on_output)]
+
+        # Imported here: seldom used.
+        from concurrent.futures import ThreadPoolExecutor, as_completed
+
+        tried: list[_Tried] = []
+        with ThreadPoolExecutor(len(candidates), thread_name_prefix="ralph-candidate") as pool:
+            futures = [
+                pool.submit(self._try, candidate, task, job, on_output) for candidate in candidates
+            ]
+            for future in as_completed(futures):
+                tried.append(future.result())
+                if tried[-1].passed:
+                    for candidate in candidates:
+                        candidate.runner.stop()
+        if self._services.runner.stopped:
+            raise KeyboardInterrupt
+        return tried
+
+    def _try(self, candidate: Candidate, task: Task, job: Job, on_output: OnOutput) -> _Tried:
+        worktree = candidate.worktree
+        spec = self._spec_files.spec
+        job = replace(job, spec_path=self._mapped(spec.directory, worktree))
+        tasks_file = self._mapped(spec.path, worktree)
+        tasks_before = _read(tasks_file)
+        fault_point("before an executor runs in a worktree")
+        outcome = candidate.executor.run(job, candidate.runner, on_output)
+        changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
+        report = self._guard.inspect(
+            tuple(map(_as_change, changes)), task, tasks_before, _read(tasks_file)
+        )
+        verified = None
+        if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
+            fault_point("before verifying in a worktree")
+            verified = self._verify_in(worktree.root, candidate.runner)
+        return _Tried(candidate, outcome, changes, report, verified)
+
+    def _mapped(self, path: Path, worktree: Worktree) -> Path:
+        """The same path in the worktree; a path outside the project stays as it is."""
+        root = self._services.root.resolve()
+        resolved = path.resolve()
+        if not resolved.is_relative_to(root):
+            return path
+        return worktree.root / resolved.relative_to(root)
+
+    def _is_spec_file(self, change: WorktreeChange) -> bool:
+        own_path = os.path.relpath(self._spec_files.spec.path, self._services.root)
+        return change.path == own_path or change.path.rpartition("/")[2] in SPEC_FILES
+
+    # Merging
+
+    def _conclude(self, tried: _Tried, task: Task, job: Job) -> ObservedRun:
+        """Merge what has passed. Whatever else happened, the worktree is kept or removed."""
+        observed = ObservedRun(
+            outcome=tried.outcome,
+            report=tried.report,
+            diff=diff_of(tried.report.changes, prompt=job.prompt),
+            executor=tried.candidate.executor,
+            verified=tried.verified,
+            merged=False,
+            tree=_fingerprint(tried.changes),
+        )
+        if tried.report.refusal:
+            self._remove_worktree()
+            return observed
+        if not tried.passed:
+            return observed
+        return self._merge(observed, tried.changes, task)
+
+    def _merge(
+        self, observed: ObservedRun, changes: tuple[WorktreeChange, ...], task: Task
+    ) -> ObservedRun:
+        """Merge, and verify in the project. What does not pass there is taken back."""
+        services = self._services
+        # Until the merged state is verified, no other merge may change it.
+        with services.merge_lock:
+            applied, conflicts = self._apply(changes)
+            if applied is None:
+                return observed._replace(conflicts=conflicts, verified=None)
+            fault_point("before verifying a merge")
+            verified = self._verify_in(services.root, services.runner)
+            if verified.passed:
+                self._guard.accept(observed.report, applied.changes)
+                applied.confirm()
+                self._remove_worktree()
+                fault_point("after a merge is confirmed")
+                return observed._replace(verified=verified, merged=True)
+            left = applied.take_back()
+        line = (
+            f"{task.id}: passed in its worktree, but not in the project: the merge was taken back"
+        )
+        if left:
+            line += f", except {', '.join(left)}, which changed since"
+        services.announce(line)
+        return observed._replace(verified=verified)
+
+    def _apply(
+        self, changes: tuple[WorktreeChange, ...]
+    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
+        services = self._services
+        git = services.worktrees.git
+        for _ in range(MERGE_TRIES):
+            plan = plan_merge(git, services.root, changes)
+            if plan.conflicts:
+                return None, plan.conflicts
+            journal = services.worktrees.new_journal()
+            applied = apply_merge(
+                services.root, plan.files, backups=services.backups, journal=journal
+            )
+            if applied is not None:
+                return applied, ()
+        # Somebody writes the same files all the time.
+        return None, tuple(Conflict(change.path, "it is being written", None) for change in changes)
+
+    # Conflicts, and the end
+
+    def conflict_prompt(self, conflicts: Sequence[Conflict]) -> str:
+        """What a prompt says about changes that could not be merged."""
+        lines = [
+            "## Your changes could not be merged",
+            "",
+            "Your last run passed Verify, but these files were changed in the project meanwhile, in"
+            " the same places. The working directory has been brought up to date: where both"
+            " versions are text, it holds both between conflict markers. Make one version of them"
+            " that does what both changes were meant to do, and remove the markers.",
+            "",
+        ]
+        for conflict in conflicts:
+            text = self._services.mask(conflict.text[:CONFLICT_LIMIT])
+            lines += [f"### {conflict.path}", "", "```", text.rstrip(), "```", ""]
+        return "\n".join(lines)
+
+    def keep_patch(self, task: Task) -> str:
+        """Keep what was not merged as a patch, and return its path; empty if there is nothing."""
+        if self._worktree is None:
+            return ""
+        changes = [one for one in self._worktree.changes() if not self._is_spec_file(one)]
+        if not changes:
+            return ""
+        directory = self._services.directory / PATCHES_NAME
+        directory.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"[^\w.-]+", "-", f"{self._spec_files.spec.name}-{task.name}")
+        patch = directory / f"{self._services.run_id}-{name}.patch"
+        patch.write_text(self._worktree.patch(changes), "utf-8", "surrogateescape")
+        return os.path.relpath(patch, self._services.root)
+
+    def close(self, task: Task) -> str:
+        """Remove the worktree; return where its changes are kept if they were not merged."""
+        if self._worktree is None:
+            return ""
+        kept = self.keep_patch(task)
+        self._remove_worktree()
+        return kept
+
+    def _remove_worktree(self) -> None:
+        worktree = self._worktree
+        self._worktree = None
+        if worktree is not None:
+            self._services.worktrees.remove(worktree)
+
+
+def _best_of(tried: Sequence[_Tried]) -> _Tried:
+    """The first that passed, else the first that ended by itself."""
+    for one in tried:
+        if one.passed:
+            return one
+    for one in tried:
+        if one.outcome.trouble is None and not one.report.refusal:
+            return one
+    return tried[0]
+
+
+def _with_cost_of_all(outcome: Outcome, tried: Sequence[_Tried]) -> Outcome:
+    usages = [one.outcome.usage for one in tried]
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    total = Usage(
+        sum(usage.input_tokens for usage in usages),
+        sum(usage.output_tokens for usage in usages),
+        sum(costs) if costs else None,
+    )
+    return replace(outcome, usage=total)
+
+
+def _is_worth_verifying(outcome: Outcome, changes: Sequence[WorktreeChange]) -> bool:
+    if changes or outcome.completed:
+        return True
+    return outcome.ended is not None and outcome.ended.exit_code == 0
+
+
+def _as_change(change: WorktreeChange) -> Change:
+    return Change(change.path, _state(change.base), _state(change.new))
+
+
+def _state(path: Path | None) -> FileState | None:
+    state = state_of(path) if path is not None else None
+    if state is None or state.is_link:
+        return state
+    return state._replace(copy=str(path))
+
+
+def _fingerprint(changes: Sequence[WorktreeChange]) -> str:
+    if not changes:
+        return ""
+    digest = hashlib.sha256()
+    for change in changes:
+        side = read_side(change.new)
+        digest.update(os.fsencode(change.path) + b"\0")
+        digest.update(b"removed" if side is None else side.data)
+    return f"worktree:{digest.hexdigest()}"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,330 @@
+"""Executors work in worktrees: verify there, merge, verify in the project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+ISOLATED = "--ralph-isolate=worktree"
+
+
+@pytest.fixture
+def isolated(one_task: Project) -> Project:
+    """A repository with a task that fails: parser.txt has to contain `fixed`."""
+    one_task.write("parser.txt", "one\ntwo\nthree\nfour\nfive\n")
+    one_task.repository()
+    return one_task
+
+
+def append(text: str) -> str:
+    return f"echo {text} >> parser.txt"
+
+
+def no_worktrees(project: Project) -> bool:
+    listed = project.git("worktree", "list").splitlines()
+    prunable = project.git("worktree", "prune", "-n")
+    return len(listed) == 1 and not prunable and not (project.root / ".git/worktrees").exists()
+
+
+def test_change_is_merged_after_verify(isolated: Project) -> None:
+    result = isolated.run(ISOLATED, executor=isolated.shell(append("fixed")))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1 passed, 1 recovered*"])
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\nfixed\n"
+    assert isolated.boxes["1.3"]
+    assert no_worktrees(isolated)
+
+
+def test_executor_works_outside_the_project(isolated: Project) -> None:
+    body = "pwd > where.txt; echo $RALPH_SPEC_PATH >> where.txt; echo fixed > parser.txt"
+    isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    directory, spec_path = (isolated.root / "where.txt").read_text().splitlines()
+    assert not Path(directory).is_relative_to(isolated.root)
+    assert spec_path == f"{directory}/specs/demo"
+    assert not Path(directory).exists()
+
+
+def test_uncommitted_and_untracked_files_are_there(isolated: Project) -> None:
+    isolated.write("parser.txt", "uncommitted\n")
+    isolated.write("new.txt", "untracked\n")
+    isolated.write(".gitignore", "ignored.txt\n")
+    isolated.write("ignored.txt", "ignored\n")
+    body = "cat parser.txt new.txt > seen.txt; test -e ignored.txt || echo fixed >> parser.txt"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "seen.txt").read_text() == "uncommitted\nuntracked\n"
+    assert (isolated.root / "parser.txt").read_text() == "uncommitted\nfixed\n"
+    assert (isolated.root / "ignored.txt").read_text() == "ignored\n"
+
+
+def test_failed_fix_does_not_touch_the_project(isolated: Project) -> None:
+    body = "echo wrong > parser.txt; rm -r specs; echo new > new.txt"
+    result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))
+
+    assert result.ret == 1
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+    assert not (isolated.root / "new.txt").exists()
+    assert isolated.tasks.exists()
+    assert no_worktrees(isolated)
+    [patch] = (isolated.root / ".ralph/patches").iterdir()
+    assert "+wrong" in patch.read_text()
+    isolated.git("apply", "--check", str(patch))
+
+
+def test_later_fix_goes_on_with_earlier_work(isolated: Project) -> None:
+    body = "if test $call = 2; then echo fixed > parser.txt; fi"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert isolated.calls == ["1.3.1", "1.3.2"]
+
+
+def test_edits_of_the_user_are_merged(isolated: Project) -> None:
+    main = isolated.root
+    body = f"sed -i s/one/ONE/ {main}/parser.txt; {append('fixed')}"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (main / "parser.txt").read_text() == "ONE\ntwo\nthree\nfour\nfive\nfixed\n"
+
+
+def test_conflict_goes_back_to_the_executor(isolated: Project) -> None:
+    main = isolated.root
+    body = f"""
+        if test $call = 1; then
+            echo mine > {main}/parser.txt
+            echo fixed > parser.txt
+        else
+            cp parser.txt markers.txt
+            printf 'mine\\nfixed\\n' > parser.txt
+        fi
+    """
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (main / "parser.txt").read_text() == "mine\nfixed\n"
+    markers = (main / "markers.txt").read_text()
+    assert "mine" in markers
+    assert "fixed" in markers
+    prompt = isolated.prompt(2)
+    assert "could not be merged" in prompt
+    assert "<<<<<<<" in prompt
+    assert isolated.calls == ["1.3.1", "1.3.1"]
+
+
+def test_second_conflict_escalates_with_a_patch(isolated: Project) -> None:
+    main = isolated.root
+    body = f"echo mine $call > {main}/parser.txt; echo fixed $call > parser.txt"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 1
+    assert (main / "parser.txt").read_text() == "mine 2\n"
+    result.stdout.fnmatch_lines(["*conflict*parser.txt*.ralph/patches/*"])
+    [patch] = (main / ".ralph/patches").iterdir()
+    assert "+fixed 2" in patch.read_text()
+    assert no_worktrees(isolated)
+
+
+def test_merge_that_fails_in_the_project_is_undone(isolated: Project) -> None:
+    isolated.spec(
+        """\
+        # Tasks
+
+        - [ ] 1.3 Add failure parser
+          - **Do**: Add parsing logic
+          - **Files**: `parser.txt`
+          - **Verify**: `grep -q fixed parser.txt && ! test -e .git/HEAD`
+        """
+    )
+    result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(append("fixed")))
+
+    # In a worktree .git is a file, so that the Verify passes there only.
+    assert result.ret == 1
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+    result.stdout.fnmatch_lines(["*passed in its worktree, but not in the project*"])
+
+
+def test_git_state_of_the_project_stays(isolated: Project) -> None:
+    isolated.write("staged.txt", "staged\n")
+    isolated.git("add", "staged.txt")
+    isolated.git("branch", "other")
+    before = isolated.git("status", "--porcelain=v2", "--", "staged.txt")
+    refs = isolated.git("for-each-ref")
+    body = "git checkout -q other; git commit -q --allow-empty -m x; " + append("fixed")
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert isolated.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    assert isolated.git("status", "--porcelain=v2", "--", "staged.txt") == before
+    assert isolated.git("rev-parse", "main") in refs
+
+
+def test_worktree_shows_what_is_staged(isolated: Project) -> None:
+    isolated.write("staged.txt", "staged\n")
+    isolated.git("add", "staged.txt")
+    isolated.write("loose.txt", "untracked\n")
+    body = "git status --porcelain -- staged.txt loose.txt > status.txt; " + append("fixed")
+    isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    status = (isolated.root / "status.txt").read_text()
+    assert status == "A  staged.txt\n?? loose.txt\n"
+
+
+def test_edited_tests_are_refused_before_the_merge(isolated: Project) -> None:
+    isolated.write("tests/test_parser.txt", "expects 1\n")
+    body = "echo fixed > parser.txt; echo 2 > tests/test_parser.txt"
+    result = isolated.run(
+        ISOLATED,
+        "--ralph-guard=refuse",
+        "--ralph-max-fixes=1",
+        executor=isolated.shell(body),
+    )
+
+    assert result.ret == 1
+    assert (isolated.root / "tests/test_parser.txt").read_text() == "expects 1\n"
+    result.stdout.fnmatch_lines(["*1.3.1 changed tests: tests/test_parser.txt*"])
+
+
+def test_edits_of_the_plan_are_not_merged(isolated: Project) -> None:
+    body = "sed -i 's/grep -q fixed/true/' specs/demo/tasks.md; " + append("fixed")
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert "grep -q fixed parser.txt" in isolated.tasks.read_text()
+    result.stdout.fnmatch_lines(["*changed Verify of 1.3,*in tasks.md: not merged*"])
+
+
+def test_removed_and_new_files_are_merged(isolated: Project) -> None:
+    isolated.write("old/old.txt", "old\n")
+    isolated.write("run.sh", "true\n")
+    body = "rm old/old.txt; chmod +x run.sh; mkdir n; echo > n/new; ln -s new n/link; "
+    result = isolated.run(ISOLATED, executor=isolated.shell(body + append("fixed")))
+
+    assert result.ret == 0
+    assert not (isolated.root / "old").exists()
+    assert os.access(isolated.root / "run.sh", os.X_OK)
+    assert (isolated.root / "n/link").readlink() == Path("new")
+
+
+def test_merged_change_is_undone(isolated: Project) -> None:
+    body = "echo new > new.txt; " + append("fixed")
+    isolated.run(ISOLATED, executor=isolated.shell(body))
+    result = isolated.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+    assert not (isolated.root / "new.txt").exists()
+
+
+def test_ignored_directories_are_linked(isolated: Project) -> None:
+    isolated.write(".gitignore", "node_modules/\ncache/\n")
+    isolated.write("node_modules/tool", "tool\n")
+    isolated.write("cache/data", "data\n")
+    isolated.pytester.makeini("[pytest]\nralph_isolate_copy = cache\n")
+    body = "test -e node_modules/tool && echo more > cache/data && " + append("fixed")
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "cache/data").read_text() == "data\n"
+    assert not (isolated.root / "node_modules").is_symlink()
+
+
+def test_project_may_be_below_the_repository(isolated: Project) -> None:
+    below = isolated.pytester.mkdir("below")
+    for name in ("specs", "parser.txt"):
+        (isolated.root / name).rename(below / name)
+    result = isolated.pytester.runpytest(
+        "--ralph-recovery",
+        f"--rootdir={below}",
+        ISOLATED,
+        f"--ralph-executor={append('fixed')}",
+        "below/specs/demo",
+    )
+
+    assert result.ret == 0
+    assert (below / "parser.txt").read_text().endswith("fixed\n")
+
+
+def test_isolation_needs_git(one_task: Project) -> None:
+    result = one_task.run(ISOLATED, executor="true")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--ralph-isolate=worktree needs a git repository: *"])
+
+
+def test_submodules_are_refused(isolated: Project) -> None:
+    commit = isolated.git("rev-parse", "HEAD")
+    isolated.git("update-index", "--add", "--cacheinfo", f"160000,{commit},lib")
+    result = isolated.run(ISOLATED, executor="true")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--ralph-isolate=worktree: submodules*: lib"])
+
+
+def test_isolation_works_before_the_first_commit(isolated: Project) -> None:
+    isolated.git("update-ref", "-d", "HEAD")
+    result = isolated.run(ISOLATED, executor=isolated.shell(append("fixed")))
+
+    assert result.ret == 0
+    assert no_worktrees(isolated)
+
+
+# After a kill
+
+
+def test_next_run_removes_what_was_left(isolated: Project) -> None:
+    isolated.write(
+        "conftest.py", "import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid()))\n"
+    )
+    where = isolated.root / ".git/where"
+    body = f"pwd > {where}; kill -9 $(cat {isolated.root}/pid)"
+    isolated.pytester.runpytest_subprocess(
+        "--ralph-recovery", ISOLATED, f"--ralph-executor={body}", "specs/demo"
+    )
+    left = Path(where.read_text().strip())
+    assert left.exists()
+    result = isolated.run(ISOLATED, executor=append("fixed"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*removed the worktrees of a run that was killed: 1*"])
+    assert not left.exists()
+    assert no_worktrees(isolated)
+    assert list((isolated.root / ".ralph/worktrees").iterdir()) == []
+
+
+# Several candidates
+
+
+def test_first_candidate_that_passes_wins(isolated: Project) -> None:
+    body = f"""
+        if mkdir {isolated.root}/.git/first; then sleep 60; fi
+        echo '{{"type": "result", "total_cost_usd": 0.5}}'
+        {append("fixed")}
+    """
+    result = isolated.run("--ralph-candidates=2", executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\nfixed\n"
+    assert result.duration < 50
+    assert no_worktrees(isolated)
+
+
+def test_candidates_use_up_the_budget(isolated: Project) -> None:
+    log = isolated.root / ".git/log.txt"
+    body = f"echo x >> {log}; false"
+    isolated.run(
+        "--ralph-candidates=3",
+        "--ralph-budget=2",
+        executor=isolated.shell(body),
+    )
+
+    assert log.read_text().split() == ["x", "x"]
