@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from pytest_ralph.running.raw_output import RawOutput
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.soundness import Defect
     from pytest_ralph.verify.model import Check, Verify
@@ -137,6 +138,7 @@ def _require_tests(result: CheckResult, verify: Verify) -> CheckResult:
 def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
     """Run one command and compare the result with its expectations."""
     directory = around.root / check.directory if check.directory else around.root
+    printed = _raw_outputs(check)
     ended = runner.run(
         check.command,
         timeout=around.timeout,
@@ -146,8 +148,11 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
         keep=around.keep,
         label=around.label,
         on_output=around.on_output,
+        printed=printed,
     )
-    missed = unmet(check.expect, ended)
+    for output in printed.values():
+        output.close()
+    missed = unmet(check.expect, ended, printed)
     if check.files and not missed:
         missed = _missing_files(check, directory)
 
@@ -160,6 +165,21 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
         if defect is not None and not missed:
             missed = (defect.as_unmet(),)
     return CheckResult(check, ended, missed, defect)
+
+
+def _raw_outputs(check: Check) -> dict[str, RawOutput]:
+    """Return what takes the unmasked output of each stream that something is expected of."""
+    if not check.reads_output:
+        return {}
+    # Imported here: most commands pass by their exit status alone.
+    from pytest_ralph.running.raw_output import RawOutput
+
+    outputs = {}
+    for stream in ("stdout", "stderr"):
+        expects = [expect for expect in check.expect if expect.stream == stream]
+        if expects:
+            outputs[stream] = RawOutput(expects)
+    return outputs
 
 
 def _missing_files(check: Check, directory: Path) -> tuple[Unmet, ...]:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_ralph.running.raw_output import RawOutput
     from pytest_ralph.running.runner import CommandResult
+    from pytest_ralph.running.spool import Spool
     from pytest_ralph.verify.model import Expect
 
-# Longer output is compared by its beginning and end. Expectations about lines see all of it.
+# Longer output is compared with a value by its beginning and end. Expectations about lines see all
+# of it.
 COMPARED = 1024 * 1024
 QUOTED = 80
 
@@ -39,31 +42,52 @@ class Unmet(NamedTuple):
         return f"{self.expected}, got {self.got}"
 
 
-def unmet(expects: Sequence[Expect], ended: CommandResult) -> tuple[Unmet, ...]:
-    """Return the expectations that were not met."""
+def unmet(
+    expects: Sequence[Expect], ended: CommandResult, printed: Mapping[str, RawOutput] | None = None
+) -> tuple[Unmet, ...]:
+    """Return the expectations that were not met.
+
+    `printed` holds the output of each stream as it was printed; without it, the logs are read.
+    """
     if ended.timed_out or ended.interrupted:
         got = "none in time" if ended.timed_out else "an interrupt"
         return (Unmet("an end", f"{got} ({ended.duration:.1f} s)"),)
     if not expects:
         return () if ended.exit_code == 0 else (Unmet("exit status 0", str(ended.exit_code)),)
-    return tuple(found for expect in expects if (found := _unmet(expect, ended)))
+    missed = []
+    for expect in expects:
+        found = _unmet(expect, ended, printed or {})
+        if found is not None:
+            missed.append(found)
+    return tuple(missed)
 
 
-def _unmet(expect: Expect, ended: CommandResult) -> Unmet | None:
+def _unmet(expect: Expect, ended: CommandResult, printed: Mapping[str, RawOutput]) -> Unmet | None:
     if expect.stream == "exit":
         status = str(ended.exit_code)
         return None if holds(expect, status) else Unmet(in_words(expect), status)
+
     spool = ended.stderr if expect.stream == "stderr" and ended.stderr else ended.stdout
-    text = spool.text(head=COMPARED // 2, tail=COMPARED // 2)
-    lines = None if spool.size <= COMPARED else spool.lines()
-    return None if holds(expect, text, lines) else Unmet(in_words(expect), _got(expect, text))
+    output = printed.get(expect.stream)
+    if output is None:
+        # Imported here: most commands pass by their exit status alone.
+        from pytest_ralph.running.raw_output import RawOutput
+
+        output = RawOutput.stored(spool, [expect])
+    if output.meets(expect):
+        return None
+    return Unmet(in_words(expect), _got(expect, output, spool))
 
 
-def _got(expect: Expect, text: str) -> str:
+def _got(expect: Expect, output: RawOutput, spool: Spool) -> str:
+    """Return what came instead, from the masked output."""
     if expect.op.startswith("lines"):
-        return _count_of_lines(len(_filled(text.splitlines())))
-    if expect.op.startswith("sum") and (found := counts(text.splitlines())):
-        return f"{sum(found):g}"
+        return _count_of_lines(output.line_count(expect))
+    text = spool.text(head=COMPARED // 2, tail=COMPARED // 2)
+    if expect.op.startswith("sum"):
+        found = counts(text.splitlines())
+        if found:
+            return f"{sum(found):g}"
     text = text.strip()
     if not text:
         return "nothing"
@@ -109,15 +133,12 @@ WORDS = {
 }
 
 
-def holds(expect: Expect, text: str, lines: Iterable[str] | None = None) -> bool:
-    """Return whether an exit status or an output meets the expectation.
-
-    `lines` are all lines of the output, if `text` is only a part of it.
-    """
+def holds(expect: Expect, text: str) -> bool:
+    """Return whether an exit status or an output meets the expectation."""
     if expect.op in OF_TEXT:
         return OF_TEXT[expect.op](expect.value, text)
     if expect.op in OF_LINES:
-        return OF_LINES[expect.op](expect.value, text.splitlines() if lines is None else lines)
+        return OF_LINES[expect.op](expect.value, text.splitlines())
     return _compare(expect.op, expect.value, text)
 
 
@@ -155,10 +176,15 @@ def _number(value: object) -> float:
     return float(str(value))
 
 
+def number_pattern(number: str) -> str:
+    """Return a regular expression that finds a number, but not as a part of another one."""
+    return rf"(?<![\d.]){re.escape(number)}(?!\.?\d)"
+
+
 def _within(value: object, lines: Iterable[str]) -> bool:
     wanted = str(value)
     if isinstance(value, (int, float)):
-        whole = re.compile(rf"(?<![\d.]){re.escape(wanted)}(?!\.?\d)")
+        whole = re.compile(number_pattern(wanted))
         return any(whole.search(line) for line in lines)
     if "\n" in wanted:
         return wanted in "\n".join(lines)
@@ -174,7 +200,7 @@ def _matches(pattern: str, lines: Iterable[str]) -> bool:
     return any(compiled.search(line) for line in lines)
 
 
-def _each_line(value: object, lines: Iterable[str]) -> bool:
+def is_each_line(value: object, lines: Iterable[str]) -> bool:
     """Return whether every line, or what follows its last colon, is the value."""
     filled = [line for line in lines if line.strip()]
     return bool(filled) and all(
@@ -183,12 +209,14 @@ def _each_line(value: object, lines: Iterable[str]) -> bool:
     )
 
 
-def _sum(op: str) -> Callable[[object, Iterable[str]], bool]:
-    def compare_sum(value: object, lines: Iterable[str]) -> bool:
-        found = counts(lines)
-        return bool(found) and COMPARE[op](sum(found), _number(value))
+def compare_lines(op: str, count: int, value: object) -> bool:
+    """Return whether a number of lines is as expected."""
+    return COMPARE[op.removeprefix("lines")](count, _number(value))
 
-    return compare_sum
+
+def compare_counts(op: str, found: Sequence[float], value: object) -> bool:
+    """Return whether there are counts, and their sum is as expected."""
+    return bool(found) and COMPARE[op.removeprefix("sum")](sum(found), _number(value))
 
 
 OF_TEXT: dict[str, Callable[[object, str], bool]] = {
@@ -204,9 +232,9 @@ OF_LINES: dict[str, Callable[[object, Iterable[str]], bool]] = {
     "contains": _within,
     "not_contains": lambda value, lines: not _within(value, lines),
     "matches": lambda value, lines: _matches(str(value), lines),
-    "lines==": lambda value, lines: _number_of(lines) == _number(value),
-    "lines>=": lambda value, lines: _number_of(lines) >= _number(value),
-    "each_line==": _each_line,
-    "sum==": _sum("=="),
-    "sum>=": _sum(">="),
+    "lines==": lambda value, lines: compare_lines("lines==", _number_of(lines), value),
+    "lines>=": lambda value, lines: compare_lines("lines>=", _number_of(lines), value),
+    "each_line==": is_each_line,
+    "sum==": lambda value, lines: compare_counts("sum==", counts(lines), value),
+    "sum>=": lambda value, lines: compare_counts("sum>=", counts(lines), value),
 }

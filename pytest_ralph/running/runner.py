@@ -45,6 +45,8 @@ from pytest_ralph.running.strays import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pytest_ralph.running.raw_output import RawOutput
+
 # Seconds between SIGTERM and SIGKILL for a command whose time is up.
 GRACE = 1.0
 # Seconds that a shell may take to parse a command without running it.
@@ -212,6 +214,7 @@ class Runner:
         label: str = "",
         on_output: Callable[[str], None] | None = None,
         watch: Callable[[Sequence[Spool]], bool] | None = None,
+        printed: Mapping[str, RawOutput] | None = None,
     ) -> CommandResult:
         """Run `command` with the shell, or `argv` without one, and wait for its end.
 
@@ -219,9 +222,10 @@ class Runner:
         JUnit file, because pytest would mention it in the output. With `keep`, processes that it
         leaves in the background live until `release(label)` or `close()`. `on_output` receives the
         last line printed, about twice a second. `watch` is called as often with the output so far;
-        if it returns False, the command is ended as `idle`.
+        if it returns False, the command is ended as `idle`. `printed` receives what is printed on
+        `stdout` and `stderr` before it is masked.
         """
-        plan = self._plan(command, argv, cwd or self.root, env or {}, label, split)
+        plan = self._plan(command, argv, cwd or self.root, env or {}, label, split, printed or {})
         if self._stopped:
             return plan.ended(None, 0.0, interrupted=True)
         beat = None
@@ -315,6 +319,7 @@ class Runner:
         env: Mapping[str, str],
         label: str,
         split: bool,
+        printed: Mapping[str, RawOutput],
     ) -> _Plan:
         mark = Mark(self._run, next(self._numbers))
         name = f"{_file_name(label)}.{mark.number}"
@@ -328,14 +333,17 @@ class Runner:
             junit = f"{self.logs}/{name}.xml"
             environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
 
-        files = [f"{self.logs}/{name}{suffix}" for suffix in suffixes]
+        writers = []
+        for suffix, stream in zip(suffixes, ("stdout", "stderr"), strict=False):
+            file = f"{self.logs}/{name}{suffix}"
+            writers.append(SpoolWriter(file, self._limit, self._mask, printed.get(stream)))
         return _Plan(
             command=command,
             argv=argv,
             cwd=cwd,
             env=environ,
             mark=mark,
-            writers=tuple(SpoolWriter(file, self._limit, self._mask) for file in files),
+            writers=tuple(writers),
             junit=junit,
             junit_before=before,
         )

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
+    from pytest_ralph.running.raw_output import RawOutput
+
 HEAD = 32 * 1024
 TAIL = 96 * 1024
 STORED = 32 * 1024 * 1024
 KEPT_TAIL = 1024 * 1024
 BLOCK = 1024 * 1024
 FLUSH = 1.0
-LINE = 64 * 1024
 LAST = 2048
 
 
@@ -44,11 +45,11 @@ class Spool(NamedTuple):
         with self._open() as file:
             return _head_and_tail(file, head, tail)
 
-    def lines(self) -> Iterator[str]:
-        """Yield every stored line without its end. Lines longer than `LINE` come in pieces."""
+    def chunks(self) -> Iterator[bytes]:
+        """Yield everything that is stored."""
         with self._open() as file:
-            while piece := file.readline(LINE):
-                yield decode(piece).rstrip("\r\n")
+            while chunk := file.read(BLOCK):
+                yield chunk
 
     def _open(self) -> IO[bytes]:
         with contextlib.suppress(OSError):
@@ -114,6 +115,8 @@ def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
 class SpoolWriter:
     """Takes output in chunks, masks it and stores it. The first line creates the file.
 
+    `raw` receives the output as it was printed.
+
     After `limit` bytes only the end is kept, so that neither disk nor memory fills up and the
     command need not be killed.
     """
@@ -123,11 +126,13 @@ class SpoolWriter:
         file: str | os.PathLike[str],
         limit: int = STORED,
         mask: Callable[[str], str] | None = None,
+        raw: RawOutput | None = None,
     ) -> None:
         self.file = file
         self.size = 0
         self.touched = 0.0
         self._mask = mask
+        self._raw = raw
         self._room = limit
         self._file: IO[bytes] | None = None
         self._pending = bytearray()
@@ -143,6 +148,8 @@ class SpoolWriter:
         self.touched = time.monotonic()
         self._last = (self._last + chunk[-LAST:])[-LAST:]
         self._pending += chunk
+        if self._raw is not None:
+            self._raw.write(chunk)
         if len(self._pending) >= BLOCK or self.touched - self._flushed > FLUSH:
             self.flush()
 

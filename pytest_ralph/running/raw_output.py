@@ -1,0 +1,259 @@
+"""The output of a command as it was printed, compared with expectations while it is read.
+
+Logs hold masked output, and only the beginning and the end of a long one. Expectations are about
+what was printed, all of it. Short output is kept in memory. Once it gets long, it is compared block
+by block, so that memory stays flat.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_ralph.running.expectations import (
+    COMPARED,
+    compare_counts,
+    compare_lines,
+    counts,
+    holds,
+    is_each_line,
+    number_pattern,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_ralph.running.spool import Spool
+    from pytest_ralph.verify.model import Expect
+
+# A line longer than a block is searched in windows that overlap by this much.
+OVERLAP = 64 * 1024
+BLOCK = 1024 * 1024
+
+# A blank line begins with one of these.
+BLANKS = ("\n", " ", "\t", "\r", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0")
+BLANK_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
+
+
+class Reader(Protocol):
+    """Takes the output in blocks that end with a line, and says whether an expectation is met.
+
+    A line that is longer than a block comes in several; `continues` says that a block ends inside
+    a line, and then the next one begins with the end of this one.
+    """
+
+    def read(self, block: str, *, continues: bool) -> None: ...
+
+    def is_met(self) -> bool: ...
+
+
+class RawOutput:
+    """One stream of a command, with the expectations about it."""
+
+    def __init__(self, expects: Iterable[Expect]) -> None:
+        self._expects = tuple(expects)
+        self._start = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._readers: dict[Expect, Reader] | None = None
+        self._pending = ""
+        self._end = ""
+
+    @classmethod
+    def stored(cls, spool: Spool, expects: Iterable[Expect]) -> RawOutput:
+        """Return the output that a log holds."""
+        output = cls(expects)
+        for chunk in spool.chunks():
+            output.write(chunk)
+        output.close()
+        return output
+
+    def write(self, chunk: bytes) -> None:
+        """Take the next bytes that the command printed."""
+        if self._readers is None:
+            self._start += chunk
+            if len(self._start) <= COMPARED:
+                return
+            self._readers = {}
+            for expect in self._expects:
+                reader = make_reader(expect)
+                if reader is not None:
+                    self._readers[expect] = reader
+            chunk = bytes(self._start)
+            del self._start[COMPARED // 2 :]
+        self._pending += self._decoder.decode(chunk).replace("\r\n", "\n")
+        if len(self._pending) >= BLOCK:
+            self._flush()
+
+    def _flush(self, *, everything: bool = False) -> None:
+        cut = self._pending.rfind("\n") + 1
+        if everything:
+            cut = len(self._pending)
+        # Without a line end, the block ends inside a line; the next one repeats the end of this.
+        continues = cut == 0
+        block = self._pending[:cut] if cut else self._pending
+        self._pending = self._pending[cut:] if cut else self._pending[-OVERLAP:]
+        self._end = (self._end + block)[-COMPARED // 2 :]
+        for reader in (self._readers or {}).values():
+            reader.read(block, continues=continues)
+
+    def close(self) -> None:
+        """Compare what is left, at the end of the output."""
+        if self._readers is not None and self._pending:
+            self._flush(everything=True)
+
+    def meets(self, expect: Expect) -> bool:
+        """Return whether the output meets one of the expectations."""
+        if self._readers is None:
+            return holds(expect, self._start.decode("utf-8", "replace"))
+        reader = self._readers.get(expect)
+        if reader is not None:
+            return reader.is_met()
+        # A comparison with a value, which is short: beginning and end are enough.
+        return holds(expect, self._start.decode("utf-8", "replace") + "\n" + self._end)
+
+    def line_count(self, expect: Expect) -> int:
+        """Return the number of lines that are not blank, for an expectation about it."""
+        reader = None if self._readers is None else self._readers.get(expect)
+        if isinstance(reader, LineCount):
+            return reader.count
+        text = self._start.decode("utf-8", "replace")
+        return sum(1 for line in text.splitlines() if line.strip())
+
+
+def make_reader(expect: Expect) -> Reader | None:
+    """Return the reader for an expectation about lines; None for one about the whole text."""
+    if expect.op in ("contains", "not_contains"):
+        return Found(contained_pattern(expect.value), wanted=expect.op == "contains")
+    if expect.op == "matches":
+        return Found(str(expect.value), wanted=True)
+    if expect.op.startswith("lines"):
+        return LineCount(expect.op, expect.value)
+    if expect.op == "each_line==":
+        return EachLine(expect.value)
+    if expect.op.startswith("sum"):
+        return Sum(expect.op, expect.value)
+    return None
+
+
+def contained_pattern(value: object) -> str:
+    """Return a regular expression for a number as a whole, or for a text as it is."""
+    if isinstance(value, (int, float)):
+        return number_pattern(str(value))
+    return re.escape(str(value))
+
+
+class Found:
+    """Whether a pattern is found in a line of the output."""
+
+    def __init__(self, pattern: str, *, wanted: bool) -> None:
+        self._wanted = wanted
+        self._found = False
+        self._end = ""
+        try:
+            self._pattern = re.compile(pattern, re.MULTILINE)
+        except re.error:
+            self._pattern = re.compile(re.escape(pattern))
+        # What a text with several lines needs of the block before.
+        self._overlap = len(pattern) if "\\\n" in pattern else 0
+
+    def read(self, block: str, *, continues: bool) -> None:  # noqa: ARG002 - blocks overlap
+        if self._found:
+            return
+        if self._overlap:
+            block = self._end + block
+            self._end = block[-self._overlap :]
+        self._found = self._is_in(block)
+
+    def _is_in(self, block: str) -> bool:
+        position = 0
+        while True:
+            match = self._pattern.search(block, position)
+            if match is None:
+                return False
+            first = block.rfind("\n", 0, match.start()) + 1
+            last = block.find("\n", match.end())
+            lines = block[first : None if last < 0 else last]
+            if self._overlap or "\n" not in lines:
+                return True
+            # The match spans lines: look at each of them alone, and go on behind the first.
+            if any(self._pattern.search(line) for line in lines.split("\n")):
+                return True
+            position = block.find("\n", match.start()) + 1
+
+    def is_met(self) -> bool:
+        return self._found == self._wanted
+
+
+class LineCount:
+    """Whether the number of lines that are not blank is as expected."""
+
+    def __init__(self, op: str, value: object) -> None:
+        self.count = 0
+        self._op = op
+        self._value = value
+        self._is_filled = False
+
+    def read(self, block: str, *, continues: bool) -> None:
+        if continues:
+            self._is_filled = self._is_filled or bool(block.strip())
+            return
+        if self._is_filled:
+            # The block begins with the end of a line that is not blank.
+            self.count += 1
+            self._is_filled = False
+            block = block.partition("\n")[2]
+        self.count += _filled_lines(block)
+
+    def is_met(self) -> bool:
+        return compare_lines(self._op, self.count, self._value)
+
+
+def _filled_lines(block: str) -> int:
+    if not block:
+        return 0
+    if not block.endswith("\n"):
+        block += "\n"
+    count = block.count("\n")
+    # Much faster than the pattern, which most blocks do not need.
+    present = [blank for blank in BLANKS if blank in block]
+    if any(f"\n{blank}" in block or block.startswith(blank) for blank in present):
+        count -= len(BLANK_LINE.findall(block))
+    return count
+
+
+class EachLine:
+    """Whether every line is the value."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+        self._met = True
+        self._seen = False
+
+    def read(self, block: str, *, continues: bool) -> None:
+        filled = [line for line in block.split("\n") if line.strip()]
+        if not self._met or not filled:
+            return
+        self._seen = True
+        # No value is as long as a block.
+        self._met = not continues and is_each_line(self._value, filled)
+
+    def is_met(self) -> bool:
+        return self._seen and self._met
+
+
+class Sum:
+    """Whether the counts at the ends of the lines add up as expected."""
+
+    def __init__(self, op: str, value: object) -> None:
+        self._op = op
+        self._value = value
+        self._counts: list[float] = []
+
+    def read(self, block: str, *, continues: bool) -> None:
+        # The count stands at the end of the line.
+        if not continues:
+            self._counts += counts(block.split("\n"))
+
+    def is_met(self) -> bool:
+        return compare_counts(self._op, self._counts, self._value)
