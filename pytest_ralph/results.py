@@ -237,10 +237,6 @@ class TaskResult(NamedTuple):
     report: str = ""
 
     @property
-    def node_id(self) -> str:
-        return f"{self.spec_path}::{self.name or self.id}"
-
-    @property
     def heading(self) -> str:
         return f"{self.id} {self.title}".strip()
 

@@ -44,26 +44,39 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
 
     A script that the command runs and that does not exist comes first.
     """
+    # The name of a file in the project, and the path as it is printed.
     printed: dict[str, str] = {}
-    if context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
-        script = failure.missing or ""
-        printed.update({script: script} if script else {})
+    script = failure.missing or ""
+    if script and context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
+        printed[script] = script
     for token in (*_programs_with_path(context), *_tokens(context)):
         path = SLASHES.sub("/", token.removeprefix("///./"))
-        name = context.project.find(path) if context.project.files else _by_shape(path)
-        if name is None:
-            continue
-        if name not in printed:
-            is_diff_side = path[:2] in DIFF_SIDES and path[2:] == name
-            printed[name] = name if is_diff_side else path
-        elif path.endswith(name) and not printed[name].endswith(name):
-            printed[name] = path
+        name = _project_name(context, path)
+        if name is not None:
+            printed[name] = _best_path(name, path, printed.get(name))
         if len(printed) == MOST_FILES:
             break
     for path in _files_in_question(context, failure):
         name = context.project.find(path) or path
         printed.setdefault(name, path)
     return tuple(printed.values())
+
+
+def _project_name(context: FailureContext, path: str) -> str | None:
+    """Return the name in the project of a file that is printed as `path`, or None."""
+    if context.project.files:
+        return context.project.find(path)
+    return _by_shape(path)
+
+
+def _best_path(name: str, path: str, earlier: str | None) -> str:
+    """Return the path to show for a file: the first one printed, or one that ends in its name."""
+    if earlier is None:
+        is_diff_side = path[:2] in DIFF_SIDES and path[2:] == name
+        return name if is_diff_side else path
+    if path.endswith(name) and not earlier.endswith(name):
+        return path
+    return earlier
 
 
 def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[str]:

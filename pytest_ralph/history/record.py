@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OBSERVATIONS = ("verify", "execute")
-REMEDIES = ("fix", "repair", "retry")
 GOOD = ("passed", "recovered")
 BAD = ("failed", "escalated")
 

@@ -161,17 +161,27 @@ def _search_error(
     """The error status of a search tool, or its message where a pipe or `!` hides the status."""
     if not _is_search(stage):
         return None
-    status = ended.exit_code or 0
-    if stage is command.last and not stage.negated:
-        if status < 2 or (status == XARGS_FAILED and "xargs" in stage.launchers):
-            return None
-        return Defect("search error", f"exit status {status} of {stage.program}")
-    if stage.after == "|" or (stage.negated and stage is command.last):
-        prefixes = (f"{stage.program}: ", "fatal: ") if stage.program == "git" else ()
-        for line in errors.splitlines():
-            if line.startswith(prefixes or f"{stage.program}: ") and not _HARMLESS.search(line):
-                return Defect("search error", line)
+    is_last = stage is command.last
+    if is_last and not stage.negated:
+        return _search_status(stage, ended.exit_code or 0)
+    if not is_last and stage.after != "|":
+        return None
+    prefixes = [f"{stage.program}: "]
+    if stage.program == "git":
+        prefixes.append("fatal: ")
+    for line in errors.splitlines():
+        if line.startswith(tuple(prefixes)) and not _HARMLESS.search(line):
+            return Defect("search error", line)
     return None
+
+
+def _search_status(stage: Stage, status: int) -> Defect | None:
+    """Status 1 of a search means that nothing was found; a higher one is an error."""
+    if status < 2:
+        return None
+    if status == XARGS_FAILED and "xargs" in stage.launchers:
+        return None
+    return Defect("search error", f"exit status {status} of {stage.program}")
 
 
 def _is_search(stage: Stage) -> bool:
@@ -182,10 +192,7 @@ def _is_search(stage: Stage) -> bool:
 
 def _exception(check: Check, command: Command, ended: CommandResult, errors: str) -> Defect | None:
     """An uncaught exception, unless a failure or its message is what the field expects."""
-    expects_failure = any(
-        expect.stream == "stderr" or expect.op == "nonzero" for expect in check.expect
-    )
-    if expects_failure:
+    if any(expect.stream == "stderr" or expect.op == "nonzero" for expect in check.expect):
         return None
     last = command.last
     is_status_hidden = last is not None and last.before == "|"
@@ -197,15 +204,21 @@ def _exception(check: Check, command: Command, ended: CommandResult, errors: str
         # `2>&1` sends the exception to stdout, which nobody expects it to contain.
         texts.append(ended.stdout.text())
     for text in texts:
-        if not _EXCEPTION.search(text):
-            continue
-        last_line = text.strip().splitlines()[-1].strip()
-        if is_status_hidden and not _EXCEPTION_LINE.fullmatch(last_line):
-            # It went on after that.
-            continue
-        if not _BROKEN_PIPE.search(last_line):
-            return Defect("exception", last_line)
+        message = _exception_at_end(text, is_status_hidden=is_status_hidden)
+        if message:
+            return Defect("exception", message)
     return None
+
+
+def _exception_at_end(text: str, *, is_status_hidden: bool) -> str:
+    """The last line of an output that shows an uncaught exception, otherwise empty."""
+    if not _EXCEPTION.search(text):
+        return ""
+    last_line = text.strip().splitlines()[-1].strip()
+    if is_status_hidden and not _EXCEPTION_LINE.fullmatch(last_line):
+        # The program went on after the exception.
+        return ""
+    return "" if _BROKEN_PIPE.search(last_line) else last_line
 
 
 class _Lookup:

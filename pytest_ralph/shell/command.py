@@ -25,6 +25,7 @@ from pytest_ralph.shell.programs import FixMode, load_programs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_ralph.shell.programs import Launcher
     from pytest_ralph.shell.stdout import Stdout
 
 # Longer than what people write; bounds the time spent on generated command lines.
@@ -371,45 +372,69 @@ def _unwrap(words: tuple[Word, ...]) -> _Unwrapped:
 
 
 def _unwrap_once(outer: _Unwrapped) -> _Unwrapped | None:
-    programs = load_programs()
+    """Look through one launcher or interpreter; None if the first word is the program itself."""
     program = program_name(outer.words[0].text)
     texts = [program, *(word.text for word in outer.words[1:])]
     if program == "command" and texts[1:2] in (["-v"], ["-V"]):
+        # It only looks for the program.
         return None
 
-    launcher = programs.launcher(texts)
+    launcher = load_programs().launcher(texts)
     if launcher is not None:
-        rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
-        rest = rest[launcher.operands :]
-        runs_module = rest[:1] == (Word("-m"),)
-        if runs_module:
-            rest = rest[1:]
-        assignments, rest = _split_assignments(rest)
-        if not rest:
-            return None
-        if launcher.known_only and not programs.is_launched(program_name(rest[0].text)):
-            return None
-        again = outer.again
-        if launcher.again:
-            again = (*launcher.again, "-m") if runs_module else launcher.again
-        title = " ".join(launcher.words)
-        return _Unwrapped(
-            rest, (*outer.launchers, title), again, (*outer.assignments, *assignments)
-        )
-
+        return _behind_launcher(outer, launcher)
     if _PYTHON.fullmatch(program):
-        rest = _past_options(outer.words[1:], frozenset(["-W", "-X"]))
-        if rest[:1] == (Word("-m"),) and len(rest) > 1:
-            used = len(outer.words) - len(rest) + 1
-            again = (*outer.again, *(word.text for word in outer.words[:used]))
-            return _Unwrapped(rest[1:], (*outer.launchers, program), again, outer.assignments)
-        is_host = True
-    else:
-        is_host = program in _HOSTS
-    if is_host and len(texts) > 1 and programs.has_role(program_name(texts[1])):
-        again = (*outer.again, outer.words[0].text)
-        return _Unwrapped(outer.words[1:], (*outer.launchers, program), again, outer.assignments)
-    return None
+        module = _behind_python(outer, program)
+        if module is not None:
+            return module
+    elif program not in _HOSTS:
+        return None
+    return _behind_host(outer, program)
+
+
+def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None:
+    """Look through `timeout 60 …`, `uv run …`; None if it launches nothing that can be known."""
+    rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
+    rest = rest[launcher.operands :]
+    runs_module = rest[:1] == (Word("-m"),)
+    if runs_module:
+        rest = rest[1:]
+    assignments, rest = _split_assignments(rest)
+    if not rest:
+        return None
+    if launcher.known_only and not load_programs().is_launched(program_name(rest[0].text)):
+        return None
+
+    again = launcher.again
+    if not again:
+        again = outer.again
+    elif runs_module:
+        again = (*again, "-m")
+    return _Unwrapped(
+        words=rest,
+        launchers=(*outer.launchers, " ".join(launcher.words)),
+        again=again,
+        assignments=(*outer.assignments, *assignments),
+    )
+
+
+def _behind_python(outer: _Unwrapped, program: str) -> _Unwrapped | None:
+    """Look through `python -m MODULE`."""
+    rest = _past_options(outer.words[1:], frozenset(["-W", "-X"]))
+    if rest[:1] != (Word("-m"),) or len(rest) == 1:
+        return None
+    used = len(outer.words) - len(rest) + 1
+    again = (*outer.again, *(word.text for word in outer.words[:used]))
+    return _Unwrapped(rest[1:], (*outer.launchers, program), again, outer.assignments)
+
+
+def _behind_host(outer: _Unwrapped, program: str) -> _Unwrapped | None:
+    """Look through an interpreter that runs a known program: `php vendor/bin/phpunit`."""
+    if len(outer.words) == 1:
+        return None
+    if not load_programs().has_role(program_name(outer.words[1].text)):
+        return None
+    again = (*outer.again, outer.words[0].text)
+    return _Unwrapped(outer.words[1:], (*outer.launchers, program), again, outer.assignments)
 
 
 def _past_options(words: tuple[Word, ...], values: frozenset[str]) -> tuple[Word, ...]:

@@ -125,11 +125,6 @@ def shows_contents(command: str) -> bool:
     return is_cut and stages[-1].stdout is Prints.STATUS
 
 
-def is_noisy(command: str) -> bool:
-    """Whether something before the last pipeline prints too, or may."""
-    return any(not _is_silent(pipeline[-1]) for pipeline in _in_turn(command)[:-1])
-
-
 def lists_names(command: str) -> bool:
     """Whether it prints names of files."""
     last = Command.parse(command).last
@@ -139,12 +134,6 @@ def lists_names(command: str) -> bool:
 def _last_is_listed(command: str, key: str) -> bool:
     last = Command.parse(command).last
     return last is not None and last.is_listed(key)
-
-
-def _is_silent(stage: Stage) -> bool:
-    if stage.is_listed("searches"):
-        return stage.stdout is Prints.STATUS
-    return stage.is_listed("silent") or stage.has_stdout_redirected
 
 
 def _in_turn(command: str) -> list[tuple[Stage, ...]]:

@@ -133,17 +133,21 @@ def _task(arguments: list[str], directory: Path) -> Iterator[Line]:
         if name in seen or name not in tasks:
             continue
         seen.add(name)
-        task = tasks[name]
-        commands = task
-        if isinstance(task, dict):
-            commands = task.get("cmds") or task.get("cmd") or []
-            waiting += task.get("deps") or []
-        for command in commands if isinstance(commands, list) else [commands]:
+        waiting += _mapping(tasks[name]).get("deps") or []
+        for command in _task_commands(tasks[name]):
             if isinstance(command, str):
                 yield Line(command)
             elif isinstance(command, dict):
                 waiting.append(command.get("task", ""))
                 yield Line(str(command.get("cmd", "")))
+
+
+def _task_commands(task: Any) -> list[Any]:
+    """The commands of one task of a Taskfile, which may be written without the mapping."""
+    commands = task
+    if isinstance(task, dict):
+        commands = task.get("cmds") or task.get("cmd") or []
+    return commands if isinstance(commands, list) else [commands]
 
 
 def _poe(arguments: list[str], directory: Path) -> Iterator[Line]:

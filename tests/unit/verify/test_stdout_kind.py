@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_ralph.verify.read import read_verify
-from pytest_ralph.verify.stdout_kind import Prints, ends_with_echo, is_noisy, prints, split_stages
+from pytest_ralph.verify.stdout_kind import Prints, ends_with_echo, prints, split_stages
 
 
 def test_stages_are_cut_outside_quotes_only() -> None:
@@ -21,20 +19,6 @@ def test_stages_are_cut_outside_quotes_only() -> None:
 def test_a_command_may_echo_its_own_verdict() -> None:
     assert ends_with_echo("make && echo PASS")
     assert not ends_with_echo("echo PASS")
-
-
-@pytest.mark.parametrize(
-    ("command", "noisy"),
-    [
-        ("cd web && grep -c x f", False),
-        ("grep -q x f && grep -c y f", False),
-        ("make > log && grep -c x f", False),
-        ("make && grep -c x f", True),
-        ("cat f | head -1; grep -c x f", True),
-    ],
-)
-def test_earlier_commands_may_print_too(command: str, noisy: bool) -> None:
-    assert is_noisy(command) is noisy
 
 
 def test_a_count_of_powershell_is_a_count() -> None:
