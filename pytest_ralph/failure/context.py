@@ -12,17 +12,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_of
-from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics
+from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.missing import absences
 from pytest_ralph.failure.noise import data_lines, noise_lines
 from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
-from pytest_ralph.failure.test_runs import FailedTest, read_failed_tests, read_marked_tests
+from pytest_ralph.failure.test_runs import (
+    FailedTest,
+    read_failed_tests,
+    read_marked_tests,
+    read_printed_report,
+)
 from pytest_ralph.failure.test_runs.shapes import names_tests
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.command import Command, Stage, read_shown
+from pytest_ralph.shell.programs import load_programs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -86,10 +92,16 @@ class FailureContext:
     def diagnostics(self) -> Sequence[Diagnostic]:
         """What compilers, linters and checkers say about places in files."""
         found = tuple(read_diagnostics(self.output, self.ignored))
-        if found or "lint" not in self.roles:
+        if not found and "lint" in self.roles:
+            # To a linter even a remark is a finding.
+            found = tuple(read_diagnostics(self.output, self.echoed))
+        if found or self.roles & {"test", "build", "run"}:
             return found
-        # To a linter even a remark is a finding.
-        return tuple(read_diagnostics(self.output, self.echoed))
+
+        def is_own(name: str) -> bool:
+            return self.project.find(name) is not None
+
+        return tuple(read_headed_rows(self.output, is_own, self.echoed))
 
     @cached_property
     def findings(self) -> Sequence[Finding]:
@@ -108,7 +120,7 @@ class FailureContext:
     @cached_property
     def failed_tests(self) -> Sequence[FailedTest]:
         """The failing tests that a runner names, from its output or from its JUnit report."""
-        named = read_failed_tests(self.output)
+        named = read_failed_tests(self.output) or read_printed_report(self.evidence.output)
         return named or read_reports(self.evidence.junit, self.project)
 
     @cached_property
@@ -217,7 +229,8 @@ def _shown_stage(text: str) -> Stage | None:
     """Return the stage of a shown command line that has a role, or None for a sentence."""
     if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
         return None
-    stages = [stage for stage in read_shown(text) if stage.role]
+    # What the words behind an unknown program suggest counts only in a command line of our own.
+    stages = [stage for stage in read_shown(text) if load_programs().role(stage.name)]
     if not stages:
         return None
     for stage in reversed(stages):

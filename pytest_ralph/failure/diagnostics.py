@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -39,6 +39,15 @@ CODED_FINDING = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<messag
 # The message above a drawing of the place, as miette prints it.
 DRAWN_MESSAGE = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
 DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
+# The place below a message: `  --> src/a.sol:3:5`.
+ARROW = re.compile(r"^\s*-+>\s+(?P<file>\S+?):\d+(?::\d+)?\b")
+# A line that only names a file; what is wrong with it stands in the rows below.
+FILE_HEADING = re.compile(r"^\W*(?:File:\s+)?(?P<file>[\w@./\\-]+)$")
+HEADED_ROW = re.compile(
+    r"^\s*(?:[✖✗✘×⚠#]\s*)*(?:\d+[:.)]?|Line \d+|[✖✗✘×⚠]|\w+:)[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
+)
+COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$")
+ROWS_BELOW = 6
 # A line that gives only the place; the message is below.
 PLACE_ONLY = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
 MARKS = " ×✖!i⚠"
@@ -49,7 +58,7 @@ LEVEL = re.compile(
 )
 TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
 LINT_CODE = re.compile(
-    r"^(?:\[\*\] )?(?:[A-Z]{1,5}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$"
+    r"^(?:\[\*\] )?\[?(?:[A-Z]{1,6}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$"
     r"|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
 )
 COMPILER_CODE = re.compile(
@@ -81,7 +90,11 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
     for number, line in enumerate(output.english):
         if number in ignored:
             continue
-        found = _read_line(number, line) or _read_drawn(output.lines, number)
+        found = (
+            _read_line(number, line)
+            or _read_drawn(output.lines, number)
+            or _read_above_arrow(output.lines, number)
+        )
         if found is None:
             continue
         if output.english is not output.lines:
@@ -146,6 +159,38 @@ def _read_drawn(lines: Sequence[str], number: int) -> Diagnostic | None:
     if not DRAWN_MESSAGE.match(lines[number]):
         return None
     return Diagnostic(number, lines[number].strip(), shape="lint", level="error")
+
+
+def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
+    """Read a message whose place stands on the next line, as many compilers print it."""
+    arrow = ARROW.match(lines[number + 1]) if number + 1 < len(lines) else None
+    text = lines[number].strip()
+    if arrow is None or not text:
+        return None
+    level = LEVEL.match(text)
+    is_remark = level is not None and level[1].lower() != "error"
+    shape = "lint" if is_remark else "build"
+    return Diagnostic(number, text, arrow["file"], shape, level[1].lower() if level else "")
+
+
+def read_headed_rows(
+    output: CommandOutput, is_file: Callable[[str], bool], ignored: Collection[int]
+) -> Iterator[Diagnostic]:
+    """Yield the first row below each line that only names a file of the project.
+
+    Linters that group their findings print the file once and numbered or marked rows below it.
+    """
+    for number, line in enumerate(output.lines):
+        heading = FILE_HEADING.match(line)
+        if heading is None or not is_file(heading["file"]):
+            continue
+        for at in range(number + 1, min(len(output.lines), number + 1 + ROWS_BELOW)):
+            row = output.lines[at]
+            if FILE_HEADING.match(row) or COUNT_ROW.match(row) or at in ignored:
+                continue
+            if HEADED_ROW.match(row):
+                yield Diagnostic(at, row.strip(MARKS), heading["file"], "lint", "error")
+                break
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:

@@ -165,7 +165,8 @@ def read_silence(context: FailureContext) -> Finding | None:
 
 def _is_condition(context: FailureContext, stage: Stage | None) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
-    if stage is not None and any(option in stage.arguments for option in ("-c", "-e")):
+    runs_code = stage is not None and stage.role == "run"
+    if stage is not None and runs_code and {"-c", "-e"} & set(stage.arguments):
         return True
     return any(stage.role in {"check", "data"} for stage in context.stages)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST_FILES = 40
 MOST_TOKENS = 5_000
 # git puts these before the two sides of a difference.
-DIFF_SIDES = ("a/", "b/")
+DIFF_SIDES = ("a", "b", "before", "after")
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
 FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
@@ -72,7 +72,8 @@ def _project_name(context: FailureContext, path: str) -> str | None:
 def _best_path(name: str, path: str, earlier: str | None) -> str:
     """Return the path to show for a file: the first one printed, or one that ends in its name."""
     if earlier is None:
-        is_diff_side = path[:2] in DIFF_SIDES and path[2:] == name
+        side, _, rest = path.partition("/")
+        is_diff_side = side in DIFF_SIDES and rest == name
         return name if is_diff_side else path
     if path.endswith(name) and not earlier.endswith(name):
         return path

@@ -22,6 +22,9 @@ GONE = re.compile(
     r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file",
     re.IGNORECASE,
 )
+UNKNOWN_TASK = re.compile(
+    r"^\W*(?:error:? )?(?:no|unknown|undefined|not|don't)\b.*['\"`‘“]", re.IGNORECASE
+)
 # make repeats the name of the target that it could not make.
 STOPPED_BY_MAKE = re.compile(r"^\w+(?:\[\d+\])?: \*\*\* ")
 # An argument that names nothing.
@@ -42,10 +45,15 @@ MANIFESTS = re.compile(
 def absences(context: FailureContext) -> Iterator[Finding]:
     """Yield a finding for each line that says that a named thing or a manifest is absent."""
     lines = context.output.english
+    runs_tasks = any(stage.is_orchestrator for stage in context.stages)
     wanted = [word for word in dict.fromkeys(_operands(context)) if len(word) > 1]
     wanted = [word for word in wanted if word not in context.project.files]
     for number, line in enumerate(lines):
-        if number in context.echoed or not GONE.search(line):
+        if number in context.echoed:
+            continue
+        # A task runner that was asked for something quotes it only if it does not know it.
+        is_unknown_task = runs_tasks and UNKNOWN_TASK.match(line)
+        if not is_unknown_task and not GONE.search(line):
             continue
         below = lines[number + 1] if number + 1 < len(lines) else ""
         operand = _named_operand(wanted, line, below)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 # A count or a summary of what was said before.
 SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
-    r"|build failed|\*\*\* |found \d+ |\d+ (?:errors?|warnings?|problems?)\b"
+    r"|build failed|\*\*\* |found \d+ |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile",
     re.IGNORECASE,
 )
 # A line that only announces what the next line says.
 HEADING = re.compile(
-    r"^\W*(?:\S+ ){0,2}(?:\S*(?:error|exception) ?|(?:error during build|build failed)\b.*"
+    r"^\W*(?:\w+ ){0,2}validation failed\W*$"
+    r"|^\W*(?:\S+ ){0,2}(?:\S*(?:error|exception) ?|(?:error during build|build failed)\b.*"
     r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$",
     re.IGNORECASE,
 )
@@ -31,11 +32,15 @@ NOT_A_VALUE = re.compile(
     r"^(?:at |File \"|-->|\^|~|[-─━═=*+~]{3,}|\S+:\d+(?::\d+)?$|\.\.\.$"
     r"|[(\[{)\]}>]+[,;]?$|---)"
 )
-ALARM = re.compile(r"\b(?:error|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE)
+ALARM = re.compile(
+    r"\b(?:\w*error|\w*exception|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE
+)
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")
 # pytest puts this before the lines of an error.
 PYTEST_MARK = re.compile(r"^E {2,}")
+# A last line that says nothing: a bracket, or an address to read more.
+WEAK_ENDING = re.compile(r"^\W+$|https?://\S+$|for more information\W*$")
 MARKS = " ×✖"
 # The runner itself says why it could not start: "ERROR: usage: ...", "Error: no config file".
 RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
@@ -108,5 +113,6 @@ def _candidates(context: FailureContext) -> Iterator[Sequence[str]]:
     yield alarming
     # The last command of a shell's trace is the one that ended it.
     yield [line for line in printed[-1:] if SHELL_TRACE.match(line)]
-    yield spoken[-1:]
+    yield [line for line in spoken[-1:] if not WEAK_ENDING.search(line)]
+    yield spoken
     yield printed

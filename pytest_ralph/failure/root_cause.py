@@ -33,10 +33,13 @@ COMPARISON = re.compile(
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
-DIFF_HEADER = re.compile(r"^\+\+\+ \S")
+DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
+HUNK = re.compile(r"^@@ ")
+NOTHING_FOUND = re.compile(r"^\W*(?:error: )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE)
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 ERROR_MESSAGE = re.compile(
-    r"^\s*(?:[✖✗✘]\s+\S|(?:\[?(?:error|fatal)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S)",
+    r"^\s*(?:[✖✗✘]\s+\S|(?:\[?(?:error|fatal|alert)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S"
+    r"|E: \S)",
     re.IGNORECASE,
 )
 
@@ -58,6 +61,8 @@ def root_cause(context: FailureContext) -> Finding:
         exit_status.read_unmet,
         _read_error_message,
         _read_by_role,
+        _read_shown_difference,
+        _read_nothing_found,
         exit_status.read_silence,
     )
     for read in readers:
@@ -148,6 +153,9 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return "test" if COMPARISON.search(diagnostic.text) else "build"
     if role == "run" and not diagnostic.shape:
         return "crash"
+    if not role and not diagnostic.shape and context.names(diagnostic.file):
+        # A tool that is not known complains about a file that it was given.
+        return "lint"
     return diagnostic.shape
 
 
@@ -256,12 +264,29 @@ def _read_by_role(context: FailureContext) -> Finding | None:
         return Finding("comparison", changed or line)
     if stage.role == "format" and changed:
         return Finding("format", _first_match(context, DIFF_HEADER) or changed.strip())
+    if stage.role == "lint" and _first_match(context, HUNK):
+        return Finding("lint", changed)
     if stage.role == "install":
         return Finding("package", line)
     verdict = exit_status.VERDICT_OF_ROLE.get(stage.role)
     if verdict is None:
         return None
     return Finding(verdict, line)
+
+
+def _read_shown_difference(context: FailureContext) -> Finding | None:
+    """A tool that is not known shows how it would change a file."""
+    header = _first_match(context, DIFF_HEADER)
+    changed = _first_match(context, CHANGED_LINE)
+    if not header or not changed or not _first_match(context, HUNK):
+        return None
+    return Finding("format", changed)
+
+
+def _read_nothing_found(context: FailureContext) -> Finding | None:
+    """What the tool looks for is not there."""
+    line = _first_match(context, NOTHING_FOUND)
+    return Finding("absent", line.strip()) if line else None
 
 
 def _first_match(context: FailureContext, pattern: re.Pattern[str]) -> str:

@@ -28,13 +28,17 @@ LABEL = re.compile(
     r"(?:[a-z][\w:@/.-]*|\d)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
+# What a runner tells TeamCity about a test, also behind other text on the line.
+TEAMCITY_MESSAGE = re.compile(r"##teamcity\[(?P<event>\w+)(?P<values>(?:[^|\]]|\|.)*)\]")
+TEAMCITY_VALUE = re.compile(r"(\w+)='((?:[^|']|\|.)*)'")
+TEAMCITY_ESCAPE = re.compile(r"\|(?:0x[0-9A-Fa-f]{4}|.)")
 GITHUB_COMMAND = re.compile(
     r"^::(?P<level>error|warning)(?: (?P<values>[^:]*?))?::(?P<message>.*)$"
 )
 AZURE_COMMAND = re.compile(r"^##\[(?P<level>error|warning)\](?P<message>.*)$")
 # `go test -json` has the printed text in "Output", cargo's JSON in "rendered".
 JSON_LINE = re.compile(r'^\{.*"(?:Output|rendered)":.*\}$')
-ESCAPED = {"%0A": " ", "%0D": "", "%25": "%", "%3A": ":", "%2C": ","}
+ESCAPED = {"%0A": "\n", "%0D": "", "%25": "%", "%3A": ":", "%2C": ","}
 
 
 def unwrap(lines: Sequence[str]) -> Sequence[str]:
@@ -46,7 +50,9 @@ def unwrap(lines: Sequence[str]) -> Sequence[str]:
         if line.startswith("{") and JSON_LINE.match(line):
             unwrapped.extend(_printed_lines(line))
         elif line.startswith(("::", "##[")):
-            unwrapped.append(_annotation(line))
+            unwrapped.extend(_annotation(line))
+        elif "##teamcity[" in line:
+            unwrapped.extend(_teamcity_lines(line))
         else:
             unwrapped.append(line)
     return unwrapped
@@ -92,19 +98,46 @@ def _printed_lines(line: str) -> list[str]:
     return text.rstrip("\n").split("\n")
 
 
-def _annotation(line: str) -> str:
-    """Return a CI annotation in the form of a compiler's diagnostic."""
+def _teamcity_lines(line: str) -> list[str]:
+    """Return the other text on a line and what its messages say about failing tests."""
+    printed = [TEAMCITY_MESSAGE.sub("", line)]
+    for match in TEAMCITY_MESSAGE.finditer(line):
+        if match["event"] != "testFailed":
+            continue
+        values = dict(TEAMCITY_VALUE.findall(match["values"]))
+        printed.append(f"✖ {_teamcity_text(values.get('name', ''))}")
+        printed.extend(_teamcity_text(values.get("message", "")).split("\n"))
+        printed.extend(_teamcity_text(values.get("details", "")).split("\n"))
+    return [text for text in printed if text.strip()]
+
+
+def _teamcity_text(value: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        return "\n" if match[0] in ("|n", "|r") else match[0][1:]
+
+    return TEAMCITY_ESCAPE.sub(character, value)
+
+
+def _annotation(line: str) -> list[str]:
+    """Return a CI annotation in the form of a compiler's diagnostic, below its title."""
     match = AZURE_COMMAND.match(line)
     if match:
-        return f"{match['level']}: {match['message'].strip()}"
+        return [f"{match['level']}: {match['message'].strip()}"]
     match = GITHUB_COMMAND.match(line)
     if not match:
-        return line
+        return [line]
     message = match["message"]
     for code, character in ESCAPED.items():
         message = message.replace(code, character)
     values = dict(re.findall(r"(\w+)=([^,]*)", match["values"] or ""))
-    if "file" not in values:
-        return f"{match['level']}: {message}"
     place = ":".join(values[name] for name in ("file", "line", "col") if values.get(name))
-    return f"{place}: {match['level']}: {message}"
+    first, *rest = message.strip().split("\n")
+    if "file" in values:
+        first = f"{place}: {match['level']}: {first}"
+    else:
+        first = f"{match['level']}: {first}"
+    # A runner gives the name of the test as the title, with the names of its groups.
+    title = values.get("title", "")
+    if match["level"] == "error" and " > " in title:
+        return [f"✖ {title}", *message.strip().split("\n"), first]
+    return [first, *rest]

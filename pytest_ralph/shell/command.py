@@ -108,7 +108,8 @@ class Stage:
     @property
     def role(self) -> str:
         """What the program is for: a key of `roles` in programs.toml, empty if unknown."""
-        return load_programs().role(self.name)
+        programs = load_programs()
+        return programs.role(self.name) or programs.role_of_arguments(self.arguments)
 
     @property
     def is_orchestrator(self) -> bool:

@@ -20,11 +20,18 @@ Section = Literal["stdout", "hazards"]
 
 # A role suggested by the name of a program that the table does not list.
 _ROLE_HINTS = {
-    "lint": re.compile(r"[\w-]*(?:lint|audit|validat|scan|-check|secrets)[\w-]*"),
-    "format": re.compile(r"[\w-]*(?:fmt|format)[\w-]*"),
+    "lint": re.compile(r"[\w-]*(?:[Ll]int|audit|validat|scan|check|secrets)[\w-]*"),
+    "format": re.compile(r"[\w-]*(?:fmt|format|-sort)[\w-]*"),
     "types": re.compile(r"[\w-]*(?:typecheck|type-check)[\w-]*"),
     "test": re.compile(r"[\w-]*(?:test|spec)s?"),
     "build": re.compile(r"[\w-]*(?:build|compile|cc|c\+\+)"),
+}
+# A role suggested by a word behind a program of which nothing else is known: `tach check`.
+_ROLE_OF_ARGUMENT = {
+    "lint": frozenset("lint check validate audit analyze analyse scan --check --lint".split()),
+    "format": frozenset("format fmt --dry-run --fail-on-change".split()),
+    "test": frozenset("test tests spec --test".split()),
+    "build": frozenset("build compile bundle".split()),
 }
 
 
@@ -132,6 +139,14 @@ class Programs:
         for hinted, pattern in _ROLE_HINTS.items():
             if pattern.fullmatch(name):
                 return hinted
+        return ""
+
+    def role_of_arguments(self, arguments: Sequence[str]) -> str:
+        """Return what the words behind an unknown program suggest that it is for."""
+        for argument in arguments[:3]:
+            for role, words in _ROLE_OF_ARGUMENT.items():
+                if argument in words:
+                    return role
         return ""
 
     def operands(self, program: str, arguments: Sequence[str]) -> tuple[str, ...]:

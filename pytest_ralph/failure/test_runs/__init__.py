@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs import mocha_run, pytest_run, shapes, tap_run, unittest_run
+from pytest_ralph.failure.test_runs import (
+    mocha_run,
+    pytest_run,
+    reports,
+    shapes,
+    tap_run,
+    unittest_run,
+)
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.grammar import load_grammars, read_blocks
 
@@ -13,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.output import CommandOutput
 
-__all__ = ["FailedTest", "read_failed_tests", "read_marked_tests"]
+__all__ = ["FailedTest", "read_failed_tests", "read_marked_tests", "read_printed_report"]
 
 # Runners whose output is more than a title with a block below it; they are tried first.
 READERS = (
@@ -22,6 +29,7 @@ READERS = (
     unittest_run.read_trial,
     mocha_run.read,
     tap_run.read,
+    reports.read_xml,
 )
 
 
@@ -42,6 +50,11 @@ def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
             return found
         return (*found, *_unique(read_blocks(output, loading)))
     return ()
+
+
+def read_printed_report(printed: str) -> Sequence[FailedTest]:
+    """Return the failing tests of a JSON report, which must be read before lines are shortened."""
+    return _unique(reports.read_json(printed))
 
 
 def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:

@@ -2,7 +2,8 @@
 
 A shape means a failing test only where tests are known to have run. The shapes are tried in this
 order: a list below a heading, a sentence that names the test, a name between two rulers, a line
-marked as failed at its start, and one marked at its end.
+marked as failed at its start, one marked at its end, a scenario with an error below its steps, and
+a file beside that with the expected output.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 LONGEST_BLOCK = 40
+LINES_ABOVE = 8
 LONGEST_NAME = 200
 MOST_TESTS = 200
 
@@ -29,7 +31,7 @@ TEST_SUMMARY = re.compile(
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
-    r"|\bfail(?:ed|ures?|s)?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?"
+    r"|\bfail(?:ed|ures?|s|ing)?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?"
     r"|ing)?\b",
     re.IGNORECASE,
 )
@@ -46,14 +48,15 @@ ITEM = re.compile(r"^\s*(?:\d+[.)]|\[\d+\]|[-*•✖✗✘✕×])\s+(?P<name>\S.
 SENTENCES = (
     # Failure in tests.test_cart.TestCart.test_total, FAIL in (cart-test)
     re.compile(
-        r"^\W*(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in (?:test )?"
-        r"[('\"`]?(?P<name>[^()'\"`]*[^\s()'\"`:])[)'\"`]?(?: \(.*)?:?$"
+        r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in "
+        r"(?:test )?"
+        r"[('\"`]?(?P<name>[^()'\"`]*[^\s()'\"`:])[)'\"`]?(?: \(.*)?(?::|: (?P<error>\S.*))?$"
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
     re.compile(
         r"^\W*(?:test(?: ?case)?|spec|scenario|case|unit)\s+[`'\"]?(?P<name>\S.*?)[`'\"]?"
-        r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?P<error>(?:FAILED|FAILURE|FAIL|wrong answer"
-        r"|not pass)\b.*)$",
+        r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
+        r"(?:: (?P<error>\S.*)|.*)$",
         re.IGNORECASE,
     ),
     # doctest: TEST CASE:  ring wraps
@@ -67,16 +70,18 @@ SENTENCES = (
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
 FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berror\b", re.IGNORECASE)
 MARKED = re.compile(
-    r"^\s*(?:\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
+    r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
 MARKED_AT_END = re.compile(
     r"^[\s├└─│|+*•-]*(?:test )?(?P<name>\S.*?)(?:\s*(?:\.{2,}|…|-{2,}|:|=>|→)\s*|\s+)"
-    r"(?:\[\s*)?(?P<mark>FAIL(?:ED|URE)?!?|failed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
+    r"(?:\[\s*)?(?P<mark>FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
     r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+(?P<error>(?:expected|assert|got|want)\b.*))?$"
 )
+PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[PASS\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
     r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?)\b.*|tests?|specs?|build"
@@ -87,6 +92,14 @@ NOT_A_NAME = re.compile(
     r"|Error \d+.*|exit(?: code| status)? \d+|Test Suites:.*|Tests:.*)$",
     re.IGNORECASE,
 )
+# A name and, behind a colon, what was expected.
+STATED = re.compile(
+    r"^(?P<name>\S.*?)(?::| -) (?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*)$",
+    re.IGNORECASE,
+)
+SCENARIO = re.compile(r"^\s*Scenario(?: Outline)?: (?P<name>\S.*)$")
+# cram and its kind show how the output of a test differs from what its file says.
+COMPARED = re.compile(r"^--- (?P<name>\S+)\n\+\+\+ (?P=name)\.\w+$")
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
 PLACE = re.compile(
     r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
@@ -118,7 +131,9 @@ LABEL_ONLY = re.compile(
 NOT_AN_EXPECTATION = re.compile(
     r"^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
-    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack|Message:$|\[?Captured|Ran \d+|Use -p"
+    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
+    r"|g?make(?:\[\d+\])?: |# of (?:un)?expected |Message:$"
+    r"|\[?Captured|Ran \d+|Use -p"
     r"|Finished|\d+ (?:tests?|passed))"
 )
 
@@ -136,9 +151,11 @@ def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     shapes = (
         reader.listed,
         reader.named_in_sentences,
-        reader.between_rulers,
         reader.marked,
+        reader.between_rulers,
         reader.marked_at_end,
+        reader.scenarios,
+        reader.compared_files,
     )
     for read in shapes:
         found = list(islice(read(), MOST_TESTS))
@@ -179,7 +196,8 @@ class _ShapeReader:
             for sentence in SENTENCES:
                 match = sentence.match(line)
                 if match:
-                    yield from self._test(match["name"], number)
+                    error = match.groupdict().get("error") or ""
+                    yield from self._test(match["name"], number, error)
                     break
 
     def between_rulers(self) -> Iterator[FailedTest]:
@@ -207,8 +225,35 @@ class _ShapeReader:
             if match:
                 yield from self._test(match["name"], number, match["error"] or "")
 
+    def scenarios(self) -> Iterator[FailedTest]:
+        """Yield the scenarios that have an exception below one of their steps."""
+        name = ""
+        for number, line in enumerate(self.lines):
+            match = SCENARIO.match(line)
+            if match:
+                name = match["name"]
+            error = EXPECTATIONS[0].match(line.strip())
+            if name and error:
+                yield FailedTest(clean_name(name), error["error"].strip(), number)
+                name = ""
+
+    def compared_files(self) -> Iterator[FailedTest]:
+        """Yield the files whose output differs from what they say, with the first difference."""
+        for number in range(len(self.lines) - 3):
+            match = COMPARED.match("\n".join(self.lines[number : number + 2]))
+            if match is None:
+                continue
+            for at in range(number + 2, len(self.lines)):
+                if self.lines[at].startswith(("-", "+")):
+                    yield FailedTest(match["name"], self.lines[at], at)
+                    break
+
     def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
         """Yield the test with this name, unless the text is no name."""
+        stated = STATED.match(text)
+        if stated and not error:
+            text = stated["name"]
+            error = stated["error"]
         name = clean_name(text)
         if not name or len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
             return
@@ -227,6 +272,17 @@ class _ShapeReader:
                 match = pattern.match(self.lines[at])
                 if match:
                     return at, match["error"].strip()
+        return self._expectation_above(number)
+
+    def _expectation_above(self, number: int) -> tuple[int, str]:
+        """Return what a runner says that names the test last."""
+        for at in range(number - 1, max(-1, number - LINES_ABOVE), -1):
+            line = self.lines[at]
+            if at in self._boundaries:
+                break
+            match = EXPECTATIONS[0].match(line) or EXPECTATIONS[1].match(line)
+            if match and not NOT_AN_EXPECTATION.match(line):
+                return at, line.strip()
         return number, ""
 
     def _block(self, number: int) -> list[int]:
@@ -242,6 +298,7 @@ class _ShapeReader:
         found = set()
         for number, line in enumerate(self.lines):
             is_title = ITEM.match(line) or MARKED.match(line) or MARKED_AT_END.match(line)
+            is_title = is_title or PASSED.match(line)
             # Most lines lack the word: test for it before searching with a pattern.
             is_summary = "fail" in line.lower() and TEST_SUMMARY.search(line)
             if is_title or is_summary:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 NOT_OK = re.compile(
-    r"^(?P<indent>\s*)not ok \d+(?: -)? (?!.*# (?:TODO|SKIP))(?P<name>.+?)(?: #.*)?(?: in \d+ms)?$"
+    r"^(?P<indent>\s*)not ok(?: \d+)?(?: -)? (?!.*# (?:TODO|SKIP))"
+    r"(?P<name>.+?)(?: #.*)?(?: in \d+ms)?(?<!\{)$"
 )
 SUBTEST = re.compile(r"^(?P<indent>\s*)# Subtest: (?P<name>.+?)\s*$")
 END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
@@ -34,6 +35,9 @@ EXPLANATIONS = (
     re.compile(r"^\s*(?P<error>(?:expected|found|wanted)\s*: (?!\|).*)$"),
     re.compile(r"^\s*#\s+(?P<error>[^(\s].*)$"),
 )
+# Without a block of data, what was thrown stands below.
+PLAIN_TEXT = re.compile(r"^\s+(?P<error>\S.*)$")
+DATA_BLOCK = "---"
 # A message of several lines starts on the next line.
 BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
 # node passes on what a file threw as a comment above the line of the file.
@@ -85,7 +89,10 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
 
 def _explanation(lines: Sequence[str], number: int) -> tuple[int, str]:
     block = _block(lines, number)
-    for pattern in EXPLANATIONS:
+    patterns = list(EXPLANATIONS)
+    if not any(lines[at].strip() == DATA_BLOCK for at in block):
+        patterns.append(PLAIN_TEXT)
+    for pattern in patterns:
         for at in block:
             match = pattern.match(lines[at])
             if match and not lines[at].endswith(("{", "[", "(")):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 TITLE = re.compile(
-    r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS): "
+    r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS)(?: \[[\d.]+s\])?: "
     r"(?:(?P<method>\w+) \((?P<where>[\w.]+)\)|(?P<dotted>[\w.]+\.\w+)|(?P<loader>\w+) \(<.*)"
 )
 TRIAL_TITLES = {"[FAIL]", "[ERROR]"}
@@ -87,7 +87,7 @@ def _exception(lines: Sequence[str], start: int) -> tuple[int, str]:
         line = lines[number]
         if RULER.match(line) and number > start + 1:
             break
-        if line.startswith(TRACEBACK):
+        if TRACEBACK in line:
             is_inside = True
         elif is_inside and ANY_EXCEPTION.match(line):
             at, error = number, line.strip()

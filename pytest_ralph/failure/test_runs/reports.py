@@ -1,0 +1,106 @@
+"""Failing tests in a report for machines that a runner prints in place of text: JSON or XML.
+
+Runners disagree about the names of fields. What they share: a test is an object with a name and
+with a status or an error, and the outermost objects are suites.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.failure.output import CommandOutput
+
+LARGEST = 2_000_000
+DEEPEST = 40
+JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
+# Words without which no JSON report speaks of a failing test.
+FAILING = re.compile(r'"(?:failed|fail|failure|failures|error)"')
+NAMES = ("fullName", "fullTitle", "nodeid", "title", "name")
+STATUSES = ("status", "outcome", "state", "result")
+FAILED = frozenset({"failed", "fail", "failure", "error", "broken"})
+# Where the words of the error stand, the plainest first.
+ERRORS = ("failureMessages", "errors", "err", "error", "failure", "crash", "call", "longrepr")
+MESSAGES = ("message", "text", "value", "stack")
+
+XML_CASE = re.compile(r"<testcase\b(?P<attributes>[^>]*)>(?P<body>.*?)</testcase>", re.DOTALL)
+XML_NAME = re.compile(r'(?<!\w)name="([^"]*)"')
+XML_FAILURE = re.compile(
+    r'<(?:failure|error)\b(?:[^>]*?\bmessage="(?P<message>[^"]*)")?[^>]*>(?P<text>[^<]*)'
+)
+
+
+def read_json(printed: str) -> Iterator[FailedTest]:
+    """Yield the failing tests of a JSON report that stands in the printed text."""
+    if len(printed) > LARGEST or not FAILING.search(printed):
+        return
+    for start in JSON_START.finditer(printed):
+        try:
+            report, _ = json.JSONDecoder().raw_decode(printed, start.start())
+        except (ValueError, RecursionError):
+            continue
+        yield from _failed_below(report, DEEPEST)
+        return
+
+
+def read_xml(output: CommandOutput) -> Iterator[FailedTest]:
+    """Yield the failing tests of a JUnit report that stands in the output."""
+    if not output.has("testcase"):
+        return
+    for case in XML_CASE.finditer(output.text):
+        name = XML_NAME.search(case["attributes"])
+        failure = XML_FAILURE.search(case["body"])
+        if name and failure:
+            error = _first_line(failure["message"] or "") or _first_line(failure["text"])
+            yield FailedTest(html.unescape(name[1]), html.unescape(error))
+
+
+def _failed_below(value: Any, depth: int) -> Iterator[FailedTest]:
+    """Yield the innermost failing tests of a value: a suite failed only because they did."""
+    if depth == 0:
+        return
+    if isinstance(value, list):
+        for item in value:
+            yield from _failed_below(item, depth - 1)
+    if not isinstance(value, dict):
+        return
+    inner = [test for child in value.values() for test in _failed_below(child, depth - 1)]
+    if inner:
+        yield from inner
+        return
+    name = next((value[key] for key in NAMES if isinstance(value.get(key), str)), "")
+    status = next((value[key] for key in STATUSES if isinstance(value.get(key), str)), "")
+    error = _error_in(value)
+    has_failed = status.lower() in FAILED or (not status and error)
+    if name and has_failed:
+        yield FailedTest(name, error)
+
+
+def _error_in(test: dict[str, Any]) -> str:
+    """Return the first line of the error of a test, or an empty string."""
+    for key in ERRORS:
+        found = test.get(key)
+        if isinstance(found, list) and found:
+            found = found[0]
+        if isinstance(found, dict):
+            found = next((found[part] for part in MESSAGES if found.get(part)), "")
+        if isinstance(found, str) and found.strip():
+            return _first_line(found)
+    return ""
+
+
+def _first_line(text: str) -> str:
+    """Return the first line, with the next one if it only announces that."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    if lines[0].endswith(":") and len(lines) > 1:
+        return f"{lines[0]} {lines[1]}"
+    return lines[0]
