@@ -95,7 +95,7 @@ class FailureContext:
         if not found and "lint" in self.roles:
             # To a linter even a remark is a finding.
             found = tuple(read_diagnostics(self.output, self.echoed))
-        if found or self.roles & {"test", "build", "run"}:
+        if found or self.roles & {"test", "build", "run", "format"}:
             return found
 
         def is_own(name: str) -> bool:

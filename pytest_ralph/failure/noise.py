@@ -31,6 +31,7 @@ NOISE = re.compile(
     | \[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed
+    | \s*⚠\ufe0f?\s\s
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b
@@ -52,6 +53,9 @@ LOGGED = re.compile(
     r"|[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b)",
     re.IGNORECASE,
 )
+WARNED = re.compile(r"^[\[(]?\d{2,4}[-/:.]\d\d\S*\s.*\b(?:WARN\w*|INFO|DEBUG)\b")
+CHAINED = ("The above exception was", "During handling of")
+RAISED = re.compile(r"^[\w.]+(?:Error|Exception)\b")
 IGNORED_BY_MAKE = "(ignored)"
 
 JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*)')
@@ -66,6 +70,7 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
     found = set(_noise(output.english))
     found.update(range(_last_ignored(output.lines) + 1))
     found.update(_logged_before_traceback(output.lines))
+    found.update(_logged_tracebacks(output.lines))
     return frozenset(found)
 
 
@@ -125,6 +130,19 @@ def _logged_before_traceback(lines: Sequence[str]) -> Iterator[int]:
             last_traceback = number
     for number in range(last_traceback):
         if LOGGED.match(lines[number]):
+            yield number
+
+
+def _logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
+    """A traceback below a logged warning did not end the program either."""
+    is_logged = False
+    for number, line in enumerate(lines):
+        if line.startswith(TRACEBACK) and number and WARNED.match(lines[number - 1]):
+            is_logged = True
+        is_part = not line or line.startswith((" ", TRACEBACK, *CHAINED)) or RAISED.match(line)
+        if is_logged and not is_part:
+            is_logged = False
+        if is_logged:
             yield number
 
 

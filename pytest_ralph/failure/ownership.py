@@ -29,6 +29,8 @@ METADATA_HOST = "169.254.169.254"
 IN_CODE = re.compile(
     r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) "
 )
+# An option in a line of a file, not on a command line.
+IN_SETTINGS = re.compile(r"(?:^|\s)[^\s:]+:\d+:? unknown option\b")
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
 )
@@ -153,6 +155,8 @@ def _configuration(_context: FailureContext, finding: Finding) -> Finding:
 
 
 def _usage(context: FailureContext, finding: Finding) -> Finding:
+    if IN_SETTINGS.search(finding.error):
+        return replace(finding, verdict="configuration")
     if IN_CODE.search(finding.error):
         return replace(finding, verdict="unknown")
     if any(stage.program in {"pytest", "py.test"} for stage in context.stages):

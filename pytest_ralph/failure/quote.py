@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
     r"|build failed|\*\*\* |found \d+ |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
-    r"|linker command failed|failed to compile",
+    r"|linker command failed|failed to compile|see errors? above"
+    r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b",
     re.IGNORECASE,
 )
 # A line that only announces what the next line says.
@@ -39,6 +40,17 @@ WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")
 # pytest puts this before the lines of an error.
 PYTEST_MARK = re.compile(r"^E {2,}")
+# What a linter says around its findings.
+NO_COMPLAINT = re.compile(
+    r"\.{3}$|^\W*(?:checking|running|scanning|analy[sz]ing|linting|processing|loading|loaded|using"
+    r"|start(?:ed|ing)?|finding|skipping|looking|reading|done|finished|processed|scan|results?|summary|version|config)\b"
+    r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|warning: .*deprecat)|DeprecationWarning",
+    re.IGNORECASE,
+)
+SEVERAL_WORDS = re.compile(r"[A-Za-z]{3,}\S*\s.*[A-Za-z]{3,}")
+PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
+MOST_COMPLAINTS = 200
+SHORTEST_COMPLAINT = 3
 # A last line that says nothing: a bracket, or an address to read more.
 WEAK_ENDING = re.compile(r"^\W+$|https?://\S+$|for more information\W*$")
 MARKS = " ×✖"
@@ -85,12 +97,45 @@ def _line_below(context: FailureContext, number: int) -> str:
     return ""
 
 
+def first_complaint(context: FailureContext) -> tuple[int, str] | None:
+    """Return the line of a linter or formatter that says what is wrong, and its number.
+
+    The first line that calls itself an error or speaks of a file of the project, else the first
+    that is more than the name of a file, a ruler, a count or a report of progress.
+    """
+    complaints: list[tuple[int, str]] = []
+    alarms = _own_alarms(context)
+    for number, line in enumerate(context.output.lines):
+        text = line.strip()
+        if text in alarms:
+            return number, text
+        is_complaint = SEVERAL_WORDS.search(text) and not NO_COMPLAINT.search(text)
+        if number not in context.echoed and is_complaint and not SUMMARY.search(text):
+            complaints.append((number, text))
+    for number, text in complaints[:MOST_COMPLAINTS]:
+        words = text.replace("'", " ").replace('"', " ").split()
+        names_file = any(context.project.find(PLACE_END.sub("", word)) for word in words)
+        if names_file and len(words) > SHORTEST_COMPLAINT:
+            return number, text
+    return complaints[0] if complaints else None
+
+
 def quotable_line(context: FailureContext) -> str:
     """Return the line of the output that a person would quote; empty if there is no output."""
     for candidates in _candidates(context):
         if candidates:
             return candidates[0]
     return ""
+
+
+def _own_alarms(context: FailureContext) -> Sequence[str]:
+    """Return the alarming lines that are the tool's own words and no summary."""
+    passed_over = context.ignored | context.data
+    return [
+        line.strip()
+        for number, line in enumerate(context.output.lines)
+        if number not in passed_over and ALARM.search(line) and not SUMMARY.search(line)
+    ]
 
 
 def _candidates(context: FailureContext) -> Iterator[Sequence[str]]:
@@ -102,12 +147,7 @@ def _candidates(context: FailureContext) -> Iterator[Sequence[str]]:
         if line.strip() and number not in context.ignored
     ]
     alarming = [line for line in spoken if ALARM.search(line)]
-    own_words = [
-        line.strip()
-        for number, line in enumerate(context.output.lines)
-        if number not in context.ignored | context.data and ALARM.search(line)
-    ]
-    yield [line for line in own_words if not SUMMARY.search(line)]
+    yield _own_alarms(context)
     yield [line for line in alarming if not SUMMARY.search(line)]
     yield [line for line in printed if WARNING.match(line)]
     yield alarming

@@ -16,7 +16,12 @@ from pytest_ralph.failure.failed_tests import DEATHS, read_failed_tests, read_ma
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.project import FOREIGN
-from pytest_ralph.failure.quote import SUMMARY, quotable_line, with_quotable_error
+from pytest_ralph.failure.quote import (
+    SUMMARY,
+    first_complaint,
+    quotable_line,
+    with_quotable_error,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
+# Roles of tools that complain about files.
+COMPLAINING = frozenset({"lint", "types", "format"})
 REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
@@ -38,7 +45,7 @@ HUNK = re.compile(r"^@@ ")
 NOTHING_FOUND = re.compile(r"^\W*(?:error: )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE)
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 ERROR_MESSAGE = re.compile(
-    r"^\s*(?:[✖✗✘]\s+\S|(?:\[?(?:error|fatal|alert)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S"
+    r"^\s*(?:[✖✗✘!]\s+\S|(?:\[?(?:error|fatal|alert)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S"
     r"|E: \S)",
     re.IGNORECASE,
 )
@@ -187,6 +194,8 @@ def _read_symptom(context: FailureContext) -> Finding | None:
     if role in BY_ROLE and best.verdict in worded_alike:
         own = [finding for finding in symptoms if finding.verdict == role]
         first = _first_statement([*own, *_error_messages(context)]) or best
+        if role in COMPLAINING and SUMMARY.search(first.error):
+            return _complaint(context, role) or replace(first, verdict=role)
         return replace(first, verdict=role)
     return best
 
@@ -271,7 +280,14 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     verdict = exit_status.VERDICT_OF_ROLE.get(stage.role)
     if verdict is None:
         return None
+    if verdict in COMPLAINING:
+        return _complaint(context, verdict) or Finding(verdict, line)
     return Finding(verdict, line)
+
+
+def _complaint(context: FailureContext, verdict: str) -> Finding | None:
+    found = first_complaint(context)
+    return Finding(verdict, found[1], found[0]) if found else None
 
 
 def _read_shown_difference(context: FailureContext) -> Finding | None:

@@ -17,12 +17,15 @@ START = re.compile(
 )
 EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
+NODE_VERSION = re.compile(r"^Node\.js v\d")
+NODE_FRAME = re.compile(r"^\s+at ")
 TCL_TRACE = "    while executing"
 
 
 def exceptions(output: CommandOutput) -> Iterator[Finding]:
-    """Yield a finding for every exception that ended a traceback of Python or Tcl."""
+    """Yield a finding for every exception that ended a traceback of Python, Node or Tcl."""
     yield from _tcl_errors(output)
+    yield from _node_errors(output)
     if not output.has("traceback"):
         return
     frame_indent: int | None = None
@@ -41,6 +44,15 @@ def exceptions(output: CommandOutput) -> Iterator[Finding]:
         if match:
             verdict = "assertion" if ASSERTION.match(match["error"]) else "exception"
             yield Finding(verdict, match["error"], number)
+
+
+def _node_errors(output: CommandOutput) -> Iterator[Finding]:
+    """Node prints an uncaught error above its frames, and its own version at the end."""
+    if not any(NODE_VERSION.match(line) for line in output.lines[-3:]):
+        return
+    for number, line in enumerate(output.lines[:-1]):
+        if line.startswith("Error: ") and NODE_FRAME.match(output.lines[number + 1]):
+            yield Finding("exception", line, number)
 
 
 def _tcl_errors(output: CommandOutput) -> Iterator[Finding]:

@@ -28,6 +28,8 @@ LABEL = re.compile(
     r"(?:[a-z][\w:@/.-]*|\d)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
+# lerna and nx put `name: ` before every line of a script, also before npm's echo of its command.
+ECHOED_LABEL = re.compile(r"^(?P<name>@?[\w/.-]+): > \S")
 # What a runner tells TeamCity about a test, also behind other text on the line.
 TEAMCITY_MESSAGE = re.compile(r"##teamcity\[(?P<event>\w+)(?P<values>(?:[^|\]]|\|.)*)\]")
 TEAMCITY_VALUE = re.compile(r"(\w+)='((?:[^|']|\|.)*)'")
@@ -69,6 +71,7 @@ def _bare_line(line: str) -> str:
 
 def _without_labels(lines: list[str]) -> list[str]:
     """Return the lines without the labels that several of them carry."""
+    lines = _without_package_names(lines)
     labels = [LABEL.match(line) for line in lines]
     count = Counter(match["name"] for match in labels if match)
     common = {name for name, times in count.items() if times >= FEWEST_LABELS}
@@ -78,6 +81,18 @@ def _without_labels(lines: list[str]) -> list[str]:
     for line, match in zip(lines, labels, strict=True):
         has_label = match is not None and match["name"] in common
         bare.append(line[match.end() :] if match and has_label else line)
+    return bare
+
+
+def _without_package_names(lines: list[str]) -> list[str]:
+    echoes = [ECHOED_LABEL.match(line) for line in lines]
+    labels = tuple({f"{match['name']}: " for match in echoes if match})
+    if not labels:
+        return lines
+    bare = []
+    for line in lines:
+        label = next((label for label in labels if line.startswith(label)), "")
+        bare.append(line.removeprefix(label))
     return bare
 
 

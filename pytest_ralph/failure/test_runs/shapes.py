@@ -59,6 +59,8 @@ SENTENCES = (
         r"(?:: (?P<error>\S.*)|.*)$",
         re.IGNORECASE,
     ),
+    # (1/2) test_cart.py:Cart.test_total:  FAIL: 5 != 6
+    re.compile(r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*)$"),
     # doctest: TEST CASE:  ring wraps
     re.compile(r"^\s*(?:TEST CASE|SCENARIO):\s+(?P<name>\S.*)$"),
     # Failure ('test-cart.R:4'): total uses the quantity
@@ -106,7 +108,7 @@ PLACE = re.compile(
     r"|\s*\([EF]\) line: \d+ \S+$"
 )
 TEST_LABEL = re.compile(r"^test(?: ?case)?: ", re.IGNORECASE)
-NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|\d+/\d+|\[\d+/\d+\])\s+")
+NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
 TRAILING_DOTS = re.compile(r"\s*(?:\.{3,}|…|-{2,})$")
 QUOTES = "'\"`‘’“”"
 # The expectation in the block below a name, the most telling first.
@@ -117,7 +119,7 @@ EXPECTATIONS = (
     ),
     re.compile(
         r"^\W{0,8}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received|actual|want"
-        r"|not equal|mismatch\w*|differs?|was|!=|require[sd]?)\b.*)",
+        r"|not equal|mismatch\w*|differs?|was|!=|require[sd]?|error(?=:))\b.*)",
         re.IGNORECASE,
     ),
     re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
