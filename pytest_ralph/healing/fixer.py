@@ -291,6 +291,7 @@ class Fixer:
             progress=progress,
             by_executor=True,
             worth_verifying=run.worth_verifying,
+            unanswered=outcome.unanswered,
             trouble=outcome.trouble,
             executor=run.executor,
         )

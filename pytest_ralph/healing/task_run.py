@@ -213,7 +213,9 @@ class TaskRun:
         self.fixer.undo_harmful_repair(still_failed)
         if unfinished is None and self.services.settings.execute:
             return self._carry_out_again(still_failed)
-        return unfinished or still_failed
+        if unfinished is None or unfinished.unanswered:
+            return still_failed
+        return unfinished
 
     def _carry_out_again(self, failed: FailedAttempt) -> FailedAttempt | None:
         """S0's step 9: after a completed fix, do again what it was made for, up to the original."""
@@ -413,6 +415,8 @@ class TaskRun:
         if failed is None:
             self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
             return None
+        if unfinished.unanswered:
+            return failed
         from pytest_ralph.healing.verification import failure_of_execution
 
         failure = failure_of_execution(unfinished.failure, failed.failure)

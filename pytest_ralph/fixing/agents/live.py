@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.running.spool import Spool
 
-RETRY = re.compile(r"retry|attempt|reconnect", re.IGNORECASE)
+RETRY = re.compile(r"retry|attempt|reconnect|stream error", re.IGNORECASE)
+# The value of a field in a line of a log: `error="Rate limit reached"`.
+ERROR_FIELD = re.compile(r'error="([^"]+)"')
 LOG_TAIL = 2_000
 
 
@@ -72,6 +74,9 @@ class LiveReader:
         self._show = show
         self._shown = ""
         self._offset = 0
+        # How long the log was when the agent last said or did something.
+        self._steps = 0
+        self._log_size = 0
 
     def __call__(self, output: Sequence[Spool]) -> bool:
         """Read what is new, show it, and return whether the run may go on."""
@@ -99,16 +104,24 @@ class LiveReader:
         if self._show is None:
             return
         line = self.transcript.last_activity
-        if not line and len(output) > 1:
-            line = _last_retry(output[1])
+        if len(output) > 1:
+            line = self._new_retry(output[1]) or line
         if line and line != self._shown:
             self._shown = line
             self._show(line)
 
+    def _new_retry(self, log: Spool) -> str:
+        """Return what the log says about a retry since the agent last said or did something."""
+        if self.transcript.steps != self._steps:
+            self._steps = self.transcript.steps
+            self._log_size = log.size
+        return last_retry(log.text(0, LOG_TAIL)) if log.size > self._log_size else ""
 
-def _last_retry(log: Spool) -> str:
+
+def last_retry(log: str) -> str:
     """Return the last line of a log that is about another attempt to reach the service."""
-    for line in reversed(log.text(0, LOG_TAIL).splitlines()):
+    for line in reversed(log.splitlines()):
         if RETRY.search(line):
-            return line.strip()
+            error = ERROR_FIELD.search(line)
+            return error[1] if error else line.strip()
     return ""

@@ -27,8 +27,14 @@ class OpenCode(Agent):
     install = "npm install -g opencode-ai"
 
     def arguments(self, launch: Launch) -> Sequence[str]:
-        session = ("--session", launch.resume) if launch.resume else ()
-        return ["run", "--format", "json", *session, *self.model, *self.options.args]
+        words = ["run", "--format", "json"]
+        # opencode repeats a request for ever if the service refuses it for now. No event tells of
+        # that, only its log does.
+        words += self.options.default("--print-logs")
+        words += self.options.default("--log-level", "ERROR")
+        if launch.resume:
+            words += ["--session", launch.resume]
+        return [*words, *self.model, *self.options.args]
 
     def environment(self, launch: Launch) -> Mapping[str, str]:
         if not launch.job.verify or "OPENCODE_PERMISSION" in os.environ:

@@ -134,7 +134,8 @@ def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
     if failure.kind == "context_exhausted":
         # A session whose context is full cannot be continued.
         outcome = replace(outcome, session_id="")
-    return replace(outcome, failure=failure, trouble=trouble, note=note)
+    unanswered = trouble is None and _is_unanswered(run, reason)
+    return replace(outcome, failure=failure, trouble=trouble, note=note, unanswered=unanswered)
 
 
 def not_started(
@@ -193,6 +194,15 @@ def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | N
     return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
 
 
+def _is_unanswered(run: FinishedRun, reason: Reason) -> bool:
+    """Return whether an agent's model gave no answer, or an error that means nothing to us."""
+    if not run.is_agent:
+        return False
+    if reason.error == NOT_COMPLETE:
+        return True
+    return bool(run.transcript.error) and not reason.kind
+
+
 def _why_doubtful(transcript: Transcript, answer: str, claims: Claims) -> Reason | None:
     """Return the reason if the answer of a run that exited with 0 says that it failed."""
     if claims.contradiction and (claims.complete or claims.manual):
@@ -230,12 +240,12 @@ def _trouble(run: FinishedRun, reason: Reason) -> Trouble | None:
         return Trouble(transcript.meaning.reason, one_line(transcript.error), transcript.resets_at)
     if not run.is_agent:
         return _trouble_of_command(run, reason)
-    if run.worked or transcript.error:
+    if transcript.error or (run.worked and not run.result.idle):
         return None if transcript.has_events else _trouble_in_answer(run)
 
-    # Nothing was done: the log may say why, for example that the program retries for ever.
+    # The log may say why nothing happens, for example that the program retries for ever.
     trouble = _trouble_in_log(run.log)
-    if trouble is None and run.ran_out_of_time:
+    if trouble is None and run.ran_out_of_time and not run.worked:
         return Trouble("hung", reason.error)
     return trouble
 

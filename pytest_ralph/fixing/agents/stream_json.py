@@ -64,26 +64,42 @@ def _read_tool_results(event: Event, transcript: Transcript) -> None:
 
 
 def _read_result(event: Event, transcript: Transcript) -> None:
+    _read_usage(event, transcript)
+    for denial in event.get("permission_denials") or ():
+        transcript.denied.append(_denied_action(denial))
+
+    result = event.get("result") or ""
+    kind = _early_end(event)
+    if event.get("is_error") or kind:
+        errors = "\n".join(event.get("errors") or ())
+        message = event.get("error") or result or errors or event.get("subtype")
+        transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
+        return
+
+    transcript.clear_error()
+    if result != transcript.text:
+        transcript.set_text(result)
+
+
+def _read_usage(event: Event, transcript: Transcript) -> None:
     usage = event.get("usage") or {}
     input_tokens = sum(usage.get(name) or 0 for name in INPUT_TOKENS)
     transcript.add_usage(input_tokens, usage.get("output_tokens"), event.get("total_cost_usd"))
-    for denial in event.get("permission_denials") or ():
-        command = (denial.get("tool_input") or {}).get("command", "")
-        transcript.denied.append(f"{denial.get('tool_name')} {command}".strip())
 
-    kind = ""
-    for reason in (event.get("subtype"), event.get("terminal_reason")):
-        kind = EARLY_ENDS.get(reason or "", kind)
-    result = event.get("result") or ""
-    if not event.get("is_error") and not kind:
-        transcript.clear_error()
-        if result != transcript.text:
-            transcript.set_text(result)
-        return
 
-    errors = "\n".join(event.get("errors") or ())
-    message = event.get("error") or result or errors or event.get("subtype")
-    transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
+def _denied_action(denial: Event) -> str:
+    """Return `Bash npm test` for a tool call that was not permitted."""
+    arguments = denial.get("tool_input") or {}
+    return f"{denial.get('tool_name')} {arguments.get('command', '')}".strip()
+
+
+def _early_end(event: Event) -> str:
+    """Return the kind of failure if the run ended before its task was done, or an empty string."""
+    for name in ("terminal_reason", "subtype"):
+        reason = event.get(name)
+        if reason in EARLY_ENDS:
+            return EARLY_ENDS[reason]
+    return ""
 
 
 def _read_rate_limit(limit: Event, transcript: Transcript) -> None:

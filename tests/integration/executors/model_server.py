@@ -1,20 +1,22 @@
 """A model server with a script instead of a model, on loopback, for driving real agents.
 
-It speaks the four dialects the agents speak (Anthropic messages, OpenAI chat completions, OpenAI
+It speaks the four protocols of the agents (Anthropic messages, OpenAI chat completions, OpenAI
 responses, Gemini generateContent), streaming or not, and answers each request of an agent with the
-next turn of the script.
+next turn of its script.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from typing_extensions import Self
 
@@ -37,24 +39,47 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Decline:
+    """The model refuses in the way of its protocol: a stop reason, with these words if any fit."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Refuse:
-    """The service answers with an HTTP error, in the dialect of the request."""
+    """The service answers with an HTTP error in the format of the protocol."""
 
     status: int
     type: str
     message: str
 
 
-Turn = Say | Call | Refuse
+@dataclass(frozen=True)
+class Hang:
+    """The service accepts the request and never answers it."""
+
+
+Answer = Say | Call | Decline
+Turn = Answer | Refuse | Hang
 
 
 class ModelServer:
-    """Turns are handed out in order; when they run out the last one is repeated."""
+    """Answers with the turns of one script for each run of an agent.
 
-    def __init__(self, *turns: Turn) -> None:
-        self.turns = turns
+    `current_run` returns the number of the run, from 1. The last script is used for all further
+    runs, and the last turn of a script is repeated. Requests without tools are side tasks of an
+    agent (titles, summaries): they get a short answer and use up no turn.
+    """
+
+    def __init__(
+        self, *scripts: Sequence[Turn], current_run: Callable[[], int] = lambda: 1
+    ) -> None:
         self.requests: list[Json] = []
-        self._handed_out = 0
+        self.asked = threading.Event()
+        self.closing = threading.Event()
+        self._scripts = scripts
+        self._current_run = current_run
+        self._used: dict[int, int] = {}
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._http.daemon_threads = True
@@ -70,19 +95,22 @@ class ModelServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.closing.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(5)
 
     def turn_for(self, body: Json, *, main: bool) -> Turn:
-        """Requests without tools (titles, summaries) do not use up the script."""
         with self._lock:
             self.requests.append(body)
-            turn = self.turns[min(self._handed_out, len(self.turns) - 1)]
-            if main or isinstance(turn, Refuse):
-                self._handed_out += 1
-                return turn
-            return Say("ok")
+            run = max(1, self._current_run())
+            script = self._scripts[min(run, len(self._scripts)) - 1]
+            used = self._used.get(run, 0)
+            turn = script[min(used, len(script) - 1)]
+            if not main and not isinstance(turn, Refuse):
+                return Say("ok")
+            self._used[run] = used + 1
+            return turn
 
     def prompts(self) -> str:
         return json.dumps(self.requests)
@@ -108,7 +136,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         model = cast("ModelServer", self.server.model)  # type: ignore[attr-defined]
         turn = model.turn_for(body, main=dialect.is_main(body))
-        if isinstance(turn, Refuse):
+        model.asked.set()
+        if isinstance(turn, Hang):
+            model.closing.wait()
+            self.close_connection = True
+        elif isinstance(turn, Refuse):
             self._send(turn.status, json.dumps(dialect.error(turn)).encode(), "application/json")
         elif dialect.wants_stream(self.path, body):
             self._send(200, "".join(dialect.stream(turn)).encode(), "text/event-stream")
@@ -120,7 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        with suppress(ConnectionError):
+            self.wfile.write(data)
 
 
 def _event(data: Json, name: str | None = None) -> str:
@@ -138,45 +171,48 @@ class _Dialect:
     def error(self, turn: Refuse) -> Json:
         return {"error": {"type": turn.type, "code": turn.type, "message": turn.message}}
 
-    def whole(self, turn: Say | Call) -> Json:
+    def whole(self, turn: Answer) -> Json:
         raise NotImplementedError
 
-    def stream(self, turn: Say | Call) -> Iterator[str]:
+    def stream(self, turn: Answer) -> Iterator[str]:
         raise NotImplementedError
+
+
+STOP_REASONS = {Say: "end_turn", Call: "tool_use", Decline: "refusal"}
 
 
 class _Anthropic(_Dialect):
     def error(self, turn: Refuse) -> Json:
         return {"type": "error", "error": {"type": turn.type, "message": turn.message}}
 
-    def _block(self, turn: Say | Call) -> Json:
-        if isinstance(turn, Say):
+    def _block(self, turn: Answer) -> Json:
+        if not isinstance(turn, Call):
             return {"type": "text", "text": turn.text}
         return {
             "type": "tool_use",
-            "id": f"toolu_{id(turn):x}",
+            "id": f"toolu_{uuid.uuid4().hex}",
             "name": turn.tool,
             "input": turn.arguments,
         }
 
-    def whole(self, turn: Say | Call) -> Json:
+    def whole(self, turn: Answer) -> Json:
         return {
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
             "model": "scripted",
             "content": [self._block(turn)],
-            "stop_reason": "end_turn" if isinstance(turn, Say) else "tool_use",
+            "stop_reason": STOP_REASONS[type(turn)],
             "stop_sequence": None,
             "usage": {"input_tokens": 10, "output_tokens": 10},
         }
 
-    def stream(self, turn: Say | Call) -> Iterator[str]:
+    def stream(self, turn: Answer) -> Iterator[str]:
         whole = self.whole(turn)
         yield self._named(
             {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
         )
-        if isinstance(turn, Say):
+        if not isinstance(turn, Call):
             start: Json = {"type": "text", "text": ""}
             delta: Json = {"type": "text_delta", "text": turn.text}
         else:
@@ -196,16 +232,26 @@ class _Anthropic(_Dialect):
         return _event(data, data["type"])
 
 
+FINISH_REASONS = {Say: "stop", Call: "tool_calls", Decline: "content_filter"}
+
+
 class _Chat(_Dialect):
     def is_main(self, body: Json) -> bool:
         # aider asks for plain text and offers no tools; its edits are in the text.
         return bool(body.get("tools")) or "SEARCH" in json.dumps(body.get("messages", ""))
 
-    def _message(self, turn: Say | Call) -> Json:
+    def _message(self, turn: Answer) -> Json:
         if isinstance(turn, Say):
             return {"role": "assistant", "content": turn.text}
+        if isinstance(turn, Decline):
+            return {"role": "assistant", "content": None, "refusal": turn.text}
         function = {"name": turn.tool, "arguments": json.dumps(turn.arguments)}
-        call = {"index": 0, "id": f"call_{id(turn):x}", "type": "function", "function": function}
+        call = {
+            "index": 0,
+            "id": f"call_{uuid.uuid4().hex}",
+            "type": "function",
+            "function": function,
+        }
         return {"role": "assistant", "content": None, "tool_calls": [call]}
 
     def _envelope(self, **choice: object) -> Json:
@@ -219,22 +265,24 @@ class _Chat(_Dialect):
             "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
         }
 
-    def _finish(self, turn: Say | Call) -> str:
-        return "stop" if isinstance(turn, Say) else "tool_calls"
+    def _finish(self, turn: Answer) -> str:
+        return FINISH_REASONS[type(turn)]
 
-    def whole(self, turn: Say | Call) -> Json:
+    def whole(self, turn: Answer) -> Json:
         return self._envelope(message=self._message(turn), finish_reason=self._finish(turn))
 
-    def stream(self, turn: Say | Call) -> Iterator[str]:
+    def stream(self, turn: Answer) -> Iterator[str]:
         yield _event(self._envelope(delta=self._message(turn), finish_reason=None))
         yield _event(self._envelope(delta={}, finish_reason=self._finish(turn)))
         yield "data: [DONE]\n\n"
 
 
 class _Responses(_Dialect):
-    def _item(self, turn: Say | Call) -> Json:
-        if isinstance(turn, Say):
-            text = {"type": "output_text", "text": turn.text, "annotations": []}
+    def _item(self, turn: Answer) -> Json:
+        if not isinstance(turn, Call):
+            text: Json = {"type": "output_text", "text": turn.text, "annotations": []}
+            if isinstance(turn, Decline):
+                text = {"type": "refusal", "refusal": turn.text}
             return {
                 "type": "message",
                 "id": "msg_1",
@@ -243,7 +291,7 @@ class _Responses(_Dialect):
                 "content": [text],
             }
         arguments = json.dumps(turn.arguments)
-        name = {"call_id": f"call_{id(turn):x}", "name": turn.tool}
+        name = {"call_id": f"call_{uuid.uuid4().hex}", "name": turn.tool}
         return {
             "type": "function_call",
             "id": "fc_1",
@@ -252,7 +300,7 @@ class _Responses(_Dialect):
             **name,
         }
 
-    def whole(self, turn: Say | Call) -> Json:
+    def whole(self, turn: Answer) -> Json:
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         output = [self._item(turn)]
         return {
@@ -263,7 +311,7 @@ class _Responses(_Dialect):
             "usage": usage,
         }
 
-    def stream(self, turn: Say | Call) -> Iterator[str]:
+    def stream(self, turn: Answer) -> Iterator[str]:
         yield self._named({"type": "response.created", "response": {"id": "resp_1"}})
         yield self._named(
             {"type": "response.output_item.done", "output_index": 0, "item": self._item(turn)}
@@ -279,21 +327,20 @@ class _Gemini(_Dialect):
     def error(self, turn: Refuse) -> Json:
         return {"error": {"code": turn.status, "status": turn.type, "message": turn.message}}
 
-    def whole(self, turn: Say | Call) -> Json:
-        part: Json = (
-            {"text": turn.text}
-            if isinstance(turn, Say)
-            else {"functionCall": {"name": turn.tool, "args": turn.arguments}}
-        )
+    def whole(self, turn: Answer) -> Json:
+        if isinstance(turn, Call):
+            part: Json = {"functionCall": {"name": turn.tool, "args": turn.arguments}}
+        else:
+            part = {"text": turn.text}
         candidate = {
             "content": {"role": "model", "parts": [part]},
-            "finishReason": "STOP",
+            "finishReason": "SAFETY" if isinstance(turn, Decline) else "STOP",
             "index": 0,
         }
         counts = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
         return {"candidates": [candidate], "usageMetadata": counts, "modelVersion": "scripted"}
 
-    def stream(self, turn: Say | Call) -> Iterator[str]:
+    def stream(self, turn: Answer) -> Iterator[str]:
         yield _event(self.whole(turn))
 
 

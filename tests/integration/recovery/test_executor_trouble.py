@@ -173,3 +173,25 @@ def test_two_workers_share_an_outage(project: Project) -> None:
     result.stdout.fnmatch_lines(["ralph: executor sh executor.sh is unavailable *: not logged in*"])
     for name in ("one", "two"):
         assert "[FIX" not in (project.root / "specs" / name / "tasks.md").read_text()
+
+
+EMPTY_ANSWER = """\
+echo '{"type": "message", "message": {"role": "assistant", "content": [{"type": "text",
+"text": "The model returned an empty response. Please resend your message."}]}}' | tr -d '\\n'
+echo
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "script"), [("claude", "true\n"), ("goose", EMPTY_ANSWER)], ids=["silent", "empty"]
+)
+def test_missing_answer_gets_no_fix_task(one_task: Project, agent: str, script: str) -> None:
+    program = one_task.write("agent", f"#!/bin/sh\n{script}")
+    program.chmod(0o755)
+    result = one_task.run("-o", f"ralph_executor_program={program}", executor=agent)
+
+    assert result.ret == 1
+    text = one_task.tasks.read_text()
+    assert "did not complete" not in text
+    assert "empty response" not in text
+    assert "[FIX 1.3.1]" not in text
