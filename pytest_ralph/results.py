@@ -8,6 +8,7 @@ know.
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,8 @@ BAD = ("failed", "regression")
 GOOD = ("passed", "recovered", "flaky")
 NOT_RUN = ("skipped", "manual", "blocked")
 VERIFYING = ("verify", "retry")
+# The failure protocol words the advice as a parameter, which no person can set.
+_RETRY = re.compile(r"Retry with timeout=(\S+)")
 
 
 def _masked(value: Any, mask: Callable[[str], str]) -> Any:
@@ -92,6 +95,11 @@ class Attempt(NamedTuple):
     cost: float | None = None
     tokens: int | None = None
     changed: tuple[str, ...] = ()
+    # What it changed, as a unified diff.
+    diff: str = ""
+    # What the executor should not have done, and why it was unavailable.
+    findings: tuple[str, ...] = ()
+    trouble: str = ""
     commit: str = ""
     # Fingerprint of the working tree: equal means that nothing changed in between.
     tree: str = ""
@@ -115,6 +123,14 @@ class Attempt(NamedTuple):
     @property
     def failed(self) -> bool:
         return self.outcome == "failed"
+
+    @property
+    def advice_for_people(self) -> tuple[str, ...]:
+        """The advice without the guidance, which is written for executors."""
+        advice = [text for text in self.advice if text != self.guidance]
+        return tuple(
+            _RETRY.sub(r"Raise the time limit: `**Timeout**: \1`", text) for text in advice
+        )
 
     @property
     def verifies(self) -> bool:
@@ -235,6 +251,11 @@ class TaskResult(NamedTuple):
     notes: tuple[str, ...] = ()
     # S2's failure report of a task that did not pass.
     report: str = ""
+    # Fields of the task for the HTML report, and the words of its Verify that were not checked.
+    do: str = ""
+    done_when: str = ""
+    verify: str = ""
+    unread: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -392,6 +413,10 @@ class RunSummary(NamedTuple):
     version: str = ""
     history: RunHistory = RunHistory()
     notes: tuple[str, ...] = ()
+    # Names and values that tell where it ran: branch, commit, Python, …
+    environment: tuple[tuple[str, str], ...] = ()
+    # S3's halt summary of each spec that was halted.
+    halts: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -422,4 +447,6 @@ class RunSummary(NamedTuple):
     def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
         tasks = tuple(TaskResult.from_json(task) for task in data.get("tasks", ()))
         history = RunHistory.from_json(data.get("history", {}))
-        return cls(**{**_known(cls, data), "tasks": tasks, "history": history})
+        environment = tuple((name, value) for name, value in data.get("environment", ()))
+        known = {**_known(cls, data), "environment": environment}
+        return cls(**{**known, "tasks": tasks, "history": history})

@@ -1,4 +1,4 @@
-"""Diffs of what an executor run changed, for the prompt of the next one."""
+"""Diffs of what an executor run or a repair changed, for reports and later prompts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 MAX_FILE_SIZE = 200_000
 
 
-def diff_of(changes: Iterable[Change], *, prompt: str) -> str:
+def diff_of(changes: Iterable[Change], *, prompt: str = "") -> str:
     """Return the changes in the form in which git shows them.
 
     Files that hold a copy of `prompt` are logs of the executor, and are left out.
     """
+    prompt = prompt.strip()
     parts = []
     for change in changes:
         before = _lines(change.before)
@@ -27,7 +28,7 @@ def diff_of(changes: Iterable[Change], *, prompt: str) -> str:
         if before is None or after is None:
             note = "the content is not text, or too large to show"
             parts.append(f"{_heading(change.path)}\n{note}\n")
-        elif prompt.strip() not in "\n".join(after):
+        elif not prompt or prompt not in "\n".join(after):
             parts.append(_diff_of_file(change, before, after))
     return "".join(parts)
 
@@ -51,7 +52,13 @@ def _diff_of_file(change: Change, before: list[str], after: list[str]) -> str:
     old_name = "/dev/null" if change.added else f"a/{change.path}"
     new_name = "/dev/null" if change.deleted else f"b/{change.path}"
     lines = difflib.unified_diff(before, after, old_name, new_name, lineterm="")
-    return "\n".join([_heading(change.path), *lines, ""])
+    return "\n".join([_heading(change.path), *_mode_lines(change), *lines, ""])
+
+
+def _mode_lines(change: Change) -> list[str]:
+    if change.before is None or change.after is None or change.before.mode == change.after.mode:
+        return []
+    return [f"old mode {change.before.mode:o}", f"new mode {change.after.mode:o}"]
 
 
 def _heading(path: str) -> str:

@@ -85,6 +85,12 @@ class AttemptLog:
     def last(self) -> Failure | None:
         return self.failures[-1] if self.failures else None
 
+    @property
+    def last_fix(self) -> str:
+        """The id of the fix task that was carried out last, or an empty string."""
+        ids = [attempt.fix_id for attempt in self._attempts if attempt.fix_id]
+        return ids[-1] if ids else ""
+
     def resume(self, attempts: Sequence[Attempt], carried_out: Collection[str]) -> None:
         """Continue an interrupted run: take over its attempts up to its last completed fix."""
         end = 0
@@ -177,6 +183,7 @@ class AttemptLog:
         result: RepairResult,
         *,
         prediction: float | None,
+        diff: str = "",
     ) -> None:
         """Record a built-in repair; `fix` is None if it was not made."""
         task_id = fix.id if fix else self.task.id
@@ -193,6 +200,7 @@ class AttemptLog:
             approach=repair.command,
             prediction=prediction,
             changed=result.files,
+            diff=diff,
             outcome="passed" if fix else "failed",
             error="" if fix else result.note,
         )
@@ -215,6 +223,8 @@ class AttemptLog:
         executor: str,
         prediction: float | None = None,
         changed: tuple[str, ...] = (),
+        diff: str = "",
+        findings: tuple[str, ...] = (),
     ) -> None:
         """Record an executor run. `answered` is the failure it was meant to fix."""
         is_fix = task is not self.task
@@ -229,6 +239,9 @@ class AttemptLog:
             "prediction": prediction,
             "session_id": outcome.session_id,
             "changed": changed,
+            "diff": diff,
+            "findings": findings,
+            "trouble": str(outcome.trouble or ""),
             "cost": outcome.usage.cost,
             "tokens": (outcome.usage.input_tokens + outcome.usage.output_tokens) or None,
             "log": str(outcome.ended.stdout.path) if outcome.ended else "",

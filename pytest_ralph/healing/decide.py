@@ -42,6 +42,7 @@ Final = Literal[
     "unknown error",
     "no executor",
     "skipped",
+    "given up",
     "halted",
 ]
 
@@ -183,7 +184,7 @@ def _can_double(failure: Failure, past: TaskHistory) -> bool:
 def _longer(_: Failure, past: TaskHistory) -> Decision:
     return Decision(
         "retry",
-        f"it was still working after {past.timeout:g} s: once more with {past.timeout * 2:g} s",
+        f"still making progress after {past.timeout:g} s: trying again with {past.timeout * 2:g} s",
         timeout=past.timeout * 2,
     )
 
@@ -366,7 +367,7 @@ def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
     return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
 
 
-ENRICH = "context was missing: asked again with more of it"
+ENRICH = "context was missing: asking again with more of it"
 RULES: tuple[Rule, ...] = (
     (_can_double, _longer),
     (_can_continue, _go_on),
@@ -401,12 +402,12 @@ RULES: tuple[Rule, ...] = (
         _answer("rollback", "the build is broken: back to the last good commit, then fix"),
     ),
     (_is(BROKEN_BUILD), _answer("fix", "the build is broken: fix it")),
-    (_first_failure, _answer("fix", "it runs but does not pass: fix it")),
+    (_first_failure, _answer("fix", "verification failed; creating a fix task")),
     (
         _is(VERIFICATION_FAILED),
-        _answer("fix", "it still does not pass: fix it with a different approach"),
+        _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
-    (_unknown_once, _answer("fix", "{what}: one fix, then a person")),
+    (_unknown_once, _answer("fix", "{what}: one fix, then it needs a person")),
     (
         _always,
         _answer("escalate", "an error of unknown type came back after a fix", "unknown error"),

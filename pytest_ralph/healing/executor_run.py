@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # The prompt asks for one line that names the approach.
 _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 
-# Bytes of a diff that are kept for later prompts, which show still less of it.
+# Bytes of a diff that are kept for the report and for later prompts, which show still less of it.
 DIFF_LIMIT = 30_000
 MAX_DOCUMENTS = 20
 
@@ -205,7 +205,8 @@ class ExecutorRuns:
             # Changed files are progress, even of an executor that said nothing.
             outcome = replace(outcome, trouble=None)
         self._session_id = outcome.session_id
-        self._remember(task, outcome, observed.diff)
+        diff = shortened_diff(observed.diff, DIFF_LIMIT)
+        self._remember(task, outcome, diff)
         self.log.carried_out(
             task,
             failure,
@@ -216,6 +217,8 @@ class ExecutorRuns:
             executor=executor.name if observed.executor and executor else name,
             prediction=chance,
             changed=report.changed if observed.merged else (),
+            diff=diff if observed.merged else "",
+            findings=report.findings,
         )
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
@@ -232,7 +235,7 @@ class ExecutorRuns:
                 task_id=task.id,
                 approach=approach,
                 result=result,
-                diff=shortened_diff(diff, DIFF_LIMIT),
+                diff=diff,
             )
         )
 

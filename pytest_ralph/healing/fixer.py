@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.naming import display_name
+from pytest_ralph.fixing.diffs import diff_of
+from pytest_ralph.fixing.prompts import shortened_diff
 from pytest_ralph.fixing.repair import find_repair, undo
 from pytest_ralph.healing.decide import (
     AGAIN,
@@ -24,7 +26,7 @@ from pytest_ralph.healing.decide import (
     no_executor,
 )
 from pytest_ralph.healing.errors import FixTaskError, GaveUpError
-from pytest_ralph.healing.executor_run import ExecutorRuns, Request, predict
+from pytest_ralph.healing.executor_run import DIFF_LIMIT, ExecutorRuns, Request, predict
 from pytest_ralph.healing.fix_task import (
     is_fix_task,
     make_fix_task,
@@ -366,7 +368,7 @@ class Fixer:
             if fix is None:
                 fix = self._insert_fix(target, failure, edit=edit)
             elif edit:
-                self.log.note(f"{fix.id}: it stands in tasks.md already, and can be edited there")
+                self.log.note(f"{fix.id}: it is already in tasks.md and can be edited there")
         self.log.fix_planned(fix, target.id, self.services.executor_name)
         fault_point("after a fix task is in place")
         return fix
@@ -434,11 +436,13 @@ class Fixer:
         chance = predict(self.services, self.log, target, failed.failure, f"repair:{repair.name}")
         self.take_observed()
         result = repair.apply(self.services.runner, self.services.root, backup)
+        diff = ""
         if result.files:
             owner = owner_of(self.spec_files, self.task)
-            self.services.tree.record_repair(owner, backup, result.files)
+            changes = self.services.tree.record_repair(owner, backup, result.files)
+            diff = shortened_diff(diff_of(changes), DIFF_LIMIT)
         fix = self._fix_task(target, failed.failure, edit=False) if result.made else None
-        self.log.repaired(fix, failed.failure, repair, result, prediction=chance)
+        self.log.repaired(fix, failed.failure, repair, result, prediction=chance, diff=diff)
         if fix is None:
             return failed
         self.spec_files.executed(fix)

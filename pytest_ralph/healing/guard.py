@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,8 +74,11 @@ class ProjectTree:
         """Return how the files of the project differ from the snapshot `before`."""
         return self.snapshots.changes(before, self.snapshots.take())
 
-    def record_repair(self, owner: str, backup: Path, paths: Iterable[str]) -> None:
-        """Keep what is needed to undo a repair that saved the files it changed in `backup`."""
+    def record_repair(self, owner: str, backup: Path, paths: Iterable[str]) -> tuple[Change, ...]:
+        """Keep what is needed to undo a repair that saved the files it changed in `backup`.
+
+        Return the changes, with the content that the files have now.
+        """
         changes = []
         for saved in saved_files(backup):
             if saved.path not in paths:
@@ -92,6 +95,11 @@ class ProjectTree:
             )
             changes.append(Change(saved.path, before, state_of(self.root / saved.path)))
         append_changes(self.backups, changes, owner)
+        return tuple(
+            replace(change, after=change.after._replace(copy=str(self.root / change.path)))
+            for change in changes
+            if change.after is not None
+        )
 
     def changed_for(self, owner: str, *, earlier: bool) -> tuple[str, ...]:
         """Return the files that executors and repairs changed for a task in this run.

@@ -192,7 +192,7 @@ class TaskRun:
         elif decision.action == "retry" and not failed.by_executor:
             self._retries += 1
             if self._retries > MAX_RETRIES:
-                reason = f"tried again {MAX_RETRIES} times, to no avail"
+                reason = f"tried again {MAX_RETRIES} times, without success"
                 decision = replace(decision, action="escalate", reason=reason)
         self.fixer.record_decision(failed, decision)
         return decision
@@ -468,7 +468,9 @@ class TaskRun:
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task, self.services.max_attempts)
         self.services.hooks.recovered(self.task, fixes)
-        reason = f"recovered by {', '.join(fixes)}" if fixes else "passed when tried again"
+        reason = "passed when tried again"
+        if fixes:
+            reason = f"recovered by {self.log.last_fix or ', '.join(fixes)}"
         return self._passed("recovered", reason)
 
     def _escalate(self, decision: Decision) -> TaskResult:
@@ -498,7 +500,7 @@ class TaskRun:
             return self.log.ended("failed", failure.error)
         error = failure.error
         if self.task.checked:
-            error = f"regression: it was complete, and fails now: {error}"
+            error = f"regression: it was complete and fails now: {error}"
         return self.log.ended(self._failed_outcome, error)
 
     def stopped(self, error: BaseException) -> TaskResult:

@@ -94,7 +94,7 @@ class Advisor:
         except HistoryError as error:
             self._broken = True
             # Worded like the error of writing to the history, so that one note stands for both.
-            self._warn(f"history is not kept: {error}")
+            self._warn(f"history is not recorded: {error}")
             return default
 
 

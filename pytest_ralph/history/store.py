@@ -214,7 +214,7 @@ class History:
         self._disconnect()
         moved = schema.set_aside(self.path, self._busy_timeout)
         if moved is not None:
-            self.notices.append(f"history was corrupt: moved to {moved}, a new one is begun")
+            self.notices.append(f"history was corrupt: moved to {moved}, started a new one")
             if self._warn is not None:
                 self._warn(self.notices[-1])
 
@@ -230,7 +230,7 @@ class History:
         if self._warned:
             return
         self._warned = True
-        problem = f"history is not kept: {error}"
+        problem = f"history is not recorded: {error}"
         if self._warn is None:
             raise HistoryError(problem) from error
         self._warn(problem)

@@ -95,7 +95,7 @@ def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:
     attempt = task.last_failure
     yield Line(headline(task), ("red", "bold"))
     if task.outcome == "regression":
-        yield Line("  checked off as complete, but fails now")
+        yield Line("  it was checked off as complete and fails now")
 
     if attempt:
         yield from _command(attempt, verbosity)
@@ -196,9 +196,7 @@ def relevant(output: str, error: str, most: int) -> list[str]:
 
 
 def _advice(attempt: Attempt) -> Iterator[Line]:
-    """Yield advice for a person; the guidance is written for executors."""
-    advice = [text for text in attempt.advice if text != attempt.guidance]
-    for text in advice[:ADVICE]:
+    for text in attempt.advice_for_people[:ADVICE]:
         wrapped = textwrap.wrap(
             one_line(text, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    "
         )

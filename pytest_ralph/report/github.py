@@ -69,7 +69,7 @@ def _message(task: TaskResult) -> str:
     if task.outcome == "recovered":
         return f"Recovered after {fix_count(task) or 'another attempt'}. At first: {error}"
     failure = task.last_failure
-    advice = failure.advice if failure else ()
+    advice = failure.advice_for_people if failure else ()
     return "\n- ".join([error, *(one_line(line, ERROR_LIMIT) for line in advice)])
 
 
@@ -117,8 +117,8 @@ def _details(task: TaskResult) -> str:
     if failure is None:
         return ""
     parts = [f"<details><summary>{_prose(task.heading)}</summary>"]
-    if failure.advice:
-        parts.append("\n".join(f"- {_prose(line)}" for line in failure.advice))
+    if failure.advice_for_people:
+        parts.append("\n".join(f"- {_prose(line)}" for line in failure.advice_for_people))
     output = terminal(bounded(failure.output, 10, 40, widest=500))
     if output:
         longest_run = max(map(len, re.findall("`+", output)), default=0)

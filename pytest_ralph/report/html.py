@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -27,10 +27,22 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from pytest_ralph.results import Attempt, PastRun, RunSummary, TaskResult
+    from pytest_ralph.results import Attempt, FixResult, PastRun, RunSummary, TaskResult
 
 TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
+
+
+# Facts of an attempt that the page does not show.
+NOT_SHOWN: dict[str, Any] = {
+    "guidance": "",
+    "fingerprint": "",
+    "tree": "",
+    "session_id": "",
+    "prediction": None,
+    "blocked_on": None,
+    "printed": 0,
+}
 
 
 def write_report(path: Path, run: RunSummary) -> None:
@@ -58,6 +70,7 @@ def render(run: RunSummary, directory: Path = Path()) -> str:
         outcomes=OUTCOMES,
         began=datetime.fromtimestamp(run.started, timezone.utc).astimezone(),
         fix_count=_fix_count(run),
+        progress=[Progress.of(run, spec) for spec in run.specs],
         past=Trends.of(run.history.runs),
         kinds=charts.kind_rows(run.history.kinds),
         **trusted,
@@ -101,8 +114,13 @@ def embedded(run: RunSummary, directory: Path = Path()) -> str:
     """Return the tasks as JSON from which no content can break out of its element."""
     tasks = []
     for task in in_file_order(run.tasks):
-        attempts = tuple(_shortened(attempt, run.root, directory) for attempt in task.attempts)
-        tasks.append(_without_empty(task._replace(attempts=attempts).to_json()))
+        data = _without_defaults(task)
+        if task.attempts:
+            attempts = [_shortened(attempt, run.root, directory) for attempt in task.attempts]
+            data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
+        if task.fixes:
+            data["fixes"] = [_fix_tree(fix) for fix in task.fixes]
+        tasks.append(data)
     text = json.dumps({"tasks": tasks}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -122,17 +140,32 @@ def _shortened(attempt: Attempt, root: str, directory: Path) -> Attempt:
     if attempt.transcript:
         transcript = quote(os.path.relpath(attempt.transcript, directory))
     log = attempt.log.removeprefix(f"{root}/")
-    return attempt._replace(output=output, log=log, transcript=transcript)
+    return attempt._replace(
+        output=output,
+        log=log,
+        transcript=transcript,
+        diff=terminal(attempt.diff),
+        advice=attempt.advice_for_people,
+        **NOT_SHOWN,
+    )
 
 
-def _without_empty(value: Any) -> Any:
-    """Remove empty texts and lists and None, which the page takes as absent anyway."""
-    if isinstance(value, dict):
-        cleaned = {key: _without_empty(item) for key, item in value.items()}
-        return {key: item for key, item in cleaned.items() if item not in ("", None, [])}
-    if isinstance(value, list):
-        return [_without_empty(item) for item in value]
-    return value
+def _without_defaults(value: NamedTuple) -> dict[str, Any]:
+    """Return the fields that differ from their default, which the page knows."""
+    known = value._field_defaults
+    data = {}
+    for name, field in value._asdict().items():
+        if name in known and field == known[name]:
+            continue
+        data[name] = round(field, 3) if isinstance(field, float) else field
+    return data
+
+
+def _fix_tree(fix: FixResult) -> dict[str, Any]:
+    data = _without_defaults(fix)
+    if fix.children:
+        data["children"] = [_fix_tree(child) for child in fix.children]
+    return data
 
 
 def stats(run: RunSummary) -> list[tuple[str, str, str]]:
@@ -147,11 +180,33 @@ def stats(run: RunSummary) -> list[tuple[str, str, str]]:
     failed_at_first = recovered + sum(task.bad for task in run.tasks)
     if failed_at_first:
         figures.append(("Recovered", f"{recovered:,}", f"of {failed_at_first:,}"))
+    costs = [task.cost for task in run.tasks if task.cost is not None]
+    if costs:
+        figures.append(("Cost", f"${sum(costs):,.2f}", ""))
+    tokens = sum(attempt.tokens or 0 for task in run.tasks for attempt in task.attempts)
+    if tokens:
+        figures.append(("Tokens", f"{tokens:,}", ""))
     return figures
 
 
 def _fix_count(run: RunSummary) -> int:
     return sum(len(task.all_fixes) for task in run.tasks)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one spec is: its name, a meter, and the same in words."""
+
+    name: str
+    shares: list[charts.Bar]
+    text: str
+
+    @classmethod
+    def of(cls, run: RunSummary, spec: str) -> Progress:
+        of_spec = run._replace(tasks=tuple(task for task in run.tasks if task.spec == spec))
+        passed = sum(task.passed for task in of_spec.tasks)
+        text = f"{passed:,} of {len(of_spec.tasks):,} pass"
+        return cls(spec, charts.meter(of_spec.counts), text)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class VerifyResult(NamedTuple):
         notes = []
         for result in self.checked[:-1]:
             expected = "; ".join(str(unmet) for unmet in result.unmet)
-            notes.append(f"nor did `{result.check.command}` do: expected {expected}")
+            notes.append(f"`{result.check.command}` did not pass either: expected {expected}")
         return tuple(notes)
 
 

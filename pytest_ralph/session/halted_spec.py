@@ -66,6 +66,11 @@ class HaltedSpec:
         for line in (*self._missing_dependencies(halt.command), *box):
             reporter.write_line(line)
 
+    def lines(self) -> list[str]:
+        """Return the halt summary without a box, for the HTML report."""
+        halt = self._halt()
+        return [*self._missing_dependencies(halt.command), *halt_lines(halt, box=False)]
+
     def _halt(self) -> Halt:
         directory = self.path.rpartition("/")[0] or "."
         preserved = (

@@ -28,8 +28,26 @@ if TYPE_CHECKING:
     from pytest_ralph.session.screen import Screen
     from pytest_ralph.spec.task import Task
 
-CHOICES = {"f": "fix", "r": "retry", "s": "skip", "e": "edit", "h": "halt"}
-QUESTION = "[f]ix, [r]etry, [s]kip, [e]dit the fix task, [h]alt (Enter: {decided})? "
+# What a person can look at before they decide.
+VIEWS = {"?": "help", "o": "output", "d": "diff", "!": "shell"}
+# The end of the input is the last choice.
+CHOICES = {"f": "fix", "r": "retry", "s": "skip", "e": "edit", "g": "give up", "h": "halt"}
+QUESTION = (
+    "[f]ix, [r]etry, [s]kip, [e]dit the fix task, [h]alt, [g]ive up, ? for help"
+    " (Enter: {decided})? "
+)
+HELP = """\
+  f      write a fix task and have it carried out
+  r      verify the task again
+  s      skip the task; tasks that depend on it run
+  e      edit the fix task in $EDITOR before it is written to tasks.md
+  g      give up on the task; tasks that depend on it are blocked
+  h      halt: start no further task
+  o      show the whole output
+  d      show what changed since the last commit (git diff)
+  !      open a shell; leave it with exit to come back here
+  Enter  continue as decided
+"""
 EDIT_AGAIN = "Enter to edit it again, [u]se it as it was? "
 HALTED = "halted by a person"
 # Decisions that "fix" confirms as they are.
@@ -104,7 +122,10 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
 class Interactive:
     """Asks a person on the terminal, one question at a time, from any thread."""
 
-    def __init__(self, console: Console, screen: Screen, halt: Callable[[str], None]) -> None:
+    def __init__(
+        self, console: Console, screen: Screen, halt: Callable[[str], None], root: Path
+    ) -> None:
+        self._root = root
         self._console = console
         self._screen = screen
         self._halt = halt
@@ -124,8 +145,43 @@ class Interactive:
             heading, *details = _describe(task, failure, decision)
             lines = [self._screen.heading(heading), *details, ""]
             self._console.write("\n".join(lines))
-            choice = self._choose(QUESTION.format(decided=decision.action), CHOICES)
+            question = QUESTION.format(decided=_action_name(decision))
+            choice = self._choose(question, {**VIEWS, **CHOICES})
+            while choice in VIEWS.values():
+                self._show(choice, failure)
+                choice = self._choose(question, {**VIEWS, **CHOICES})
             return self._decision(choice, decision) if choice else None
+
+    def _show(self, view: str, failure: Failure) -> None:
+        """Show what a person asks for before they decide."""
+        match view:
+            case "output":
+                output = terminal(failure.raw_output).strip("\n")
+                self._console.write(f"{output or 'The command printed nothing.'}\n")
+            case "diff":
+                self._console.write(self._diff())
+            case "shell":
+                self._call([os.environ.get("SHELL") or "/bin/sh"])
+            case _:
+                self._console.write(HELP)
+
+    def _diff(self) -> str:
+        """Return what git says has changed in the working tree."""
+        command = ["git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "HEAD"]
+        try:
+            ended = subprocess.run(
+                command,
+                cwd=self._root,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except OSError as error:
+            return f"git cannot be run ({error.strerror}).\n"
+        if ended.returncode != 0:
+            return f"{terminal(ended.stderr).strip()}\n"
+        return terminal(ended.stdout) or "Nothing has changed since the last commit.\n"
 
     def _choose(self, question: str, choices: dict[str, str]) -> str:
         """Ask until the answer is a choice or Enter (empty); at end of input, the last choice."""
@@ -147,6 +203,8 @@ class Interactive:
                 self._halted = True
                 self._halt(HALTED)
                 return Decision("escalate", HALTED, "halted")
+            case "give up":
+                return Decision("escalate", "given up by a person", "given up")
             case "skip":
                 return Decision("escalate", "skipped by a person", "skipped")
             case "retry":
@@ -177,20 +235,24 @@ class Interactive:
     def _run_editor(self, file: Path) -> str:
         """Return the text of the file after editing; empty if the editor failed."""
         command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+        if not self._call([*command, str(file)], hint="set EDITOR"):
+            return ""
+        return file.read_text(encoding="utf-8", errors="replace").strip("\n")
+
+    def _call(self, command: list[str], hint: str = "set SHELL") -> bool:
+        """Run a program on the terminal; return whether it succeeded."""
         try:
             status = subprocess.call(
-                [*command, str(file)],
+                command,
+                cwd=self._root,
                 stdin=self._console.reader,
                 stdout=self._console.writer,
                 stderr=self._console.writer,
             )
         except OSError as error:
-            reason = f"The editor {command[0]!r} cannot be run ({error.strerror})"
-            self._console.write(f"{reason}: set EDITOR.\n")
-            return ""
-        if status != 0:
-            return ""
-        return file.read_text(encoding="utf-8", errors="replace").strip("\n")
+            self._console.write(f"{command[0]!r} cannot be run ({error.strerror}): {hint}.\n")
+            return False
+        return status == 0
 
     @contextlib.contextmanager
     def _conversation(self) -> Iterator[None]:
@@ -216,4 +278,8 @@ def _describe(task: Task, failure: Failure, decision: Decision) -> Iterator[str]
     text = terminal(failure.raw_output).strip("\n")
     for line in bounded(text, HEAD_LINES, TAIL_LINES, widest=WIDEST_LINE).splitlines():
         yield f"  | {line}"
-    yield f"  decided: {decision.action} ({one_line(decision.reason, LONGEST_LINE)})"
+    yield f"  decided: {_action_name(decision)} ({one_line(decision.reason, LONGEST_LINE)})"
+
+
+def _action_name(decision: Decision) -> str:
+    return "give up" if decision.action == "escalate" else decision.action

@@ -111,7 +111,7 @@ class SpecFile(pytest.File):
             self._warn(conflict.line, conflict.message)
         for name in RUN_WIDE & self.spec.settings.keys():
             line = self.spec.setting_lines[name]
-            self._warn(line, f"`{name}` is for the whole run: not heeded here")
+            self._warn(line, f"`{name}` applies to the whole run and is ignored here")
 
     def _warn(self, line: int, message: str) -> None:
         # Every worker of an xdist run collects everything. The first one warns for all.

@@ -94,7 +94,7 @@ def find_problems(path: Path, verify: Mapping[str, str]) -> list[Finding]:
 def _setting_problems(spec: Spec) -> Iterator[Finding]:
     for name in RUN_WIDE & spec.settings.keys():
         line = spec.setting_lines[name]
-        yield Finding(line, "setting", f"`{name}` is for the whole run: not heeded here")
+        yield Finding(line, "setting", f"`{name}` applies to the whole run and is ignored here")
     try:
         read_settings(front_matter_layer(spec, ""))
     except SettingError as error:
@@ -177,7 +177,7 @@ class SpecRemarks:
             named = ", ".join(better[:MOST_LIMITS])
             if len(better) > MOST_LIMITS:
                 named += f" and {len(better) - MOST_LIMITS} more"
-            yield f"{path}: time limits by how long they took before: {named}"
+            yield f"{path}: time limits that fit how long these tasks took before: {named}"
 
 
 def _lines(tasks: Iterable[Task]) -> set[int]:

@@ -47,7 +47,7 @@ class Preflight:
             raise pytest.UsageError(str(error)) from None
         except (OSError, HistoryError) as error:
             self.run.messages.note(
-                f"no lock could be taken, so another run would not be noticed: {error}"
+                f"the spec could not be locked, so another run would go unnoticed: {error}"
             )
 
     def _check_links(self, spec: Spec) -> None:

@@ -291,7 +291,7 @@ class Resources:
         console = Console.find(self.run.config)
         if console is None:
             return None
-        return Interactive(console, self.run.messages.screen, self.run.halt)
+        return Interactive(console, self.run.messages.screen, self.run.halt, self.run.root)
 
     # For one spec
 

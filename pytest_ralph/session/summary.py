@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.session.halted_spec import HaltedSpec
     from pytest_ralph.session.run import Run
+    from pytest_ralph.spec.task import Task
 
 # pytest-github-actions-annotate-failures annotates failed items itself.
 ANNOTATING_PLUGIN = "pytest_github_actions_annotate_failures"
@@ -92,7 +93,7 @@ class EndOfRun:
         from pytest_ralph.report.html import write_report
 
         try:
-            write_report(path, self.results.summary)
+            write_report(path, self.results.for_html())
         except (OSError, ValueError) as error:
             self.run.messages.note(f"the report could not be written: {error}")
             return
@@ -213,6 +214,57 @@ class RunResults:
             history=self._history(),
             notes=tuple(self.run.messages.notes),
         )
+
+    def for_html(self) -> RunSummary:
+        """The run with what only the HTML report shows."""
+        specs: dict[str, Spec | None] = {}
+        tasks = []
+        for result in self.tasks:
+            path = result.spec_path
+            if path not in specs:
+                specs[path] = self._load(path)
+            spec = specs[path]
+            task = spec.get(result.name or result.id) if spec else None
+            tasks.append(self._with_fields(result, task) if task else result)
+        halts = tuple("\n".join(halted.lines()) for halted in self.halted_specs)
+        return self.summary._replace(
+            tasks=tuple(tasks), environment=self._environment(), halts=halts
+        )
+
+    def _load(self, path: str) -> Spec | None:
+        try:
+            return Spec.load(self.run.root / path, verify=self.run.settings.verify)
+        except SpecError:
+            # The tasks have run: the report does without their fields.
+            return None
+
+    def _with_fields(self, result: TaskResult, task: Task) -> TaskResult:
+        mask = self.run.resources.mask
+        return result._replace(
+            do=mask(task.fields.get("Do", "")),
+            done_when=mask(task.fields.get("Done when", "")),
+            verify=mask(task.verify.text),
+            unread=tuple(map(mask, task.verify.unread)),
+        )
+
+    def _environment(self) -> tuple[tuple[str, str], ...]:
+        """Where the run took place, for a reader who was not there."""
+        import platform
+
+        facts = [("Host", platform.node()), ("System", platform.platform(terse=True))]
+        git = self.run.resources.git
+        if git is not None:
+            position = git.position()
+            facts = [("Branch", position.branch), ("Commit", position.commit[:12]), *facts]
+        facts += [
+            ("Python", platform.python_version()),
+            ("pytest", pytest.__version__),
+            ("pytest-ralph", __version__),
+        ]
+        if self.run.specs.settings.recovery is not False or self.run.settings.execute:
+            facts.append(("Executor", ", then ".join(self.run.settings.executor)))
+        mask = self.run.resources.mask
+        return tuple((name, mask(value)) for name, value in facts if value)
 
     def _history(self) -> RunHistory:
         statistics = self.run.resources.advisor.statistics()

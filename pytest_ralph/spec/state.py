@@ -260,7 +260,7 @@ class State:
                 entry["status"] = "pending"
                 entry["attempt"] = 0
                 entry.pop("error", None)
-                messages.append(f"task {task_id} failed before: its attempts start again")
+                messages.append(f"task {task_id} failed before: its attempts are counted from zero")
 
         for task_id, entry in self._map("fixTaskMap").items():
             if entry.get("attempts") and self._original(task_id) not in interrupted:
@@ -268,7 +268,8 @@ class State:
         if not interrupted and "globalIteration" in self.data:
             self.data["globalIteration"] = 1
         messages += [
-            f"task {task_id} was cut off: it goes on where it was" for task_id in interrupted
+            f"task {task_id} was interrupted: it continues where it stopped"
+            for task_id in interrupted
         ]
         return messages
 

@@ -89,13 +89,9 @@ def _status_hazards(command: Command) -> Iterator[Hazard]:
             f"`| {_shown(last)}` passes if the text is printed, even by a command that fails",
         )
     elif _always_raises(last):
-        yield Hazard(
-            "never-passes", f"`{_shown(last)}` ends with an error in any case", severe=True
-        )
+        yield Hazard("never-passes", f"`{_shown(last)}` always fails", severe=True)
     elif last.before != "|" and _prints_verdict(last):
-        yield Hazard(
-            "prints-verdict", f"`{last.program}` prints its verdict but ends well either way"
-        )
+        yield Hazard("prints-verdict", f"`{last.program}` prints its result but always succeeds")
 
 
 _JUDGES = frozenset(["test", "lint", "types", "build", "format"])
@@ -133,7 +129,7 @@ def _always_true(stages: Sequence[Stage]) -> Iterator[Hazard]:
     elif last.before == "||":
         message = f"`|| {shown}` makes it pass whatever happens"
     elif last.before in (";", "&") and not _stops_on_errors(stages):
-        message = f"ends with `{shown}`: what came before cannot fail it"
+        message = f"ends with `{shown}`: failures before it are ignored"
     else:
         return
     yield Hazard("always-true", message, severe=True)
@@ -214,7 +210,7 @@ def _never_ends(stage: Stage) -> Hazard | None:
         return None
     return Hazard(
         "never-ends",
-        f"`{_shown(stage)}` waits until it is stopped: it ends only by the time limit",
+        f"`{_shown(stage)}` runs until it is stopped, so only the time limit ends it",
         severe=True,
     )
 
@@ -236,9 +232,7 @@ def _remote(stage: Stage) -> Hazard | None:
 def _interactive(stage: Stage) -> Hazard | None:
     if not stage.asks_person:
         return None
-    return Hazard(
-        "interactive", f"`{_shown(stage)}` waits for a person, and there is nobody to answer"
-    )
+    return Hazard("interactive", f"`{_shown(stage)}` waits for input, and nobody can answer")
 
 
 def _long_sleep(stage: Stage) -> Hazard | None:

@@ -40,7 +40,7 @@ def read_verify(text: str) -> Verify:
         if "#" not in command and not may_have_placeholder(command):
             return Verify((Check(command),), text=text)
     if len(text) > MAX_LENGTH and not stripped.startswith(("```", "~~~")):
-        reason = f"longer than {MAX_LENGTH:,} characters: only a person can make sense of it"
+        reason = f"longer than {MAX_LENGTH:,} characters: too long to be read"
         return Verify(manual=reason, text=text)
     from pytest_ralph.verify.reading import read
 

@@ -255,6 +255,7 @@ def page(browser: Browser, tmp_path: Path) -> Browser:
     return browser
 
 
+DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n"
 ROWS = (
     "[...document.querySelectorAll('#rows [role=option]')].sort((a, b) => a.dataset.at - "
     "b.dataset.at)"
@@ -269,7 +270,7 @@ def search(page: Browser, text: str) -> None:
 
 def test_it_renders_without_a_word_on_the_console_or_a_request(page: Browser) -> None:
     assert page.js("document.querySelector('h1').textContent") == "1 task needs you"
-    assert page.js(IDS) == ["1.1", "1.2", "2.1", "1.1", "1.2"]
+    assert page.js(IDS) == ["1.1", "1.1", "1.2", "2.1", "1.2"]
     page.press("2", "3", "4", "1", "j", "Enter")
     assert page.told("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded") == []
     asked = [event["request"]["url"] for event in page.told("Network.requestWillBeSent")]
@@ -326,13 +327,13 @@ def test_search_finds_words_of_task_error_and_fix(page: Browser, text: str, ids:
 def test_outcome_spec_and_kind_narrow_the_list_and_clear_widens_it(page: Browser) -> None:
     page.click("[data-outcome=failed]")
     page.click("[data-outcome=recovered]")
-    assert page.js(IDS) == ["1.2", "1.1"]
+    assert page.js(IDS) == ["1.1", "1.2"]
     page.select("spec", "beta")
     assert page.js(IDS) == ["1.1"]
     page.select("kind", "test_failure")
     assert page.js(IDS) == []
     page.click("#clear")
-    assert page.js(IDS) == ["1.1", "1.2", "2.1", "1.1", "1.2"]
+    assert page.js(IDS) == ["1.1", "1.1", "1.2", "2.1", "1.2"]
 
 
 def test_the_keyboard_is_enough(page: Browser) -> None:
@@ -344,14 +345,15 @@ def test_the_keyboard_is_enough(page: Browser) -> None:
     assert page.js("document.activeElement.id") == "rows"
     page.press("k", "k", "k")
     assert page.js(CHOSEN) == "1.1"
-    page.press("j", "ArrowDown", "ArrowUp")
+    page.press("j", "j", "ArrowDown", "ArrowUp")
     assert page.js(CHOSEN) == "1.2"
     assert page.js(
-        "document.getElementById(rows.getAttribute('aria-activedescendant')).ariaLabel"
+        "document.getElementById(rows.getAttribute('aria-activedescendant'))"
+        ".querySelector('.sr').textContent"
     ) == ("recovered, 1.2 Parse the header, 2 attempts, 2 fixes")
     page.press("Enter")
     assert page.js("document.activeElement.id") == "detail"
-    page.press("Escape", "n")
+    page.press("Escape", "p")
     assert page.js(
         "[document.activeElement.id, document.querySelector('#detail h2 .id').textContent]"
     ) == [
@@ -364,13 +366,46 @@ def test_the_keyboard_is_enough(page: Browser) -> None:
 
 
 def test_the_address_leads_back_to_the_task(page: Browser, tmp_path: Path) -> None:
-    page.press("k", "k")
+    page.press("j", "j")
     fragment = page.js("location.hash")
-    assert fragment == "#specs%2Falpha%2Ftasks.md%3A%3A1.2"
+    assert fragment == "#task=specs%2Falpha%2Ftasks.md%3A%3A1.2"
     page.open(tmp_path / "report.html", fragment)
     assert page.js("document.querySelector('#detail h2').textContent") == "1.2 Parse the header"
     page.open(tmp_path / "report.html", "#%E0%A4%A")
     assert page.told("Runtime.exceptionThrown") == []
+
+
+def test_address_keeps_view_and_filters(page: Browser, tmp_path: Path) -> None:
+    page.click("[data-outcome=failed]")
+    page.click("[data-outcome=blocked]")
+    page.select("spec", "beta")
+    search(page, "after")
+    fragment = page.js("location.hash")
+    page.open(tmp_path / "report.html", fragment)
+    assert page.js(IDS) == ["1.2"]
+    assert page.js("[search.value, spec.value]") == ["after", "beta"]
+    pressed = "[...document.querySelectorAll('.legend [aria-pressed=true]')]"
+    assert page.js(f"{pressed}.map(button => button.dataset.outcome)") == ["failed", "blocked"]
+
+
+def test_fixes_show_what_they_changed_first(browser: Browser, tmp_path: Path) -> None:
+    fixed = attempt("passed", 6, what="fix", fix_id="1.2.1", diff=DIFF, changed=("a.py",))
+    guarded = fixed._replace(findings=("1.2.1 changed tests: test_a.py",), cost=0.25, tokens=1200)
+    task = tasks()[1]._replace(attempts=(guarded,), unread=("looks nice",), do="Parse it")
+    write_report(tmp_path / "report.html", story(task))
+    browser.open(tmp_path / "report.html")
+    headings = browser.js("[...detail.querySelectorAll('h3')].map(heading => heading.textContent)")
+    assert headings[:2] == ["Not checked", "What the fixes changed"]
+    assert browser.js("detail.querySelector('.diff-add').textContent") == "+new\n"
+    text = browser.js("detail.innerText")
+    for part in ("looks nice", "Parse it", "changed tests: test_a.py", "$0.25, 1,200 tokens"):
+        assert part in text
+
+
+def test_short_list_is_complete_in_the_page(browser: Browser, tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", many(400))
+    browser.open(tmp_path / "report.html")
+    assert browser.js("document.querySelectorAll('#rows [role=option]').length") == 400
 
 
 def test_the_timeline_places_bars_in_time_and_a_filter_zooms_in(page: Browser) -> None:
@@ -387,7 +422,10 @@ def test_the_fixes_view_shows_each_lineage(page: Browser) -> None:
     page.press("3")
     assert page.js(IDS) == ["1.2", "1.2.1", "1.2.1.1"]
     assert page.js(f"{ROWS}.map(row => row.querySelectorAll('.branch i').length)") == [0, 1, 2]
-    assert page.js(f"{ROWS}[1].ariaLabel") == "1.2.1 Fix: parser, did not help by claude"
+    assert (
+        page.js(f"{ROWS}[1].querySelector('.sr').textContent")
+        == "1.2.1 Fix: parser, did not help by claude"
+    )
     assert page.js(f"{ROWS}.map(row => row.querySelector('use').getAttribute('href'))") == [
         "#i-recovered",
         "#i-failed",

@@ -3,10 +3,13 @@ const $ = (id) => document.getElementById(id);
 const filter = { words: [], outcomes: new Set(), spec: "", kind: "" };
 const VIEWS = ["tasks", "timeline", "fixes", "history"];
 let view = "tasks";
+let ready = false;
 let scale = null;
 let chosen = null;
+/** The task that a person picked, as opposed to the one shown at first. */
+let picked = null;
 
-const list = new RowList($("rows"), (row, at) => {
+const rowList = new RowList($("rows"), (row, at) => {
   if (row.group) return groupRow(row);
   const selected = row.task === chosen && !row.fix;
   if (row.fix) return fixRow(row, at);
@@ -19,12 +22,12 @@ function refresh() {
     scale = span(found);
     axis($("axis"), $("rows"), scale);
   }
-  list.set(rowsOf(found, view));
-  tell(found);
+  rowList.set(rowsOf(found, view));
+  tally(found);
   mark();
 }
 
-function tell(found) {
+function tally(found) {
   const narrowed = filter.words.length || filter.outcomes.size || filter.spec || filter.kind;
   const all = plural(tasks.length, "task");
   $("tally").textContent = found.length < tasks.length ? `${found.length.toLocaleString("en")} of ${all}` : all;
@@ -35,8 +38,8 @@ function tell(found) {
 
 /** Show which row is chosen without drawing the others again. */
 function mark() {
-  for (const [at, element] of list.shown) {
-    const row = list.rows[at];
+  for (const [at, element] of rowList.shown) {
+    const row = rowList.rows[at];
     if (row.task && !row.fix) element.setAttribute("aria-selected", String(row.task === chosen));
   }
   const at = chosenAt();
@@ -44,7 +47,7 @@ function mark() {
   else $("rows").setAttribute("aria-activedescendant", `row-${at}`);
 }
 
-const chosenAt = () => list.rows.findIndex((row) => row.task === chosen && row.task && !row.fix);
+const chosenAt = () => rowList.rows.findIndex((row) => row.task === chosen && row.task && !row.fix);
 
 function choose(task) {
   chosen = task;
@@ -53,21 +56,43 @@ function choose(task) {
   $("detail").scrollTop = 0;
 }
 
-/** Keep the address a link to what is read. */
-function address(task) {
+/** Keep the address a link to what is shown: the task, the view and the filters. */
+function address() {
+  const shown = new URLSearchParams();
+  if (picked) shown.set("task", nodeId(picked));
+  if (view !== "tasks") shown.set("view", view);
+  if (filter.words.length) shown.set("search", filter.words.join(" "));
+  if (filter.outcomes.size) shown.set("outcome", [...filter.outcomes].join(","));
+  for (const name of ["spec", "kind"]) if (filter[name]) shown.set(name, filter[name]);
   try {
-    history.replaceState(null, "", `#${encodeURIComponent(nodeId(task))}`);
+    history.replaceState(null, "", `#${shown}`);
   } catch {
     /* Some viewers forbid it; the report works without. */
   }
 }
 
+/** Set the filters that the address asks for, and return the view and the task that it names. */
 function addressed() {
-  try {
-    return decodeURIComponent(location.hash.slice(1));
-  } catch {
-    return "";
+  const asked = new URLSearchParams(location.hash.slice(1));
+  $("search").value = asked.get("search") || "";
+  filter.words = words();
+  for (const name of ["spec", "kind"]) {
+    const value = asked.get(name) || "";
+    if ($(name) && [...$(name).options].some((option) => option.value === value)) $(name).value = filter[name] = value;
   }
+  for (const button of document.querySelectorAll(".legend button")) {
+    if (!(asked.get("outcome") || "").split(",").includes(button.dataset.outcome)) continue;
+    button.setAttribute("aria-pressed", "true");
+    filter.outcomes.add(button.dataset.outcome);
+  }
+  return { view: asked.get("view"), task: asked.get("task") };
+}
+
+const words = () => $("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+
+function pick(task) {
+  picked = task;
+  address();
 }
 
 function openDetail() {
@@ -83,13 +108,13 @@ function closeDetail() {
 /** Choose the next row in a direction that satisfies a wish. */
 function move(direction, wish = () => true) {
   let at = chosenAt();
-  if (at < 0 && direction < 0) at = list.rows.length;
-  for (at += direction; at >= 0 && at < list.rows.length; at += direction) {
-    const row = list.rows[at];
+  if (at < 0 && direction < 0) at = rowList.rows.length;
+  for (at += direction; at >= 0 && at < rowList.rows.length; at += direction) {
+    const row = rowList.rows[at];
     if (!row.task || row.fix || !wish(row.task)) continue;
     choose(row.task);
-    address(row.task);
-    list.reveal(at);
+    pick(row.task);
+    rowList.reveal(at);
     mark();
     return;
   }
@@ -109,25 +134,31 @@ function show(name) {
   $("work").dataset.view = $("bar").dataset.view = name;
   $("work").setAttribute("aria-labelledby", `tab-${name}`);
   if (name !== "history") refresh();
+  if (ready) address();
+}
+
+function changed() {
+  refresh();
+  address();
 }
 
 function setOutcome(button) {
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", String(on));
   filter.outcomes[on ? "add" : "delete"](button.dataset.outcome);
-  refresh();
+  changed();
 }
 
 function clearFilters() {
   Object.assign(filter, { words: [], outcomes: new Set(), spec: "", kind: "" });
   for (const id of ["search", "spec", "kind"]) if ($(id)) $(id).value = "";
   for (const button of document.querySelectorAll(".legend button")) button.setAttribute("aria-pressed", "false");
-  refresh();
+  changed();
 }
 
 function setSearch() {
-  filter.words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  refresh();
+  filter.words = words();
+  changed();
 }
 
 function remember(theme) {
@@ -209,8 +240,8 @@ document.querySelector("[role=tablist]").addEventListener("keydown", (event) => 
 $("rows").addEventListener("click", (event) => {
   const row = event.target.closest("[data-at]");
   if (!row) return;
-  choose(list.rows[row.dataset.at].task);
-  address(chosen);
+  choose(rowList.rows[row.dataset.at].task);
+  pick(chosen);
   openDetail();
 });
 document.querySelector(".legend").addEventListener("click", (event) => {
@@ -221,7 +252,7 @@ for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener(
 for (const name of ["spec", "kind"]) {
   $(name)?.addEventListener("change", (event) => {
     filter[name] = event.target.value;
-    refresh();
+    changed();
   });
 }
 $("search").addEventListener("input", setSearch);
@@ -235,7 +266,9 @@ addEventListener("afterprint", () => $("paper").replaceChildren());
 const asked = addressed();
 if (recalled()) document.documentElement.dataset.theme = recalled();
 for (const id of ["bar", "work", "help-button", "theme-button"]) $(id).hidden = false;
-show(VIEWS.includes(asked) ? asked : "tasks");
-const first = tasks.find((task) => nodeId(task) === asked) || tasks.find(needsYou) || tasks[0];
+show(VIEWS.includes(asked.view) ? asked.view : "tasks");
+ready = true;
+picked = tasks.find((task) => nodeId(task) === asked.task) || null;
+const first = picked || tasks.find(needsYou) || tasks[0];
 if (first) choose(first);
 else $("detail").hidden = true;

@@ -1,4 +1,4 @@
-/* One task, told whole. */
+/* Everything about one task. */
 function copyButton(text) {
   const done = (button) => {
     button.textContent = "Copied";
@@ -16,16 +16,22 @@ function copyButton(text) {
   return h("button", { class: "copy", onclick: copy, "aria-label": "Copy the command" }, "Copy");
 }
 
+const list = (name, lines) =>
+  h(
+    "ul",
+    { class: name },
+    lines.map((line) => h("li", {}, line)),
+  );
 const shell = (command) => h("div", { class: "shell" }, h("code", {}, command), copyButton(command));
 const section = (title, ...children) => [h("h3", {}, title), ...children];
 
 function facts(pairs) {
-  const told = pairs.filter(([, value]) => value !== undefined && value !== "" && value !== null && value !== false);
-  return told.length
+  const known = pairs.filter(([, value]) => value !== undefined && value !== "" && value !== null && value !== false);
+  return known.length
     ? h(
         "dl",
         { class: "facts" },
-        told.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+        known.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
       )
     : "";
 }
@@ -64,10 +70,42 @@ function headlineOf(task, failure) {
   return task.reason ? h("div", { class: "quote is-calm" }, h("p", {}, task.reason)) : "";
 }
 
+const DIFF_LINE = { "+": "add", "-": "del", "@": "hunk", d: "file" };
+
+function diffLines(diff) {
+  return diff.split("\n").map((line) => {
+    const name = /^(\+\+\+|---) /.test(line) ? "file" : DIFF_LINE[line[0]];
+    return name ? h("span", { class: `diff-${name}` }, `${line}\n`) : `${line}\n`;
+  });
+}
+
+/** What every fix changed: the first thing a reader looks for. */
+function changes(task) {
+  const made = attemptsOf(task).filter((attempt) => attempt.diff || attempt.changed);
+  if (!made.length) return "";
+  const one = (attempt) => {
+    const who = [attempt.fix_id, attempt.executor && `by ${attempt.executor}`].filter(Boolean).join(" ");
+    const files = (attempt.changed || []).join(", ");
+    if (!attempt.diff) return h("p", { class: "step-text" }, `${who}: ${files}`);
+    return h(
+      "details",
+      { class: "change", open: true },
+      h("summary", {}, h("b", {}, who), ` ${files}`),
+      h("pre", { class: "diff", tabindex: "0" }, diffLines(attempt.diff.trimEnd())),
+    );
+  };
+  return section("What the fixes changed", made.map(one));
+}
+
 function output(attempt, open) {
   if (!attempt.output) return "";
   return h("details", { open }, h("summary", {}, "Output"), h("pre", { tabindex: "0" }, attempt.output));
 }
+
+const dollars = (cost) => `$${cost.toFixed(2)}`;
+
+const spent = ({ cost, tokens }) =>
+  [cost !== undefined && dollars(cost), tokens && plural(tokens, "token")].filter(Boolean).join(", ");
 
 const STEP = { verify: "Verify", retry: "Verify again", fix: "Fix", repair: "Repair", execute: "Execute" };
 
@@ -81,7 +119,10 @@ function step(attempt, open) {
     {},
     mark,
     h("div", { class: "step-head" }, h("b", {}, name), by, h("span", { class: "time" }, duration(attempt.duration))),
-    failed && attempt.error ? h("p", { class: "step-text" }, attempt.error) : "",
+    attempt.trouble ? h("p", { class: "step-text" }, `Executor unavailable: ${attempt.trouble}`) : "",
+    failed && attempt.error && !attempt.trouble ? h("p", { class: "step-text" }, attempt.error) : "",
+    (attempt.findings || []).map((text) => h("p", { class: "step-text is-failed" }, text)),
+    spent(attempt) ? h("p", { class: "step-text" }, spent(attempt)) : "",
     attempt.decision ? h("p", { class: "step-text" }, `Decided: ${attempt.decision}`) : "",
     attempt.command ? shell(attempt.command) : "",
     output(attempt, open),
@@ -118,6 +159,9 @@ function summary(task) {
       "Duration",
       task.estimate ? `${duration(task.duration)}, about ${duration(task.estimate)} expected` : duration(task.duration),
     ],
+    ["Do", task.do],
+    ["Done when", task.done_when],
+    ["Verify", task.verify],
     ["Marks", (task.markers || []).map((marker) => `[${marker}]`).join(" ")],
     ["Commit", task.commit && h("code", {}, task.commit)],
   ]);
@@ -149,15 +193,16 @@ function detailOf(task, { close, openOutput = true } = {}) {
         : "",
     ),
     headlineOf(task, failure),
-    failure && failure.advice
+    task.unread
       ? section(
-          task.outcome === "recovered" ? "What was advised" : "What to do next",
-          h(
-            "ul",
-            { class: "advice" },
-            failure.advice.map((line) => h("li", {}, line)),
-          ),
+          "Not checked",
+          h("p", { class: "step-text" }, "These words of the Verify field were not understood:"),
+          list("advice", task.unread),
         )
+      : "",
+    changes(task),
+    failure && failure.advice && NEEDS_YOU.has(task.outcome)
+      ? section("What to do next", list("advice", failure.advice))
       : "",
     failure && evidence(failure) ? section("Evidence", evidence(failure)) : "",
     task.fixes ? section("Fixes", tree(task.fixes)) : "",
@@ -171,11 +216,15 @@ function detailOf(task, { close, openOutput = true } = {}) {
           ),
         )
       : "",
+    task.notes ? section("Notes", list("advice", task.notes)) : "",
     section("Task", summary(task), shell(`pytest --ralph ${nodeId(task)}`)),
+    task.report
+      ? h("details", { class: "report" }, h("summary", {}, "Failure report"), h("pre", { tabindex: "0" }, task.report))
+      : "",
   );
 }
 
-/** What is printed: every task in one table, then each that was not plainly passed, told whole. */
+/** What is printed: every task in one table, then the failed and recovered ones in full. */
 function paper() {
   const line = (task) =>
     h(
@@ -186,6 +235,6 @@ function paper() {
       h("td", {}, task.spec),
       h("td", {}, duration(task.duration)),
     );
-  const told = tasks.filter((task) => NEEDS_YOU.has(task.outcome) || task.outcome === "recovered").slice(0, 200);
-  return [h("table", {}, h("tbody", {}, tasks.map(line))), ...told.map((task) => detailOf(task))];
+  const whole = tasks.filter((task) => NEEDS_YOU.has(task.outcome) || task.outcome === "recovered").slice(0, 200);
+  return [h("table", {}, h("tbody", {}, tasks.map(line))), ...whole.map((task) => detailOf(task))];
 }

@@ -1,4 +1,6 @@
-/* Building elements, and a list that only ever holds the rows in sight. */
+/* Building elements, and a list that holds all rows of a short report, and only the visible ones of a long one. */
+const ALL_ROWS_UP_TO = 500;
+
 function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -55,8 +57,9 @@ class RowList {
   paint() {
     this.frame = null;
     const top = -this.root.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(top / this.height) - 8);
-    const end = Math.min(this.rows.length, Math.ceil((top + innerHeight) / this.height) + 8);
+    const all = this.rows.length <= ALL_ROWS_UP_TO;
+    const first = all ? 0 : Math.max(0, Math.floor(top / this.height) - 8);
+    const end = all ? this.rows.length : Math.min(this.rows.length, Math.ceil((top + innerHeight) / this.height) + 8);
     for (const [at, element] of this.shown) {
       if (at >= first && at < end) continue;
       element.remove();

@@ -1,7 +1,14 @@
-/* The story, and pure functions over it. */
-const story = JSON.parse(document.getElementById("story").textContent);
-const tasks = story.tasks;
-const OUTCOMES = ["failed", "regression", "blocked", "recovered", "passed", "manual", "skipped"];
+/* The results, and pure functions over them. */
+const results = JSON.parse(document.getElementById("results").textContent);
+/* Fields that have their default value are not in the data. */
+const ATTEMPT = { number: 1, what: "verify", outcome: "passed", started: 0, duration: 0, retryable: true };
+const TASK = { outcome: "passed", line: 1, duration: 0 };
+const tasks = results.tasks.map((task) => ({
+  ...TASK,
+  ...task,
+  attempts: (task.attempts || []).map((attempt) => ({ ...ATTEMPT, ...attempt })),
+}));
+const OUTCOMES = ["failed", "regression", "blocked", "recovered", "flaky", "passed", "manual", "skipped"];
 const NEEDS_YOU = new Set(["failed", "regression"]);
 const VERIFYING = new Set(["verify", "retry"]);
 
@@ -54,6 +61,7 @@ function haystack(task) {
       attempt.command,
       attempt.executor,
       attempt.missing,
+      attempt.diff,
     );
     words.push(...(attempt.files || []), ...(attempt.failed_tests || []));
   }
@@ -69,18 +77,23 @@ function matches(task, filter) {
   return filter.words.every((word) => task.text.includes(word));
 }
 
-/** Rows of a view: tasks below the heading of their spec and phase; in the fixes view each with its lineage. */
+/** Rows of a view: tasks below the heading of their spec and phase, failed tasks first; in the fixes view each task with its fixes. */
 function rowsOf(found, view) {
   const rows = [];
   let heading = null;
-  for (const task of found) {
-    const mine = `${task.spec}\n${task.phase || ""}`;
-    if (mine !== heading) rows.push({ group: task });
+  for (const task of view === "timeline" ? found : failuresFirst(found)) {
+    const mine = NEEDS_YOU.has(task.outcome) ? "failed" : `${task.spec}\n${task.phase || ""}`;
+    if (mine !== heading) rows.push({ group: task, failed: mine === "failed" });
     heading = mine;
     rows.push({ task });
     if (view === "fixes") rows.push(...flatten(task.fixes).map((line) => ({ task, ...line })));
   }
   return rows;
+}
+
+function failuresFirst(found) {
+  const failed = found.filter((task) => NEEDS_YOU.has(task.outcome));
+  return failed.length ? [...failed, ...found.filter((task) => !NEEDS_YOU.has(task.outcome))] : found;
 }
 
 /** First and last moment of what is shown, so that a filter zooms in. */

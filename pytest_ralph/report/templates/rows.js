@@ -21,7 +21,8 @@ function spoken(task) {
     .join(", ");
 }
 
-function groupRow({ group }) {
+function groupRow({ group, failed }) {
+  if (failed) return h("div", { class: "row group", role: "presentation" }, h("b", {}, "Failed"));
   const phase = group.phase ? h("span", { class: "title" }, group.phase) : "";
   return h("div", { class: "row group", role: "presentation" }, h("b", {}, group.spec), phase);
 }
@@ -35,9 +36,10 @@ function optionRow(label, at, selected, ...children) {
       id: `row-${at}`,
       "data-at": at,
       "aria-selected": String(selected),
-      "aria-label": label,
     },
-    children,
+    // What a screen reader says in place of the cells.
+    h("span", { class: "sr" }, label),
+    h("span", { class: "cells", "aria-hidden": "true" }, children),
   );
 }
 

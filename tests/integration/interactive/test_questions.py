@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,7 @@ def tasks(project: Path) -> str:
         pytest.param(["what?", "f"], (), 0, "1 passed, 1 recovered", id="asked until understood"),
         pytest.param(["r", "s"], (), 0, "1 passed, 1 skipped", id="retry, then skip"),
         pytest.param(["s"], ("-s",), 0, "1 passed, 1 skipped", id="with -s"),
+        pytest.param(["g"], (), 1, "1 failed, 1 blocked", id="give up"),
         pytest.param(["Halt"], (), 2, "halted by a person !!!", id="halt"),
     ],
 )
@@ -70,12 +72,39 @@ def test_the_question_says_what_went_wrong_and_what_is_decided(
         "1.1 Task 1.1: tests failed: AssertionError: 3 is not 4",
         "$ echo AssertionError: 3 is not 4; exit 1",
         "| AssertionError: 3 is not 4",
-        "decided: fix (it runs but does not pass: fix it)",
+        "decided: fix (verification failed; creating a fix task)",
         "(Enter: fix)?",
     )
     seat.answer("s")
     assert seat.status() == 0
     assert seat.lines[-3].startswith("specs/demo/tasks.md s")
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        pytest.param("?", "give up on the task", id="help"),
+        pytest.param("o", "line 15 of 30", id="whole output"),
+        pytest.param("d", "+wrong", id="diff"),
+        pytest.param("!", "this is a shell", id="shell"),
+    ],
+)
+def test_a_person_can_look_first(
+    project: Path, make_spec: SpecMaker, answer: str, shown: str
+) -> None:
+    make_spec(t1_1="for i in $(seq 30); do echo line $i of 30; done; exit 1")
+    (project / "shell.sh").write_text("#!/bin/sh\necho this is a shell\n")
+    (project / "shell.sh").chmod(0o755)
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x", "--allow-empty"]):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *identity, *arguments], cwd=project, check=True)
+    (project / "src.txt").write_text("more\nwrong")
+    seat = sit(project, SHELL="./shell.sh")
+    seat.expect(QUESTION)
+    seat.answer(answer)
+    seat.expect(shown, QUESTION)
+    seat.answer("s")
+    assert seat.status() == 0
 
 
 def test_the_end_of_input_halts(project: Path) -> None:
@@ -156,9 +185,7 @@ class TestEditing:
         seat = sit(project, EDITOR="no-such-editor", VISUAL="")
         seat.expect(QUESTION)
         seat.answer("e")
-        seat.expect(
-            "The editor 'no-such-editor' cannot be run (No such file or directory): set EDITOR."
-        )
+        seat.expect("'no-such-editor' cannot be run (No such file or directory): set EDITOR.")
         assert seat.status() == 0
 
 

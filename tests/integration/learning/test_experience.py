@@ -188,24 +188,24 @@ class TestBrokenHistory:
     @pytest.mark.parametrize(
         ("how", "workers", "note"),
         [
-            ("corrupt", (), "ralph: history was corrupt: moved to *, a new one is begun"),
+            ("corrupt", (), "ralph: history was corrupt: moved to *, started a new one"),
             (
                 "newer",
                 (),
                 (
-                    "ralph: history is not kept: .ralph/history.db was written by a newer "
+                    "ralph: history is not recorded: .ralph/history.db was written by a newer "
                     "pytest-ralph *"
                 ),
             ),
             (
                 "newer",
                 ("-n2",),
-                "ralph: history is not kept: .ralph/history.db was written by a newer *",
+                "ralph: history is not recorded: .ralph/history.db was written by a newer *",
             ),
             (
                 "a directory",
                 (),
-                "ralph: history is not kept: .ralph/history.db: unable to open database file",
+                "ralph: history is not recorded: .ralph/history.db: unable to open database file",
             ),
         ],
     )

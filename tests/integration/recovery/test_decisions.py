@@ -87,9 +87,9 @@ def test_every_decision_is_shown_and_stored_with_its_reason(project: Project) ->
     fails = "[ $task = 1.1.1 ] && { echo no idea; exit 1; }; echo fixed > note.txt"
     result = project.run("-v", executor=project.shell(fails))
 
-    result.stdout.fnmatch_lines(["*1.1: it runs but does not pass: fix it"])
+    result.stdout.fnmatch_lines(["*1.1: verification failed; creating a fix task"])
     stored = project.history("decision, outcome", "what = 'decide'")
-    assert stored[0] == ("fix: it runs but does not pass: fix it", "decided")
+    assert stored[0] == ("fix: verification failed; creating a fix task", "decided")
     assert len(stored) == 2
 
 

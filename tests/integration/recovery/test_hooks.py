@@ -114,7 +114,7 @@ def test_a_plugin_that_asks_to_try_again_for_ever_is_stopped(one_task: Project) 
     conftest(one_task, hook("decide", 'return "retry"'))
     result = one_task.run()
 
-    result.stdout.fnmatch_lines(["*given up: tried again 10 times, to no avail"])
+    result.stdout.fnmatch_lines(["*given up: tried again 10 times, without success"])
     assert one_task.history("COUNT(*)", "what = 'verify' AND task = '1.3'") == [11]
 
 

@@ -20,7 +20,7 @@ def test_a_verify_that_printed_something_gets_twice_the_time(project: Project) -
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*it was still working after 0.4 s: once more with 0.8 s", "*1 recovered*"]
+        ["*still making progress after 0.4 s: trying again with 0.8 s", "*1 recovered*"]
     )
     assert project.history("timeout", "what = 'verify'") == [0.4, 0.8]
     assert list(project.boxes) == ["1.1"]
@@ -132,7 +132,7 @@ def test_an_executor_that_made_progress_gets_twice_the_time(one_task: Project) -
     result = one_task.run("--ralph-executor-timeout", "0.5", executor=slow)
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*it was still working after 0.5 s: once more with 1 s"])
+    result.stdout.fnmatch_lines(["*still making progress after 0.5 s: trying again with 1 s"])
     assert one_task.calls == ["1.3.1", "1.3.1"]
 
 

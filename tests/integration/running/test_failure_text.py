@@ -76,7 +76,7 @@ def test_one_of_several_commands_is_placed(pytester: pytest.Pytester, make_spec:
 def test_of_two_alternatives_both_are_told(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     text = failure(pytester, make_spec, "`test -e here` or `test -e there`")
     assert "  $ test -e there\n" in text
-    assert "  nor did `test -e here` do: expected exit status 0, got 1\n" in text
+    assert "  `test -e here` did not pass either: expected exit status 0, got 1\n" in text
 
 
 def test_a_script_is_shown_line_by_line_and_not_without_end(

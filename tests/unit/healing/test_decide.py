@@ -34,7 +34,7 @@ ALIKE = (
 
 ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     # what, failure, past, action, final or a part of the reason
-    ("timeout with progress", TIMEOUT, {"made_progress": True}, "retry", "once more with 600 s"),
+    ("timeout with progress", TIMEOUT, {"made_progress": True}, "retry", "trying again with 600 s"),
     (
         "timeout doubled once",
         TIMEOUT,
@@ -109,13 +109,13 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ),
     ("context exhausted, nobody to go on", EXHAUSTED, {}, "fix", "one fix"),
     ("context exhausted at any depth", EXHAUSTED, {**AGENT, "depth": 3}, "continue", ""),
-    ("context missing", LOST, AGENT, "enrich", "asked again"),
+    ("context missing", LOST, AGENT, "enrich", "asking again"),
     (
         "context missing to an executor",
         LOST,
         {**AGENT, "by_executor": True, "depth": 3},
         "enrich",
-        "asked again",
+        "asking again",
     ),
     ("context missing again", LOST, {**AGENT, "enriched": True}, "escalate", "not retryable"),
     ("context missing, nobody to ask", LOST, {}, "escalate", "not retryable"),
@@ -182,10 +182,10 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "fix",
         "fix it",
     ),
-    ("failed verification", TESTS, AGENT, "fix", "does not pass: fix it"),
+    ("failed verification", TESTS, AGENT, "fix", "verification failed"),
     ("failed verification again", TESTS, {**AGENT, "fixes": ("1",)}, "fix", "different approach"),
     ("failed verification, nobody", TESTS, {}, "fix", ""),
-    ("unknown", UNKNOWN, AGENT, "fix", "one fix, then a person"),
+    ("unknown", UNKNOWN, AGENT, "fix", "one fix, then it needs a person"),
     ("unknown again", UNKNOWN, {**AGENT, "fixes": ("1",)}, "escalate", "unknown error"),
 ]
 

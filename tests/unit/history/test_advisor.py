@@ -103,7 +103,7 @@ class TestSilence:
             assert advisor.statistics() is None
         # Forty questions would wait eight seconds.
         assert time.monotonic() - began < 6
-        assert warnings == [f"history is not kept: {locked}: database is locked"]
+        assert warnings == [f"history is not recorded: {locked}: database is locked"]
 
     def test_answers_equal_those_of_the_history(self, locked: Path) -> None:
         """So that, of the same trouble, a person reads once."""

@@ -301,7 +301,7 @@ def test_a_corrupt_database_is_moved_aside(path: Path, inside: bytes) -> None:
         assert len(history.records()) == 1
     (aside,) = path.parent.glob("history.db.corrupt-*")
     assert aside.read_bytes() == inside
-    assert told == history.notices == [f"history was corrupt: moved to {aside}, a new one is begun"]
+    assert told == history.notices == [f"history was corrupt: moved to {aside}, started a new one"]
 
 
 def test_a_corrupt_log_is_moved_aside_too(path: Path) -> None:
@@ -347,7 +347,7 @@ def test_an_impossible_directory_is_one_warning(tmp_path: Path) -> None:
         for number in range(5):
             history.record(attempt(number=number, outcome="failed"))
     assert len(told) == 1
-    assert told[0].startswith("history is not kept: cannot make")
+    assert told[0].startswith("history is not recorded: cannot make")
     assert "\n" not in told[0]
 
 

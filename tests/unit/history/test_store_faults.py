@@ -141,7 +141,7 @@ def test_a_full_disk_is_one_warning(tmp_path: Path) -> None:
     """
     path = tmp_path / "history.db"
     warning, *rest = finish(child(script, path)).splitlines()
-    assert warning.startswith(f"history is not kept: {path}: ")
+    assert warning.startswith(f"history is not recorded: {path}: ")
     assert rest == ["went on"]
     with History.open(path) as history:
         assert history.query("PRAGMA integrity_check") == [("ok",)]
@@ -177,7 +177,7 @@ def test_a_read_only_history_can_be_read(
     """
     read, warning = finish(child(script, path)).splitlines()
     assert read == "1"
-    assert warning.startswith(f"history is not kept: {path}: ")
+    assert warning.startswith(f"history is not recorded: {path}: ")
 
 
 def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
     out = finish(child(script, visible_directory / ".ralph" / "history.db")).splitlines()
     assert out == [
         "0",
-        f"history is not kept: cannot make {visible_directory}/.ralph: Permission denied",
+        f"history is not recorded: cannot make {visible_directory}/.ralph: Permission denied",
     ]
 
 

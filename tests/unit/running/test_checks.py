@@ -46,7 +46,7 @@ def test_the_failing_command_is_placed_among_the_others(runner: Runner) -> None:
 
 def test_of_alternatives_each_says_why_it_did_not_do(runner: Runner) -> None:
     verified = verify(runner, "exit 3", "false", mode="any")
-    assert verified.beside == ("nor did `exit 3` do: expected exit status 0, got 3",)
+    assert verified.beside == ("`exit 3` did not pass either: expected exit status 0, got 3",)
 
 
 def test_a_command_runs_in_the_directory_named_for_it(runner: Runner) -> None:

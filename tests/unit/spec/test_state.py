@@ -221,7 +221,7 @@ def test_a_state_of_smart_ralph_is_accepted(path: Path) -> None:
 def test_fields_of_smart_ralph_survive_a_run(path: Path) -> None:
     state = loaded(path, SMART_RALPH)
     tasks = [Task("1.1", "a", checked=True), Task("1.2", "b"), Task("1.3", "c")]
-    assert state.start_run() == ["task 1.2 failed before: its attempts start again"]
+    assert state.start_run() == ["task 1.2 failed before: its attempts are counted from zero"]
     state.reconcile(tasks)
     state.save()
     written = json.loads(path.read_text())
@@ -343,7 +343,7 @@ def test_a_new_run_resets_the_counters_of_failed_tasks_and_keeps_the_ids(path: P
     state.attempt_failed("1.3", "test_failure", "no")
     state.task_failed("1.3")
     said = state.start_run()
-    assert said == ["task 1.3 failed before: its attempts start again"]
+    assert said == ["task 1.3 failed before: its attempts are counted from zero"]
     assert state.fixes_attempted("1.3") == 0
     assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
     assert state.data["taskResults"]["1.3"] == {
@@ -362,7 +362,7 @@ def test_a_cut_off_run_goes_on_with_its_counters(path: Path) -> None:
     state.begin_attempt("1.3", 4)
     state.attempt_failed("1.3", "test_failure", "no")
     state.begin_attempt("1.3", 4)
-    assert state.start_run() == ["task 1.3 was cut off: it goes on where it was"]
+    assert state.start_run() == ["task 1.3 was interrupted: it continues where it stopped"]
     assert [state.fixes_attempted(task_id) for task_id in ("1.3", "1.3.2", "9.9")] == [2, 1, 0]
     assert [state.current_fixes(task_id) for task_id in ("1.3", "9.9")] == [("1.3.1", "1.3.2"), ()]
     assert state.number("globalIteration") == 7
