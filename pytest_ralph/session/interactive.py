@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 # What a person can look at before they decide.
-VIEWS = {"?": "help", "o": "output", "d": "diff", "!": "shell"}
+VIEWS = {"o": "output", "d": "diff", "!": "shell", "?": "help"}
 # The end of the input is the last choice.
 CHOICES = {"f": "fix", "r": "retry", "s": "skip", "e": "edit", "g": "give up", "h": "halt"}
 QUESTION = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ralph.session.interactive import CHOICES, QUESTION
+from pytest_ralph.session.interactive import CHOICES, QUESTION, VIEWS
 from pytest_ralph.session.reporting import WORDS
 from tests.docs.literal import DOCS
 from tests.docs.tables import code, rows
@@ -18,5 +18,5 @@ def test_every_letter_and_word_is_explained() -> None:
 
 def test_every_answer_is_explained() -> None:
     answers = [code(answer)[0] for answer, _ in rows(PAGE, "answer") if code(answer)]
-    assert answers == list(CHOICES)
+    assert answers == [*CHOICES, *VIEWS]
     assert QUESTION.format(decided="fix").strip() in PAGE.read_text(encoding="utf-8")

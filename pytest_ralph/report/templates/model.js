@@ -82,8 +82,9 @@ function rowsOf(found, view) {
   const rows = [];
   let heading = null;
   for (const task of view === "timeline" ? found : failuresFirst(found)) {
-    const mine = NEEDS_YOU.has(task.outcome) ? "failed" : `${task.spec}\n${task.phase || ""}`;
-    if (mine !== heading) rows.push({ group: task, failed: mine === "failed" });
+    const failed = NEEDS_YOU.has(task.outcome);
+    const mine = failed ? `failed\n${task.spec}` : `${task.spec}\n${task.phase || ""}`;
+    if (mine !== heading) rows.push({ group: task, failed });
     heading = mine;
     rows.push({ task });
     if (view === "fixes") rows.push(...flatten(task.fixes).map((line) => ({ task, ...line })));

@@ -22,9 +22,8 @@ function spoken(task) {
 }
 
 function groupRow({ group, failed }) {
-  if (failed) return h("div", { class: "row group", role: "presentation" }, h("b", {}, "Failed"));
-  const phase = group.phase ? h("span", { class: "title" }, group.phase) : "";
-  return h("div", { class: "row group", role: "presentation" }, h("b", {}, group.spec), phase);
+  const phase = group.phase && !failed ? h("span", { class: "title" }, group.phase) : "";
+  return h("div", { class: "row group", role: "presentation" }, h("b", {}, failed ? `Failed: ${group.spec}` : group.spec), phase);
 }
 
 function optionRow(label, at, selected, ...children) {
