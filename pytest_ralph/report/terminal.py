@@ -172,6 +172,8 @@ class Summary:
     def _brief(self, task: TaskResult) -> None:
         if not task.passed and not task.final:
             return
+        if not task.fixes and not task.reason:
+            return
         line = history_line(task) if task.fixes else f"- Task {task.id}: {task.reason}"
         self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
 
@@ -190,7 +192,7 @@ class Summary:
             for line in details:
                 self._detail(line, f"  {branch.below}  ")
         if not task.bad:
-            for line in self._own_notes(task, notes[""]):
+            for line in (*_executions(task), *self._own_notes(task, notes[""])):
                 self._detail(line, "  ")
         if task.fixes and (task.final or not task.bad):
             self._line(f"  {history_line(task)}")
@@ -269,7 +271,7 @@ class Summary:
 
 
 def _is_notable(task: TaskResult) -> bool:
-    if task.outcome in ("recovered", "flaky"):
+    if task.outcome in ("recovered", "flaky") or _executions(task):
         return True
     if task.bad:
         # A fix task that only waits for a person is named under FAILURES.
@@ -277,9 +279,24 @@ def _is_notable(task: TaskResult) -> bool:
     return task.outcome == "passed" and bool(task.notes)
 
 
+def _executions(task: TaskResult) -> list[str]:
+    """Return who carried out the task itself, what that changed, and the commit of the task."""
+    lines = []
+    for attempt in task.attempts:
+        if attempt.what == "execute" and not attempt.failed:
+            who = f"carried out by {display_name(attempt.executor)}"
+            lines.append(", ".join([who, *_changes([attempt])]))
+    if task.commit and task.passed:
+        lines.append(f"committed as {task.commit[:12]}")
+    return lines
+
+
 def _details(task: TaskResult, fix: FixResult) -> list[str]:
     """Return the files a fix changed, and its cost."""
-    attempts = [attempt for attempt in task.attempts if attempt.fix_id == fix.id]
+    return _changes([attempt for attempt in task.attempts if attempt.fix_id == fix.id])
+
+
+def _changes(attempts: Sequence[Attempt]) -> list[str]:
     changed = list(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
     costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
     details = []

@@ -142,6 +142,23 @@ def test_a_failed_task_shows_its_fixes(recorder: Recorder) -> None:
     ]
 
 
+def test_an_executed_task_says_what_was_done(recorder: Recorder) -> None:
+    executed = Attempt(1, what="execute", executor="claude", changed=("a.py",), cost=0.2)
+    task = TaskResult(
+        "1.7",
+        spec="demo",
+        title="Add",
+        attempts=(executed, Attempt(2)),
+        commit="0123456789abcdef",
+    )
+    assert recorder.summary(task).splitlines()[1:] == [
+        "PASSED demo 1.7 Add",
+        "  carried out by claude, changed a.py, cost $0.20",
+        "  committed as 0123456789ab",
+    ]
+    assert recorder.summary(task, verbosity=-1) == ""
+
+
 def test_an_open_fix_alone_is_not_repeated(recorder: Recorder) -> None:
     assert recorder.summary(FAILED) == ""
 
