@@ -83,6 +83,9 @@ def _path_in(workspace: str, root: str, path: str) -> str:
 def summary(run: RunSummary) -> str:
     """Return Markdown for the job's page: the result, and all tasks that did not simply pass."""
     parts = [f"## {headline(run)}", lede(run)]
+    costs = [task.cost for task in run.tasks if task.cost is not None]
+    if costs:
+        parts.append(f"Cost: ${sum(costs):.2f}")
     tasks = [task for task in run.tasks if task.outcome != "passed"]
     if tasks:
         failures_first = sorted(tasks, key=lambda task: not task.bad)
@@ -116,7 +119,7 @@ def _details(task: TaskResult) -> str:
     failure = task.last_failure
     if failure is None:
         return ""
-    parts = [f"<details><summary>{_prose(task.heading)}</summary>"]
+    parts = [f"<details><summary>{_prose(f'{task.spec} {task.heading}')}</summary>"]
     if failure.advice_for_people:
         parts.append("\n".join(f"- {_prose(line)}" for line in failure.advice_for_people))
     output = terminal(bounded(failure.output, 10, 40, widest=500))

@@ -188,7 +188,7 @@ class Summary:
             self._fix(branch)
             details = _details(task, branch.fix)
             if not task.bad:
-                details += notes[branch.fix.id]
+                details += [line for line in notes[branch.fix.id] if self._is_shown(line)]
             for line in details:
                 self._detail(line, f"  {branch.below}  ")
         if not task.bad:
@@ -220,6 +220,10 @@ class Summary:
             (f" {title}", ""),
             (f" ({how})" if how else "", "light"),
         )
+
+    def _is_shown(self, line: str) -> bool:
+        """Return whether a note on a fix matters once the fix has been made."""
+        return self.verbosity >= 1 or not line.startswith("chance that this helps")
 
     def _own_notes(self, task: TaskResult, notes: Sequence[str]) -> Iterator[str]:
         """Yield the notes about the task itself.

@@ -122,11 +122,11 @@ class EndOfRun:
             halted.write(terminalreporter)
         notes = list(self.run.messages.notes)
         lines = self._next_lines()
-        if lines:
-            summary.next(lines)
-        elif self._report:
+        if self._report and not lines:
             notes.append(self._report)
         summary.notes(notes)
+        if lines:
+            summary.next(lines)
 
     def _next_lines(self) -> list[str]:
         """Return the `Next` block, if tasks failed or the run was interrupted."""

@@ -34,6 +34,19 @@ def test_it_is_told_without_a_terminal_too(
     result.stdout.fnmatch_lines(["::error file=specs/demo/tasks.md,line=3,*"])
 
 
+def test_failures_are_annotated_once(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pytest-github-actions-annotate-failures annotates failed items, and we then do not."""
+    make_spec(t1_1="false")
+    name = "pytest_github_actions_annotate_failures"
+    pytester.makepyfile(**{name: ""})
+    monkeypatch.syspath_prepend(pytester.path)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert "::error file=" in pytester.runpytest("--ralph", "specs").stdout.str()
+    assert "::error" not in pytester.runpytest("--ralph", "specs", "-p", name).stdout.str()
+
+
 def test_elsewhere_nothing_is_annotated(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(t1_1="false")
     result = pytester.runpytest("--ralph", "specs")

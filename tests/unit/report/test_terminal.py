@@ -55,7 +55,7 @@ RECOVERED = TaskResult(
     ),
     notes=(
         "1.3: verification failed; creating a fix task",
-        "1.3.1: chance that this fix helps: 71%",
+        "1.3.1: chance that this helps: 71%",
         "1.3.2: made a\nwip is kept in commit abc",
     ),
 )
@@ -123,7 +123,6 @@ def test_a_recovered_task_shows_its_fixes(recorder: Recorder) -> None:
     assert "\n".join(lines) == dedent("""\
         RECOVERED demo 1.3 Add a parser
           ├─ ✗ 1.3.1 Fix: 3 != 4 (by agent --fast, did not help)
-          │    chance that this fix helps: 71%
           │  └─ ✗ 1.3.1.1 Fix: no idea (by claude, failed)
           └─ ✓ 1.3.2 Fix: 5 != 4 (by claude)
                changed src/a.py, src/b.py, cost $0.12
