@@ -61,6 +61,8 @@ class AttemptLog:
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
         self.runs = 0
+        # Tasks to be carried out after this one because an executor asked for them.
+        self.followups: list[Task] = []
         # Whether an executor claimed success before the last failed Verify, and on which fix task.
         self.claimed = False
         self.claimed_by = ""
@@ -105,6 +107,11 @@ class AttemptLog:
             elif attempt.what == "verify" and attempt.failed:
                 self.fingerprints.append(attempt.fingerprint)
                 self.trees.append(attempt.tree)
+
+    def absorb(self, result: TaskResult) -> None:
+        """Add the work on another task that was done on account of this one."""
+        self._attempts += [attempt for attempt in result.attempts if not attempt.verifies]
+        self.notes += result.notes
 
     def note(self, *lines: str) -> None:
         """Add lines to the result; empty ones are left out."""

@@ -111,13 +111,13 @@ class Document:
 
     # Changing the file
 
-    def insert(self, target: Task, *blocks: str) -> str:
-        """Insert tasks behind the last fix of `target`, all of them in one write.
+    def insert(self, target: Task, *blocks: str, before: bool = False) -> str:
+        """Insert tasks behind the last fix of `target`, or `before` it, all in one write.
 
         Returns the text that was inserted for the last one.
         """
         for _ in range(_MAX_TRIES):
-            spec, inserted = self._with_blocks(target, blocks)
+            spec, inserted = self._with_blocks(target, blocks, before=before)
             seen = replace_if_unchanged(spec.path, spec.source, self._seen)
             if seen is not None:
                 self._use(spec, seen)
@@ -141,7 +141,9 @@ class Document:
                 return True
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
-    def _with_blocks(self, target: Task, blocks: Sequence[str]) -> tuple[Spec, str]:
+    def _with_blocks(
+        self, target: Task, blocks: Sequence[str], *, before: bool
+    ) -> tuple[Spec, str]:
         """Return the spec with the blocks inserted, only in memory, and the last inserted text."""
         from pytest_ralph.spec.splice import spliced
 
@@ -156,13 +158,14 @@ class Document:
         inserted = ""
         for block in blocks:
             original = spec[found.name]
-            insertion = edit.insertion(spec, original, block)
+            insert = edit.insertion_before if before else edit.insertion
+            insertion = insert(spec, original, block)
             source = insertion.into(spec.source)
             total = str(spec.front_matter.get("total_tasks"))
             if total.isdigit():
                 source = edit.set_total(source, int(total) + 1)
 
-            changed = spliced(spec, original, insertion, source)
+            changed = None if before else spliced(spec, original, insertion, source)
             if changed is None:
                 changed = Spec.parse(source, spec.path, verify=self._verify)
             if len(changed.tasks) <= len(spec.tasks):

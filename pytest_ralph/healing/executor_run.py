@@ -182,12 +182,14 @@ class ExecutorRuns:
             session_id=self._session_id if decision.action in RESUMING_ACTIONS else "",
             files=task.files,
             verify=tuple(check.command for check in task.verify.checks),
+            kept_as=f"{self.spec_files.spec.name}-e2e" if is_e2e_startup(self.log.task) else "",
         )
         started = time.time()
         clock = time.monotonic()
         fault_point("before an executor runs")
         row = _live_row(task, history, name, chance)
-        observed = self._execute(executor, task, job, timeout, row)
+        with self.spec_files.held(self.services.root, self.services.run_id):
+            observed = self._execute(executor, task, job, timeout, row)
         self.observed = observed if observed.verified or observed.conflicts else None
         outcome = observed.outcome
         report = observed.report

@@ -35,8 +35,16 @@ from pytest_ralph.healing.fix_task import (
     with_files,
 )
 from pytest_ralph.healing.guard import owner_of
+from pytest_ralph.healing.modification import (
+    FOLLOWUP,
+    PREREQUISITE,
+    ModificationError,
+    read_modification,
+)
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.executor_run import ObservedRun, VerifyIn
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
 # Seconds before an executor that was in trouble is tried again.
@@ -89,6 +98,7 @@ class Fixer:
         task: Task,
         log: AttemptLog,
         verify_in: VerifyIn,
+        perform_added: Callable[[Task], TaskResult],
     ) -> None:
         self.services = services
         self.settings = services.settings
@@ -96,6 +106,7 @@ class Fixer:
         self.checkpoints = checkpoints
         self.task = task
         self.log = log
+        self._perform_added = perform_added
         self._executor_runs = ExecutorRuns(services, spec_files, log, verify_in)
         self._continuations = 0
         self._enriched = False
@@ -272,6 +283,8 @@ class Fixer:
         if outcome.trouble is None:
             self._untried_fix = None
             self._waited = 0.0
+            if self._modify(outcome.output):
+                return self._carry_out(request)
         else:
             self.services.budget.give_back()
         if outcome.completed:
@@ -309,6 +322,37 @@ class Fixer:
         kept = self._executor_runs.close()
         if kept:
             self.log.note(f"{self.task.id}: changes that were not merged are kept as {kept}")
+
+    # Requests to change the plan
+
+    def _modify(self, output: str) -> bool:
+        """Change the plan if an executor asks for it; return whether to run it again.
+
+        Tasks that have to come first, and parts of the task, are carried out at once.
+        """
+        try:
+            modification = read_modification(output)
+            if modification is None:
+                return False
+            added = self.spec_files.add_tasks(self.task, modification)
+        except ModificationError as error:
+            self.log.note(f"{self.task.id}: the executor's change of the plan is refused: {error}")
+            return False
+        ids = ", ".join(task.id for task in added)
+        reason = one_line(modification.reason)
+        self.log.note(f"{self.task.id}: {ids} added because the executor asked for it: {reason}")
+        if modification.type == FOLLOWUP:
+            self.log.followups += added
+            return False
+        for task in added:
+            result = self._perform_added(task)
+            self.log.absorb(result)
+            if result.bad and modification.type == PREREQUISITE:
+                reason = f"{task.id}, which has to come first, failed: {result.reason}"
+                raise GaveUpError(Decision("escalate", reason, "not retryable"))
+        # What was verified before them does not count any more.
+        self.take_observed()
+        return modification.type == PREREQUISITE
 
     # Trouble of an executor
 

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
 from pytest_ralph.healing.document import Document
 from pytest_ralph.healing.errors import SpecFilesError
+from pytest_ralph.healing.modification import PREREQUISITE, ModificationError, numbered
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
+from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
 
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.healing.modification import Modification
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.order import Plan
     from pytest_ralph.spec.task import Task
 
 # The status of a fix task that was carried out, whether it helped or not.
@@ -58,6 +61,8 @@ class SpecFiles:
         self.failed: dict[str, str] = {}
         # How often this run inserted or removed tasks in the document.
         self.insertions = 0
+        # How many executors are at work on the spec.
+        self._holds = 0
         # The text that was inserted for a fix, by its id.
         self._inserted: dict[str, str] = {}
         self._document = Document(spec, verify)
@@ -162,6 +167,31 @@ class SpecFiles:
             self.state.save()
             return [self._document.read()[part_id] for part_id in blocks]
 
+    def add_tasks(self, target: Task, modification: Modification) -> list[Task]:
+        """Write the tasks that an executor asked for: all of them or none.
+
+        Raise ModificationError if the request cannot be carried out.
+        """
+        with self._files():
+            limit = self.state.max_modifications
+            if self.state.modifications(target.name) >= limit:
+                raise ModificationError(f"{limit} of them were made for task {target.id}")
+            spec = self._document.read()
+            taken = {task.id for task in spec.tasks} | {*self.state.used_ids()}
+            first_free = edit.next_fix_id(spec, target.id, self.state.used_ids())
+            blocks = numbered(modification.blocks, spec.path, taken, first_free)
+            self.insertions += 1
+            is_prerequisite = modification.type == PREREQUISITE
+            self._document.insert(target, *blocks.values(), before=is_prerequisite)
+            fault_point("between document and state")
+            self.state.record_modification(
+                target.name, list(blocks), modification.type, modification.reason
+            )
+            if self.state.exists:
+                self.state.save()
+            self.plan = plan(self.spec.tasks)
+            return [self._document.read()[task_id] for task_id in blocks]
+
     def remove_fix(self, fix: Task) -> bool:
         """Remove a fix task that this run inserted, byte for byte.
 
@@ -196,6 +226,25 @@ class SpecFiles:
         """Record that a fix claimed success and its original still fails."""
         with self._files():
             self.state.attempt_failed(fix_id, "verification_mismatch", failure.error)
+
+    @contextmanager
+    def held(self, root: Path, run_id: str) -> Iterator[None]:
+        """Keep smart-ralph's Stop hook from taking over the agent that runs meanwhile."""
+        if current_spec(root) != self.spec.directory.resolve() or not self.state.exists:
+            yield
+            return
+        with self._files():
+            self._holds += 1
+            self.state.hold(run_id)
+            self.state.save()
+        try:
+            yield
+        finally:
+            with self._files():
+                self._holds -= 1
+                if not self._holds:
+                    self.state.release()
+                    self.state.save()
 
     # Attempts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.templating import TemplatesError
@@ -110,22 +111,44 @@ class SpecRun:
             self.takeover_log.ended(task.name, run.result)
         return run
 
-    def _task_run(self, task: Task, *, recovery: bool | None = None) -> TaskRun:
+    def _task_run(
+        self, task: Task, *, recovery: bool | None = None, added: bool = False
+    ) -> TaskRun:
+        services = self.services.for_task(task)
+        if added:
+            services = replace(services, settings=replace(services.settings, execute=True))
         return TaskRun(
-            self.services.for_task(task),
+            services,
             self.spec_files,
             self._checkpoints,
             task,
             spec_path=self._spec_path,
             recovery=self.recovery if recovery is None else recovery,
+            perform_added=self._perform_added,
         )
+
+    def _perform_added(self, task: Task) -> TaskResult:
+        """Have a task carried out that an executor asked for. It is no item of this run."""
+        run = self._task_run(task, added=True)
+        self._first_attempt(run)
+        return run.finish()
+
+    def _perform_followups(self, run: TaskRun) -> None:
+        """Carry out, with --ralph-execute, what the executor of a task that passed asked for."""
+        for task in run.log.followups:
+            line = f"{task.id} was added behind {run.task.id} because the executor asked for it"
+            if self.services.settings.execute:
+                result = self._perform_added(task)
+                run.log.absorb(result)
+                line += f": {result.outcome}"
+            self.services.note(line)
 
     def _first_attempt(self, run: TaskRun) -> None:
         try:
             skip = self.skip(run.task)
             if skip is not None:
                 outcome, reason = skip
-                if self._is_executed_unverified(run.task, outcome, reason):
+                if self._is_executed_unverified(run, outcome, reason):
                     run.execute_unverified(reason)
                 else:
                     run.result = run.log.ended(outcome, reason)
@@ -141,6 +164,8 @@ class SpecRun:
         ended_before = run.result is not None
         try:
             result = run.finish()
+            if run.log.followups and result.passed:
+                self._perform_followups(run)
             if self.recovery and result.changed:
                 self._changes.append((run.task, result.changed))
                 result = self._heal_regressions(run.task, result)
@@ -258,9 +283,9 @@ class SpecRun:
                 return change
         return None
 
-    def _is_executed_unverified(self, task: Task, outcome: str, reason: str) -> bool:
+    def _is_executed_unverified(self, run: TaskRun, outcome: str, reason: str) -> bool:
         """Whether --ralph-execute has a task carried out that no command can verify."""
-        if not self.services.settings.execute or self._is_checked(task):
+        if not run.services.settings.execute or self._is_checked(run.task):
             return False
         return outcome == "manual" or reason == NO_VERIFY
 

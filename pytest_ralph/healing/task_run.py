@@ -31,6 +31,7 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
@@ -77,12 +78,15 @@ class TaskRun:
         *,
         spec_path: str,
         recovery: bool,
+        perform_added: Callable[[Task], TaskResult],
     ) -> None:
         self.services = services
         self.spec_files = spec_files
         self.checkpoints = checkpoints
         self.task = task
         self.recovery = recovery
+        # Carries out a task that an executor had added to the plan.
+        self._perform_added = perform_added
         self.log = AttemptLog(
             task,
             spec=spec_files.spec.name,
@@ -118,7 +122,13 @@ class TaskRun:
         from pytest_ralph.healing.fixer import Fixer
 
         return Fixer(
-            self.services, self.spec_files, self.checkpoints, self.task, self.log, self._verify_in
+            self.services,
+            self.spec_files,
+            self.checkpoints,
+            self.task,
+            self.log,
+            self._verify_in,
+            self._perform_added,
         )
 
     # The loop

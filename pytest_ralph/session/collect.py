@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from pytest_ralph.files import SPECS_NAME, STATE_NAME, TASKS_NAME
 from pytest_ralph.session.discovery import find_below, find_specs
 from pytest_ralph.session.items import SpecFile, TaskItem
 from pytest_ralph.session.setting_sources import similar_ini_key
+from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
 
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.document import Spec
 
 
+def asks_for_ralph(config: pytest.Config) -> bool:
+    """Return whether the command line, as opposed to the ini file, asks for a ralph run."""
+    option = config.option
+    return bool(option.ralph or option.ralph_recovery or option.ralph_execute)
+
+
 class SpecCollection:
     """Collects specs, orders their tasks, and checks the specs before the first task runs."""
 
@@ -30,18 +38,36 @@ class SpecCollection:
         self._errors_in_specs = 0
         self._errors_elsewhere = 0
         self._has_noted_recovery = False
+        # The directory of smart-ralph's current spec, if that is what is run.
+        self._current: Path | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Also look in `specs/` if neither the command line nor `testpaths` leads to a spec."""
+        """Also look in `specs/` if neither the command line nor `testpaths` leads to a spec.
+
+        With a ralph option but no path on the command line, smart-ralph's current spec is run.
+        """
         config = session.config
+        if config.args_source is pytest.Config.ArgsSource.ARGS:
+            return
+        current = current_spec(config.invocation_params.dir)
+        if current is not None and asks_for_ralph(config):
+            config.args[:] = [os.path.relpath(current, config.invocation_params.dir)]
+            self._current = current
+            return
         if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
             return
         specs = config.invocation_params.dir / SPECS_NAME
         if specs.is_dir() and not any(find_specs(config)):
             config.args.append(SPECS_NAME)
 
-    def pytest_report_header(self) -> str:
+    def pytest_report_header(self) -> list[str]:
+        lines = [self._mode_line()]
+        if self._current is not None:
+            lines.append(f"ralph: current spec {self.run.specs.relative(self._current)}")
+        return lines
+
+    def _mode_line(self) -> str:
         settings = self.run.settings
         if settings.recovery is False and not settings.execute:
             return "ralph: verify only"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -136,6 +137,12 @@ class Run:
             state=None if is_written else State(spec.directory / STATE_NAME),
         )
         settings = self.specs.settings_of(spec, spec_files.state)
+        if self.specs.awaits_approval(spec) and (settings.execute or settings.recovery):
+            settings = replace(settings, execute=False)
+            self.messages.note(
+                f"{self.specs.relative(spec.path)} is only verified: it awaits approval (set "
+                f"awaitingApproval to false in {STATE_NAME} to have it worked on)"
+            )
         recovery = self.specs.is_recovered(spec)
         services = self.resources.services(spec, settings)
         spec_run = SpecRun(services, spec_files, recovery=recovery, takeover_log=takeover_log)

@@ -40,6 +40,7 @@ class Specs:
         self._root = config.rootpath
         self._given = worker.specs if worker else {}
         self._plans: dict[Path, Plan] = {}
+        self._awaiting: dict[Path, bool] = {}
         try:
             self._command_line = command_line_layer(config)
             self._ini = ini_layer(config)
@@ -82,6 +83,8 @@ class Specs:
     def is_recovered(self, spec: Spec) -> bool:
         """Return whether the spec is run in recovery mode."""
         recovery = self.settings_of(spec).recovery
+        if recovery is not False and self.awaits_approval(spec):
+            return False
         if recovery is None:
             return self.load_state(spec).recovery_mode
         return recovery
@@ -102,7 +105,20 @@ class Specs:
 
     def is_written(self, spec: Spec) -> bool:
         """Return whether the run may change the spec or its state file."""
+        if self.awaits_approval(spec):
+            return False
         return self.settings_of(spec).execute or self.is_recovered(spec)
+
+    def awaits_approval(self, spec: Spec) -> bool:
+        """Return whether a person has to approve the spec before anything is done about it."""
+        if spec.path not in self._awaiting:
+            try:
+                state = State.load(spec.directory / STATE_NAME)
+                self._awaiting[spec.path] = state.awaits_approval
+            except StateError:
+                # Reported where the state file is needed.
+                self._awaiting[spec.path] = False
+        return self._awaiting[spec.path]
 
     def plan(self, spec: Spec) -> Plan:
         """Return the order in which the tasks of a spec run."""

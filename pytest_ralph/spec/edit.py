@@ -74,6 +74,19 @@ def insertion(spec: Spec, original: Task, block: str) -> Insertion:
     return Insertion(offset, text)
 
 
+def insertion_before(spec: Spec, original: Task, block: str) -> Insertion:
+    """Return the edit that inserts `block` before `original`, with a blank line between them."""
+    lines = spec.source.split("\n")
+    model = lines[original.line - 1]
+    eol = "\r\n" if model.endswith("\r") else "\n"
+    offset = sum(len(line) + 1 for line in lines[: original.line - 1])
+    if model.startswith("\ufeff"):
+        offset += 1
+    new_lines = _in_form_of(model, re.split(r"\r?\n", block.strip("\r\n")))
+    new_lines[0] = new_lines[0].removeprefix("\ufeff")
+    return Insertion(offset, eol.join([*new_lines, "", ""]))
+
+
 def ticked_line(line: str) -> str | None:
     """Return the first line of a task with its box ticked, or None if it has no empty box."""
     for pattern in _EMPTY_BOXES:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Task
 
+# The run whose executor is at work.
+HOLD = "heldByRun"
 FAILED_AFTER_RETRIES = "Failed after maximum retries"
 _ADDRESSED_ERROR = regex(r"Address the error:\s*(.+)")
 
@@ -99,6 +101,24 @@ class State:
     def recovery_mode(self, on: bool) -> None:
         self.data["recoveryMode"] = on
 
+    @property
+    def awaits_approval(self) -> bool:
+        """Whether a person has to approve the plan first. What `hold` wrote does not count."""
+        return self.data.get("awaitingApproval") is True and HOLD not in self.data
+
+    def hold(self, run_id: str) -> None:
+        """Keep smart-ralph's Stop hook from taking over an agent until `release`.
+
+        The hook lets an agent end its session while the spec awaits approval.
+        """
+        self.data[HOLD] = run_id
+        self.data["awaitingApproval"] = True
+
+    def release(self) -> None:
+        """Undo `hold`, also that of a run that was killed."""
+        if self.data.pop(HOLD, None) is not None:
+            self.data["awaitingApproval"] = False
+
     def number(self, field: str) -> int:
         value = self.data.get(field)
         return DEFAULTS[field] if value is None else int(value)
@@ -154,6 +174,26 @@ class State:
         """Record that a part of a task was inserted."""
         self._add_part(task_id, part_id)
         self.data["totalTasks"] = self.number("totalTasks") + 1
+
+    @property
+    def max_modifications(self) -> int:
+        return self.number("maxModificationsPerTask")
+
+    def modifications(self, task_id: str) -> int:
+        """Return how often executors had tasks added on account of a task."""
+        return int(self._entry("modificationMap", task_id).get("count") or 0)
+
+    def record_modification(
+        self, task_id: str, added: Sequence[str], kind: str, reason: str
+    ) -> None:
+        """Record that tasks were inserted because an executor asked for them."""
+        entry = self._own_entry("modificationMap", task_id)
+        entry["count"] = self.modifications(task_id) + 1
+        entry["modifications"] = [
+            *(entry.get("modifications") or ()),
+            *({"id": new_id, "type": kind, "reason": reason} for new_id in added),
+        ]
+        self.data["totalTasks"] = self.number("totalTasks") + len(added)
 
     def use_again(self, task_id: str, fix_id: str) -> None:
         """Count an open fix task of an earlier run as the latest one of this run."""
@@ -249,6 +289,7 @@ class State:
 
     def start_run(self) -> list[str]:
         """Reset the counters of all tasks but those of an interrupted run; return messages."""
+        self.release()
         interrupted = []
         messages = []
         for task_id, entry in self._map("taskResults").items():

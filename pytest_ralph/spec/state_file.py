@@ -25,6 +25,7 @@ DEFAULTS: Mapping[str, int] = {
     "maxGlobalIterations": 100,
     "maxFixTasksPerOriginal": 3,
     "maxFixTaskDepth": 3,
+    "maxModificationsPerTask": 3,
 }
 # Readers in other languages would round a larger integer.
 _LARGEST_INTEGER = 2**53
@@ -111,6 +112,8 @@ def _check(data: object) -> None:
     for task_id, entry in _checked_map(data, "fixTaskMap").items():
         _check_count(entry.get("attempts"), f"attempts of {task_id}")
         _check_ids(entry.get("fixTaskIds"), f"fixTaskIds of {task_id}")
+    for task_id, entry in _checked_map(data, "modificationMap").items():
+        _check_count(entry.get("count"), f"count of {task_id}")
     for task_id, entry in _checked_map(data, "splitTaskMap").items():
         _check_ids(entry.get("partIds"), f"partIds of {task_id}")
     for task_id, entry in _checked_map(data, "taskResults").items():

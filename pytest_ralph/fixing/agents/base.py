@@ -22,7 +22,8 @@ class Job:
     """One task for an executor.
 
     `session_id` names an earlier run of that executor to continue. `verify` are the commands that
-    the executor may run and `files` the files to start from.
+    the executor may run and `files` the files to start from. What the executor leaves running is
+    ended with it, or lives on under the name `kept_as` until the runner releases that.
     """
 
     task_id: str
@@ -35,6 +36,7 @@ class Job:
     session_id: str = ""
     files: tuple[str, ...] = ()
     verify: tuple[str, ...] = ()
+    kept_as: str = ""
 
     @property
     def idle_limit(self) -> float | None:

@@ -97,7 +97,8 @@ class Launch:
             # Keep the executor's answer apart from its log, which may repeat the prompt.
             split=True,
             stdin=self.prompt_file,
-            label=f"{self.job.task_id}-{label}",
+            keep=bool(self.job.kept_as),
+            label=self.job.kept_as or f"{self.job.task_id}-{label}",
             on_output=on_output,
             watch=watch,
         )
