@@ -312,6 +312,11 @@ class TaskResult(NamedTuple):
         costs = [attempt.cost for attempt in self.attempts if attempt.cost is not None]
         return sum(costs) if costs else None
 
+    def with_work_of(self, other: TaskResult) -> TaskResult:
+        """Add what executors and repairs did for another task on account of this one."""
+        work = tuple(attempt for attempt in other.attempts if not attempt.verifies)
+        return self._replace(attempts=self.attempts + work, notes=self.notes + other.notes)
+
     def masked(self, mask: Callable[[str], str]) -> TaskResult:
         """Without secrets in anything that quotes commands, tools or people."""
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pytest_ralph.running.checks import VerifyResult
     from pytest_ralph.spec.task import Task
 
+# The approach of an executor that does not name it.
+NOT_SAID = "it did not say"
 # Lines of an output that a report keeps.
 HEAD, TAIL = 40, 120
 
@@ -127,6 +129,8 @@ class AttemptLog:
         flaky: bool = False,
     ) -> None:
         """Record one run of the task's Verify; `flaky` if it passes with nothing changed."""
+        if flaky:
+            tree = self.trees[-1]
         facts: dict[str, Any] = {
             "number": self.attempts + 1,
             "what": "retry" if self.attempts and not self._fixes else "verify",
@@ -277,7 +281,9 @@ class AttemptLog:
             self._store(attempt)
             return
         if attempt.failed:
-            self._store(attempt._replace(what="execute", prediction=None))
+            # The cost is stored once, with the fix.
+            run = attempt._replace(what="execute", prediction=None, cost=None, tokens=None)
+            self._store(run)
         self._store(attempt.answering(answered))
 
     def _did_not_help(self, failure: Failure) -> None:
@@ -293,7 +299,7 @@ class AttemptLog:
         self.claimed = not done.repair
         if done.task_id in self._fixes:
             self.claimed_by = done.task_id
-        approach = done.approach or "it did not say"
+        approach = done.approach or NOT_SAID
         self.tried_before.append(
             Tried(task_id=done.task_id, approach=approach, result=failure.error)
         )

@@ -17,6 +17,7 @@ from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.facts import collect_facts
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.prompts import PromptContext, Tried, shortened_diff
+from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
@@ -230,7 +231,7 @@ class ExecutorRuns:
         """Keep what a run changed, for the prompt of the next one."""
         if outcome.trouble is not None and not diff:
             return
-        approach = approach_of(outcome) or "it did not say"
+        approach = approach_of(outcome) or NOT_SAID
         result = outcome.failure.error if outcome.failure else ""
         self._ended.append(
             Tried(

@@ -11,11 +11,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.failure.failure import NO_FIX
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.prompts import shortened_diff
 from pytest_ralph.fixing.repair import find_repair, undo
+from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import (
     AGAIN,
     Decision,
@@ -436,7 +438,7 @@ class Fixer:
                 target = with_files(target, self._blamed_files(target, failure))
             return make_fix_task(
                 target,
-                failure,
+                self._with_previous_fix(target, failure),
                 fix_id,
                 spec_name=spec.name,
                 directory=os.path.relpath(spec.directory, self.services.root),
@@ -448,6 +450,17 @@ class Fixer:
                 f"hook pytest_ralph_fix_task: the fix task must start with `{start}`"
             )
         return block
+
+    def _with_previous_fix(self, target: Task, failure: Failure) -> Failure:
+        """The failure with the fix of `target` that did not help, unless it names one itself."""
+        fixes = self.spec_files.fixes_of(target)
+        if not fixes or failure.attempted_fix not in ("", NO_FIX):
+            return failure
+        previous = f"{fixes[-1]} did not help"
+        approaches = [tried.approach for tried in self.log.tried_before if tried.task_id in fixes]
+        if approaches and approaches[-1] != NOT_SAID:
+            previous += f": {approaches[-1]}"
+        return replace(failure, attempted_fix=previous)
 
     def _blamed_files(self, target: Task, failure: Failure) -> list[str]:
         """Files that the executor of `target` names as the cause, beyond those of the task."""

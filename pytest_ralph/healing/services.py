@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.decide import Decision
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.hooks import Hooks
+    from pytest_ralph.healing.spec_run import PassedTask
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.running.runner import CommandResult, Runner
@@ -85,6 +86,8 @@ class Services:
     # The retry advice for a failure kind.
     guidance: Callable[[str], str] = lambda _: ""
     outages: Outages = field(default_factory=Outages)
+    # The tasks of all specs that passed in this process.
+    passed: list[PassedTask] = field(default_factory=list)
     ask: Ask | None = None
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None = None

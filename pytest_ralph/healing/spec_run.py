@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
@@ -30,6 +31,22 @@ if TYPE_CHECKING:
 _MANUAL = regex(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 NO_VERIFY = "no Verify field"
+# How often a fix of a regression may break another task.
+MAX_ROUNDS = 5
+
+
+class PassedTask(NamedTuple):
+    """A task that passed earlier in the run, and the files that matter to it; none if unknown."""
+
+    spec_run: SpecRun
+    task: Task
+    files: tuple[str, ...]
+
+    def name_for(self, reader: SpecRun) -> str:
+        """The id of the task, with the name of its spec if that is not the reader's."""
+        if self.spec_run is reader:
+            return self.task.id
+        return f"{self.spec_run.spec_files.spec.name} {self.task.id}"
 
 
 class SpecRun:
@@ -54,8 +71,6 @@ class SpecRun:
         self._checkpoints = Checkpoints(services, spec_files)
         self._spec_path = _relative(spec_files.spec.path, services.root)
         self._start_error: RecoveryError | None = None
-        # The tasks that passed in this run, by their names.
-        self._passed: dict[str, Task] = {}
         # The tasks whose recovery or execution changed files, with these files.
         self._changes: list[tuple[Task, tuple[str, ...]]] = []
         # How many of these changes there were when a task began, by its name.
@@ -131,17 +146,20 @@ class SpecRun:
         """Have a task carried out that an executor asked for. It is no item of this run."""
         run = self._task_run(task, added=True)
         self._first_attempt(run)
-        return run.finish()
+        result = run.finish()
+        run.close()
+        return result
 
-    def _perform_followups(self, run: TaskRun) -> None:
+    def _perform_followups(self, run: TaskRun, result: TaskResult) -> TaskResult:
         """Carry out, with --ralph-execute, what the executor of a task that passed asked for."""
         for task in run.log.followups:
             line = f"{task.id} was added behind {run.task.id} because the executor asked for it"
             if self.services.settings.execute:
-                result = self._perform_added(task)
-                run.log.absorb(result)
-                line += f": {result.outcome}"
+                followed = self._perform_added(task)
+                result = result.with_work_of(followed)
+                line += f": {followed.outcome}"
             self.services.note(line)
+        return result
 
     def _first_attempt(self, run: TaskRun) -> None:
         try:
@@ -165,18 +183,18 @@ class SpecRun:
         try:
             result = run.finish()
             if run.log.followups and result.passed:
-                self._perform_followups(run)
-            if self.recovery and result.changed:
+                result = self._perform_followups(run, result)
+            if self._may_break_others and result.changed:
                 self._changes.append((run.task, result.changed))
                 result = self._heal_regressions(run.task, result)
-            elif self.recovery and result.passed:
+            elif self._may_break_others and result.passed:
                 result = self._heal_own_regression(run, result)
         except (RecoveryError, TemplatesError) as error:
             result = run.stopped(error)
         finally:
             run.close()
         if result.passed:
-            self._passed[run.task.name] = run.task
+            self._remember_pass(run.task, result)
             self._remember_for_rollback(run.task)
             # It may have failed before: pytest-rerunfailures runs an item several times.
             self.spec_files.failed.pop(run.task.name, None)
@@ -194,42 +212,66 @@ class SpecRun:
 
     # Regressions
 
+    @property
+    def _may_break_others(self) -> bool:
+        """Whether executors or repairs work on the spec."""
+        return self.recovery or self.services.settings.execute
+
+    def _remember_pass(self, task: Task, result: TaskResult) -> None:
+        """Have the task verified again when one of its files changes later in the run."""
+        files = tuple(dict.fromkeys((*task.files, *result.changed)))
+        self.services.passed.append(PassedTask(self, task, files))
+
     def _heal_regressions(self, culprit: Task, result: TaskResult) -> TaskResult:
         """Verify again the tasks that passed before and may be broken by the files that changed.
 
         One that no longer passes is recovered. Its own report has been written, so what could not
         be recovered is reported as a failure of the culprit.
         """
-        for task in list(self._passed.values()):
-            if task.name == culprit.name or not is_affected(task, result.changed):
-                continue
-            run = self._task_run(task)
-            run.failed = run.verify()
-            if run.failed is None:
-                continue
-            changed = ", ".join(result.changed[:3])
-            line = f"{task.id} no longer passes since {culprit.id} changed {changed}"
+        changed = result.changed
+        for _ in range(MAX_ROUNDS):
+            broken = self._find_regression(culprit, changed)
+            if broken is None:
+                return result
+            passed, run = broken
+            name = passed.name_for(self)
+            line = f"{name} no longer passes since {culprit.id} changed {', '.join(changed[:3])}"
             run.log.note(line)
             healed = run.finish()
-            costs = tuple(attempt for attempt in healed.attempts if not attempt.verifies)
-            result = result._replace(
-                attempts=result.attempts + costs, notes=(*result.notes, *healed.notes)
-            )
+            run.close()
+            result = result.with_work_of(healed)
             if healed.bad:
-                self._passed.pop(task.name, None)
-                self.spec_files.failed[culprit.name] = line
-                return result._replace(outcome="failed", reason=f"{line}: {healed.reason}")
-            still_passes = self._task_run(culprit)
-            if result.passed and still_passes.verify() is not None:
-                line = f"{culprit.id} and {task.id} do not pass together: {line}"
-                self.spec_files.failed[culprit.name] = line
-                return result._replace(outcome="failed", reason=line)
-        return result
+                self.services.passed.remove(passed)
+                return self._regressed(culprit, result, f"{line}: {healed.reason}")
+            if result.passed and self._task_run(culprit).verify() is not None:
+                line = f"{culprit.id} and {name} do not pass together: {line}"
+                return self._regressed(culprit, result, line)
+            # The fix of one may have broken another.
+            changed = (*changed, *healed.changed)
+        return self._regressed(culprit, result, "fixes of its regressions keep breaking each other")
+
+    def _find_regression(
+        self, culprit: Task, changed: Sequence[str]
+    ) -> tuple[PassedTask, TaskRun] | None:
+        """The first task of any spec that passed before and does not pass any more."""
+        for passed in list(self.services.passed):
+            is_culprit = passed.spec_run is self and passed.task.name == culprit.name
+            if is_culprit or not is_affected(passed.files, changed):
+                continue
+            run = passed.spec_run._task_run(passed.task)  # noqa: SLF001 - another SpecRun
+            run.failed = run.verify()
+            if run.failed is not None:
+                return passed, run
+        return None
+
+    def _regressed(self, culprit: Task, result: TaskResult, reason: str) -> TaskResult:
+        self.spec_files.failed[culprit.name] = reason
+        return result._replace(outcome="failed", reason=reason)
 
     def _heal_own_regression(self, run: TaskRun, result: TaskResult) -> TaskResult:
         """Verify a task again if a sibling changed its files between first attempt and result."""
         for culprit, changed in self._changes[self._changes_before[run.task.name] :]:
-            if not is_affected(run.task, changed):
+            if not is_affected(run.task.files, changed):
                 continue
             again = self._task_run(run.task)
             again.failed = again.verify()
@@ -311,6 +353,10 @@ class SpecRun:
     def _take_over(self, takeover_log: TakeoverLog) -> None:
         """Block what depends on tasks that failed, or were cut off, in another worker."""
         bad = [name for name, result in takeover_log.results.items() if result.bad]
+        for name, result in takeover_log.results.items():
+            task = self.spec_files.spec.get(name)
+            if result.passed and task is not None:
+                self._remember_pass(task, result)
         for name in takeover_log.unfinished:
             if not self._passed_before_crash(self.spec_files.spec.get(name)):
                 bad.append(name)  # noqa: PERF401 - reads files
@@ -332,11 +378,19 @@ class SpecRun:
             return False
 
 
-def is_affected(task: Task, changed: Sequence[str]) -> bool:
-    """Whether files that changed may matter to the task: its own, or any if it names none."""
-    if not task.files:
+def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
+    """Whether changed files may matter to a task: its own, or any if its files are not known.
+
+    A task may name directories and patterns, too.
+    """
+    if not files:
         return True
-    return not {*task.files}.isdisjoint(changed)
+    for path in changed:
+        for name in files:
+            directory = name.rstrip("/") + "/"
+            if path == name or path.startswith(directory) or fnmatchcase(path, name):
+                return True
+    return False
 
 
 def _relative(path: Path, root: Path) -> str:

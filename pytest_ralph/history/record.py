@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OBSERVATIONS = ("verify", "execute")
-GOOD = ("passed", "recovered")
+GOOD = ("passed", "recovered", "flaky")
 BAD = ("failed", "escalated")
 
 LONGEST = 2000
@@ -42,6 +42,8 @@ _FIELDS = {
     "tree": "tree",
     "timeout": "timeout",
     "session": "session_id",
+    "cost": "cost",
+    "tokens": "tokens",
 }
 _OWN_COLUMNS = ("run", "spec", "task", "time")
 _MASKED = ("error", "blocked_on", "decision", "executor", "approach")

@@ -39,6 +39,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE INDEX remedies_by_fingerprint ON attempts (fingerprint)
            WHERE what IN ('fix', 'repair', 'retry')""",
     ),
+    (
+        "ALTER TABLE attempts ADD COLUMN cost REAL",
+        "ALTER TABLE attempts ADD COLUMN tokens INTEGER",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

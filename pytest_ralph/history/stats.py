@@ -46,6 +46,7 @@ class Score:
     recovered: int
     unrecovered: int
     mean_duration: float
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class ExecutorScore:
     succeeded: int
     rate: float
     mean_duration: float
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ class Totals:
     attempts: int
     failures: int
     fixes: int
+    cost: float | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +238,8 @@ def _totals(history: History) -> Totals:
     rows = history.query(
         """SELECT COUNT(DISTINCT run),
                   (SELECT COUNT(*) FROM (SELECT DISTINCT spec, task FROM attempts)),
-                  COUNT(*), IFNULL(SUM(bad), 0), (SELECT COUNT(*) FROM remedy)
+                  COUNT(*), IFNULL(SUM(bad), 0), (SELECT COUNT(*) FROM remedy),
+                  (SELECT SUM(cost) FROM attempts), (SELECT SUM(tokens) FROM attempts)
            FROM observation"""
     )
     return Totals(*rows[0]) if rows else Totals(0, 0, 0, 0, 0)
@@ -279,9 +284,13 @@ def _by_task(history: History) -> tuple[Score, ...]:
            ), counted AS (
                SELECT spec, task, COUNT(*) AS attempts, SUM(bad) AS failures, AVG(duration) AS mean
                FROM observation GROUP BY spec, task
+           ), paid AS (
+               SELECT spec, task, SUM(cost) AS cost FROM attempts
+               WHERE cost IS NOT NULL GROUP BY spec, task
            )
-           SELECT spec, task, attempts, failures, IFNULL(recovered, 0), IFNULL(unrecovered, 0), mean
-           FROM counted LEFT JOIN ended USING (spec, task)"""
+           SELECT spec, task, attempts, failures, IFNULL(recovered, 0), IFNULL(unrecovered, 0),
+                  mean, cost
+           FROM counted LEFT JOIN ended USING (spec, task) LEFT JOIN paid USING (spec, task)"""
     )
     return _worst_first(Score(*row) for row in rows)
 
@@ -296,6 +305,7 @@ def _by_spec(tasks: Iterable[Score]) -> tuple[Score, ...]:
 def _spec_score(spec: str, parts: Sequence[Score]) -> Score:
     attempts = sum(part.attempts for part in parts)
     seconds = sum(part.mean_duration * part.attempts for part in parts)
+    costs = [part.cost for part in parts if part.cost is not None]
     return Score(
         spec=spec,
         task="",
@@ -304,6 +314,7 @@ def _spec_score(spec: str, parts: Sequence[Score]) -> Score:
         recovered=sum(part.recovered for part in parts),
         unrecovered=sum(part.unrecovered for part in parts),
         mean_duration=seconds / attempts,
+        cost=sum(costs) if costs else None,
     )
 
 
@@ -316,10 +327,10 @@ def _worst_first(scores: Iterable[Score]) -> tuple[Score, ...]:
 def _by_executor(history: History) -> tuple[ExecutorScore, ...]:
     rows = history.query(
         """SELECT executor, COUNT(*), IFNULL(SUM(worked), 0), IFNULL(AVG(worked), 0.0),
-                  AVG(duration)
-           FROM (SELECT executor, duration, worked FROM remedy UNION ALL
+                  AVG(duration), SUM(cost)
+           FROM (SELECT executor, duration, worked, cost FROM remedy UNION ALL
                  -- A failed fix is counted as a remedy already.
-                 SELECT executor, duration, NOT bad FROM observation
+                 SELECT executor, duration, NOT bad, cost FROM observation
                  WHERE what = 'execute' AND fix = '')
            WHERE executor <> '' GROUP BY executor ORDER BY COUNT(*) DESC, executor"""
     )

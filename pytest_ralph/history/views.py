@@ -27,7 +27,7 @@ VIEWS = {
         SELECT *, outcome IN ('failed', 'escalated') AS bad
         FROM attempts WHERE what IN ('verify', 'execute')""",
     "trouble": """
-        SELECT ends.*, last.outcome IN ('passed', 'recovered') AS good, last.time AS ended
+        SELECT ends.*, last.outcome IN ('passed', 'recovered', 'flaky') AS good, last.time AS ended
         FROM (SELECT run, spec, task, MAX(id) AS last,
                      MIN(CASE WHEN outcome IN ('failed', 'escalated') THEN id END) AS first_bad
               FROM attempts WHERE what = 'verify'
@@ -58,7 +58,7 @@ VIEWS = {
               WHERE what = 'verify' AND outcome IN ('failed', 'escalated')) AS neighbour
         CROSS JOIN attempts AS bad ON bad.id = neighbour.id
         CROSS JOIN attempts AS good ON good.id = neighbour.beside
-        WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered')
+        WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered', 'flaky')
           AND good.tree = bad.tree AND (good.tree <> '' OR good.run = bad.run)""",
     "prediction": """
         SELECT prediction, worked AS came_true

@@ -109,7 +109,8 @@ def _totals(totals: Totals) -> Iterator[Line]:
         f"{count(totals.failures, 'failure')} ({percent(totals.failures, totals.attempts):.1f}%)",
         count(totals.fixes, "fix", "fixes"),
     )
-    yield Line(", ".join(counts))
+    cost = "" if totals.cost is None else f", ${totals.cost:.2f}"
+    yield Line(", ".join(counts) + cost)
 
 
 def _last_day(day: LastDay) -> Iterator[Line]:
@@ -148,7 +149,17 @@ def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
         )
         for score in scores
     ]
-    return _table(title, header, rows)
+    return _table(title, *_with_costs(header, rows, [score.cost for score in scores]))
+
+
+def _with_costs(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], costs: Sequence[float | None]
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Add a column with costs if any are known."""
+    if not any(cost is not None for cost in costs):
+        return header, rows
+    cells = ["" if cost is None else f"${cost:.2f}" for cost in costs]
+    return (*header, "cost"), [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
 
 
 def _executors(statistics: Statistics) -> Iterator[Line]:
@@ -163,7 +174,8 @@ def _executors(statistics: Statistics) -> Iterator[Line]:
         )
         for score in statistics.by_executor
     ]
-    return _table("executors", header, rows)
+    costs = [score.cost for score in statistics.by_executor]
+    return _table("executors", *_with_costs(header, rows, costs))
 
 
 def _fix_rates(statistics: Statistics) -> Iterator[Line]:

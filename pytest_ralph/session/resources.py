@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.isolation.worktree import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.guard import ProjectTree
+    from pytest_ralph.healing.spec_run import PassedTask
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.history.store import History
@@ -53,6 +54,7 @@ class Resources:
         self.run = run
         self.settings = run.settings
         self.records: list[Record] = []
+        self._passed: list[PassedTask] = []
         self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
         budget_file = run.run_directory.budget if run.worker else None
@@ -306,6 +308,7 @@ class Resources:
             executors=self.executors(settings),
             make_executors=self.executors,
             outages=self.outages,
+            passed=self._passed,
             hook=self.run.config.hook,
             settings=settings,
             budget=self._budget(settings),

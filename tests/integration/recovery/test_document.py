@@ -320,3 +320,12 @@ def test_nothing_is_inserted_behind_an_unclosed_fence(
         ]
     )
     assert one_task.tasks.read_text() == text
+
+
+def test_a_second_fix_names_the_first(one_task: Project) -> None:
+    fixes = "echo 'Approach: guessed the word'; [ $task = 1.3.2 ] && echo fixed > parser.txt; true"
+    one_task.run(executor=one_task.shell(f"echo $task >> notes.txt; {fixes}"))
+
+    text = one_task.tasks.read_text()
+    assert "1. Analyze the failure: No previous fix attempted\n" in text
+    assert "1. Analyze the failure: 1.3.1 did not help: guessed the word\n" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -77,3 +78,15 @@ def test_what_cannot_pass_unchanged_is_not_probed(project: Project, printed: str
     project.run("--ralph-max-fixes", "1", executor=project.shell("true"))
 
     assert runs(project) == 2
+
+
+def test_statistics_count_a_flaky_task_as_passed(project: Project) -> None:
+    failing_at_first(project, ASSERTION)
+    project.repository()
+    project.run(executor=project.shell("true"))
+    result = project.pytester.runpytest("--ralph-stats=json")
+    statistics = json.loads(result.stdout.str())
+
+    assert statistics["runs"][0]["failed"] == 0
+    assert [task["task"] for task in statistics["flaky"]] == ["1.1"]
+    assert statistics["by_executor"] == []

@@ -80,3 +80,77 @@ def test_a_sibling_that_was_broken_is_recovered(words: Project) -> None:
     assert result.ret == 0
     assert words.calls == ["1.1.1", "1.2.1"]
     assert (words.root / "words.txt").read_text() == "two\none\n"
+
+
+def test_a_task_of_another_spec_is_recovered(words: Project) -> None:
+    one, two = SPEC.split("\n\n")
+    words.spec(one)
+    words.write("specs/later/tasks.md", two)
+    fixes = "case $task in 1.2.1) echo two > words.txt;; 1.1.1) echo one >> words.txt;; esac"
+    result = words.pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", words.shell(fixes), "specs"
+    )
+
+    assert result.ret == 0
+    assert words.calls == ["1.2.1", "1.1.1"]
+    assert (words.root / "words.txt").read_text() == "two\none\n"
+
+
+def test_the_other_spec_is_named(words: Project) -> None:
+    one, two = SPEC.split("\n\n")
+    words.spec(one)
+    words.write("specs/later/tasks.md", two)
+    executor = words.shell("echo two > words.txt")
+    result = words.pytester.runpytest("--ralph-recovery", "--ralph-executor", executor, "specs")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*demo 1.1 no longer passes since 1.2 changed *words.txt*"])
+
+
+def test_executing_without_recovery_reports_it(words: Project) -> None:
+    words.spec("""\
+        - [ ] 1.1 Fill
+          - **Verify**: `test -s words.txt`
+        - [ ] 1.2 Empty
+          - **Verify**: `! test -s words.txt`
+    """)
+    executor = words.shell("[ $task = 1.1 ] && echo x > words.txt || : > words.txt")
+    result = words.verify("--ralph-execute", executor=executor)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1.1 no longer passes since 1.2 changed *words.txt*"])
+
+
+def test_a_directory_stands_for_its_files(words: Project) -> None:
+    words.spec(SPEC.replace("`words.txt`", "`src/`", 1).replace("one words.txt", "one src/a.txt"))
+    words.write("src/a.txt", "one\n")
+    result = words.run(executor=words.shell("echo two > words.txt; echo > src/a.txt"))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1.1 no longer passes since 1.2 changed *"])
+
+
+def test_a_fix_that_breaks_a_third_task(words: Project) -> None:
+    words.spec("""\
+        - [ ] 1.1 Zero
+          - **Files**: `zero.txt`
+          - **Verify**: `grep -q zero zero.txt`
+        - [ ] 1.2 One
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q one words.txt`
+        - [ ] 1.3 Two
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q two words.txt`
+    """)
+    words.write("zero.txt", "zero\n")
+    fixes = words.shell("""\
+        case $task in
+            1.3.1) echo two > words.txt;;
+            1.2.1) echo one >> words.txt; echo > zero.txt;;
+            1.1.1) echo zero > zero.txt;;
+        esac
+    """)
+    result = words.run(executor=fixes)
+
+    assert result.ret == 0
+    assert words.calls == ["1.3.1", "1.2.1", "1.1.1"]

@@ -1,0 +1,58 @@
+"""What executors cost is in every report."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.recovery.conftest import Project
+
+# Claude's result event; the first run fails after it was paid for.
+AGENT = """\
+    #!/bin/sh
+    cat > /dev/null
+    echo run >> runs.txt
+    [ $(wc -l < runs.txt) = 2 ] && echo fixed > parser.txt
+    echo '{"type": "result", "subtype": "success", "is_error": false, "result": "TASK_COMPLETE",
+     "total_cost_usd": 0.25, "usage": {"input_tokens": 100, "output_tokens": 20}}' | tr -d '\\n'
+"""
+
+
+@pytest.fixture
+def paid(one_task: Project) -> Project:
+    one_task.write("agent", AGENT).chmod(0o755)
+    one_task.write("pytest.ini", "[pytest]\nralph_executor_program = ./agent\n")
+    return one_task
+
+
+def test_reports_name_the_cost(paid: Project) -> None:
+    result = paid.run("--junitxml", "junit.xml", "--ralph-report", "r.html", executor="claude")
+
+    assert result.ret == 0
+    assert "$0.50" in result.outlines[-1]
+    junit = (paid.root / "junit.xml").read_text()
+    assert '<property name="ralph.cost" value="0.5000"' in junit
+    assert sum(paid.history("cost", "cost IS NOT NULL")) == 0.5
+    assert sum(paid.history("tokens", "tokens IS NOT NULL")) == 240
+
+
+def test_statistics_add_up_the_cost(paid: Project) -> None:
+    paid.run(executor="claude")
+    shown = paid.pytester.runpytest("--ralph-stats").stdout.str()
+    statistics = json.loads(paid.pytester.runpytest("--ralph-stats=json").stdout.str())
+
+    assert "$0.50" in shown
+    assert statistics["totals"]["cost"] == 0.5
+    assert statistics["by_spec"][0]["cost"] == 0.5
+    assert statistics["by_executor"][0]["cost"] == 0.5
+
+
+def test_the_cost_limit_ends_fixing(paid: Project) -> None:
+    result = paid.run("--ralph-max-cost", "0.2", executor="claude")
+
+    assert result.ret == 1
+    assert len((paid.root / "runs.txt").read_text().split()) == 1
+    result.stdout.fnmatch_lines(["*ERROR: Max cost ($0.20) reached"])
