@@ -1,4 +1,4 @@
-"""Live rows below pytest's progress that show what is running. Only on a terminal.
+"""Live rows below pytest's progress that show what is running; lines without a terminal.
 
 The rows are drawn below the line with the cursor, and the cursor is put back, so that pytest
 continues where it was. They are erased before pytest writes again. Workers of pytest-xdist have no
@@ -29,6 +29,9 @@ INTERVAL = 0.25
 MOST_ROWS = 4
 MARGIN = "  "
 SHORTEST_TEXT = 8
+# Seconds between two lines about the same activity, without a terminal, and their width.
+LINE_INTERVAL = 30.0
+LINE_WIDTH = 120
 # IND moves down one line in the same column, and scrolls at the end of the screen.
 DOWN = "\x1bD"
 CLEAR_LINE = "\x1b[K"
@@ -46,6 +49,8 @@ class Activity:
     about: str = ""
     started: float = field(default_factory=time.monotonic)
     last_line: str = ""
+    # When a line about it was written last.
+    reported: float = field(default_factory=time.monotonic)
 
     def row(self, now: float, width: int) -> str:
         """Return as much as fits into `width` columns, the last line in place of `about`."""
@@ -192,6 +197,21 @@ class LiveRows:
         self._wake.set()
 
 
+class ProgressLines(LiveRows):
+    """Without a terminal, as in CI: a line now and then about whatever takes long."""
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        for activity in self._activities:
+            if now - activity.reported >= LINE_INTERVAL:
+                activity.reported = now
+                # pytest's own line may not be complete.
+                self._output.write(f"\nralph: {activity.row(now, LINE_WIDTH)}\n")
+
+    def _show(self, rows: Sequence[str]) -> None:
+        """Nothing is drawn that would have to be erased."""
+
+
 class RowsHider:
     """Hooks that hide the live rows while pytest writes about a test."""
 
@@ -210,15 +230,22 @@ class RowsHider:
 
 
 def live_rows(config: pytest.Config) -> LiveRows | None:
-    """Start live rows if pytest's reporter writes to a terminal."""
+    """Start live rows if pytest's reporter writes to a terminal, otherwise progress lines."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    if reporter is None or not reporter.isatty:
+    if reporter is None or config.option.verbose < 0:
         return None
-    if config.option.verbose < 0 or os.environ.get("TERM") == "dumb":
+    try:
+        terminal = TerminalOutput()
+    except (OSError, ValueError):
+        # Standard output is an object without a file.
         return None
+    if not reporter.isatty or os.environ.get("TERM") == "dumb":
+        lines = ProgressLines(terminal)
+        config.add_cleanup(terminal.close)
+        config.add_cleanup(lines.close)
+        return lines
 
     writer = config.get_terminal_writer()
-    terminal = TerminalOutput()
     rows = LiveRows(terminal, markup=lambda row: writer.markup(row, light=True))
     config.pluginmanager.register(RowsHider(rows), "ralph-live")
     config.add_cleanup(terminal.close)

@@ -29,9 +29,8 @@ class Screen:
 
     def open(self) -> None:
         """Prepare live rows; called once pytest is ready to write."""
-        reporter = self._reporter
-        if reporter is not None and reporter.isatty:
-            # Imported here: live rows are for terminals only.
+        if self._reporter is not None:
+            # Imported here: a worker writes nothing.
             from pytest_ralph.report.live import live_rows
 
             self._live = live_rows(self._config)

@@ -156,3 +156,29 @@ def test_after_the_end_nothing_is_drawn() -> None:
         assert paper.picture.lines == [""]
         time.sleep(0.05)
     assert paper.picture.lines == [""]
+
+
+def test_without_a_terminal_lines_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "LINE_INTERVAL", 0.05)
+    paper = Paper()
+    lines = live.ProgressLines(paper)
+    with lines.doing("1.3.1 fix 1 of 3 by claude", 600, "Add a parser") as printed:
+        assert printed is not None
+        printed("Editing src/parser.py")
+        end = time.monotonic() + 5
+        while "Editing" not in "".join(paper.written) and time.monotonic() < end:
+            time.sleep(0.005)
+    lines.close()
+
+    assert paper.written[-1].startswith("\nralph: 1.3.1 fix 1 of 3 by claude  ")
+    assert paper.written[-1].endswith(" of 600 s  Editing src/parser.py\n")
+
+
+def test_short_activities_leave_no_line() -> None:
+    paper = Paper()
+    lines = live.ProgressLines(paper)
+    with lines.doing("1.3 verify", 300):
+        pass
+    lines.close()
+
+    assert paper.written == []
