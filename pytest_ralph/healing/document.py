@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -131,10 +132,7 @@ class Document:
             spec = self.read()
             if spec.source.count(inserted) != 1:
                 return False
-            source = spec.source.replace(inserted, "")
-            total = str(spec.front_matter.get("total_tasks"))
-            if total.isdigit():
-                source = edit.set_total(source, int(total) - 1)
+            source = removed_from(spec, inserted)
             seen = replace_if_unchanged(spec.path, source, self._seen)
             if seen is not None:
                 self._use(Spec.parse(source, spec.path, verify=self._verify), seen)
@@ -158,13 +156,7 @@ class Document:
         inserted = ""
         for block in blocks:
             original = spec[found.name]
-            insert = edit.insertion_before if before else edit.insertion
-            insertion = insert(spec, original, block)
-            source = insertion.into(spec.source)
-            total = str(spec.front_matter.get("total_tasks"))
-            if total.isdigit():
-                source = edit.set_total(source, int(total) + 1)
-
+            insertion, source = inserted_into(spec, original, block, before=before)
             changed = None if before else spliced(spec, original, insertion, source)
             if changed is None:
                 changed = Spec.parse(source, spec.path, verify=self._verify)
@@ -214,11 +206,45 @@ class Document:
         self._seen = seen
         self._mark_checked(task, source)
 
+    def untick(self, task: Task) -> None:
+        """Clear the box of a task that another process ticked."""
+        for _ in range(_MAX_TRIES):
+            current = self.find(task)
+            if current is None or not current.checked:
+                return
+            line = self._lines.line(self.spec.source, current.line)
+            cleared = re.sub(r"\[[xX]\]", "[ ]", line, count=1)
+            if cleared == line:
+                return
+            offset = self._lines.byte(current.line)
+            write_at(self.spec.path, offset, line.encode(), cleared.encode())
+            self._seen = ()
+        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
+
     def _mark_checked(self, task: Task, source: str) -> None:
         position = self._positions[task.name]
         tasks = list(self.spec.tasks)
         tasks[position] = replace(tasks[position], checked=True)
         self.spec = replace(self.spec, source=source, tasks=tuple(tasks))
+
+
+def inserted_into(
+    spec: Spec, original: Task, block: str, *, before: bool
+) -> tuple[edit.Insertion, str]:
+    """Return the edit that inserts one task, and the source with it."""
+    insert = edit.insertion_before if before else edit.insertion
+    insertion = insert(spec, original, block)
+    return insertion, _with_total(spec, insertion.into(spec.source), 1)
+
+
+def removed_from(spec: Spec, inserted: str) -> str:
+    """Return the source without the text of one task that was inserted."""
+    return _with_total(spec, spec.source.replace(inserted, ""), -1)
+
+
+def _with_total(spec: Spec, source: str, added: int) -> str:
+    total = str(spec.front_matter.get("total_tasks"))
+    return edit.set_total(source, int(total) + added) if total.isdigit() else source
 
 
 class _Lines:

@@ -250,12 +250,13 @@ class ExecutorRuns:
         with self.services.live(row, timeout, task.title) as on_output:
             if isolated and executor is not None and not self.services.hooks.can_execute:
                 return self._run_isolated(executor, task, job, on_output)
-            # A plugin does not know of worktrees.
-            before = self.guard.begin()
-            outcome = self.services.hooks.execute(task, job.prompt, timeout)
-            if outcome is None and executor is not None and not isolated:
-                outcome = executor.run(job, self.services.runner, on_output)
-            report = self.guard.end(before, task)
+            with self.services.turn:
+                # A plugin does not know of worktrees.
+                before = self.guard.begin()
+                outcome = self.services.hooks.execute(task, job.prompt, timeout)
+                if outcome is None and executor is not None and not isolated:
+                    outcome = executor.run(job, self.services.runner, on_output)
+                report = self.guard.end(before, task)
             if outcome is None and isolated and executor is not None:
                 return self._run_isolated(executor, task, job, on_output)
         return ObservedRun(outcome, report, diff_of(report.changes, prompt=job.prompt))

@@ -492,7 +492,8 @@ class Fixer:
         backup = self.services.backups / name
         chance = predict(self.services, self.log, target, failed.failure, f"repair:{repair.name}")
         self.take_observed()
-        result = repair.apply(self.services.runner, self.services.root, backup)
+        with self.services.turn:
+            result = repair.apply(self.services.runner, self.services.root, backup)
         diff = ""
         if result.files:
             owner = owner_of(self.spec_files, self.task)

@@ -120,7 +120,7 @@ class ProjectTree:
 class Before(NamedTuple):
     """The project before an executor run.
 
-    `insertions` and `commits` count what this process did itself: if they grow during a run, a
+    `edits` and `commits` count what this process did itself: if they grow during a run, a
     sibling's fix task was inserted into tasks.md, or a sibling's work was committed.
     """
 
@@ -128,7 +128,7 @@ class Before(NamedTuple):
     position: GitPosition | None
     commits: int
     tasks: bytes
-    insertions: int
+    edits: int
     runs: int
 
 
@@ -180,8 +180,8 @@ class Guard:
         position, commits = self._position()
         with self.spec_files.lock:
             tasks = self._read_tasks()
-            insertions = self.spec_files.insertions
-        return Before(tree.snapshots.take(), position, commits, tasks, insertions, runs)
+            edits = len(self.spec_files.edits)
+        return Before(tree.snapshots.take(), position, commits, tasks, edits, runs)
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -195,13 +195,13 @@ class Guard:
             return GuardReport(changed=_paths(changes), changes=changes)
 
         protected, findings = self._protected(changes, task)
-        edited_fields = self._undo_edits_of_tasks(before, findings, task, alone=alone)
+        edited_fields = self._undo_edits_of_tasks(before, findings, task)
         findings += self._moved(before, alone=alone)
         findings = [f"{task.id} {finding}" for finding in findings]
 
         is_bad = bool(protected or edited_fields)
         if is_bad and self.services.settings.guard == "refuse":
-            return self._refuse(changes, findings, alone=alone)
+            return self._refuse(changes, findings)
         report = GuardReport(_paths(changes), tuple(findings), changes=changes, protected=protected)
         self.accept(report, changes)
         return report
@@ -294,27 +294,23 @@ class Guard:
         except OSError:
             return b""
 
-    def _undo_edits_of_tasks(
-        self, before: Before, findings: list[str], task: Task, *, alone: bool
-    ) -> bool:
+    def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> bool:
         """Undo edits of tasks.md other than ticks. Return whether they changed what is checked."""
         path = self.spec_files.spec.path
         with self.spec_files.lock:
             seen = file_signature(path)
             edited = self._read_tasks()
-            restored = without_edits(before.tasks, edited)
+            text = before.tasks.decode("utf-8", "surrogateescape")
+            # Fix tasks of siblings may have been inserted meanwhile.
+            text = self.spec_files.with_own_edits(text, before.edits)
+            expected = text.encode("utf-8", "surrogateescape")
+            restored = without_edits(expected, edited)
             if restored == edited:
                 return False
-            fields = _changed_fields(before.tasks, edited, path)
+            fields = _changed_fields(expected, edited, path)
             what = f"edited {path.name}"
             if fields:
                 what = f"changed {', '.join(fields)} in {path.name}"
-            # A sibling's fix task may be inserted while no other executor is at work.
-            inserted = self.spec_files.insertions != before.insertions
-            if inserted or not alone:
-                if fields:
-                    findings.append(what)
-                return bool(fields)
 
             kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
             kept.parent.mkdir(parents=True, exist_ok=True)
@@ -363,19 +359,8 @@ class Guard:
 
     # Refusing
 
-    def _refuse(
-        self, changes: tuple[Change, ...], findings: list[str], *, alone: bool
-    ) -> GuardReport:
-        """Undo all changes, unless another executor may have made some of them."""
-        if not alone or self._has_other_workers():
-            findings.append("not undone: another executor was at work at the same time")
-            self._tree.record(self.owner, changes)
-            return GuardReport(
-                changed=_paths(changes),
-                findings=tuple(findings),
-                refusal="refused: " + "; ".join(findings),
-                changes=changes,
-            )
+    def _refuse(self, changes: tuple[Change, ...], findings: list[str]) -> GuardReport:
+        """Undo all changes. No other executor has made any of them: they take turns."""
         left = put_back(self._tree.root, changes)
         if left:
             findings.append(f"could not be undone: {_listed(left)}")

@@ -93,6 +93,8 @@ class Services:
     edit: Callable[[str], str] | None = None
     git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
     # Held while the changes of a worktree are merged and verified.
+    # Taken by whoever changes the project if the changes of each may have to be undone.
+    turn: AbstractContextManager[object] = field(default_factory=contextlib.nullcontext)
     merge_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
     make_worktrees: Callable[[], Worktrees] | None = None
     # Files that belong to specs which other workers work on at the same time.

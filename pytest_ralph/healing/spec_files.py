@@ -11,16 +11,16 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
-from pytest_ralph.healing.document import Document
+from pytest_ralph.healing.document import Document, inserted_into, removed_from
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.modification import PREREQUISITE, ModificationError, numbered
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.current_spec import current_spec
-from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.healing.modification import Modification
-    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 # The status of a fix task that was carried out, whether it helped or not.
@@ -39,6 +38,28 @@ EXECUTED = "executed"
 _FILE = re.compile(
     r"/\.?(tasks\.md|\.progress\.md|\.ralph-state\.json|[^/]+\.md)(?:\.[0-9a-f-]+\.tmp)?$"
 )
+
+
+class DocumentEdit(NamedTuple):
+    """Tasks that were inserted behind or `before` a task, or the text of one that was removed."""
+
+    target: str
+    blocks: tuple[str, ...] = ()
+    before: bool = False
+    removed: str = ""
+
+    def applied_to(self, source: str, path: Path) -> str:
+        """Return the text with this edit; without it if the task is not there."""
+        spec = Spec.parse(source, path)
+        if self.removed:
+            return removed_from(spec, self.removed)
+        for block in self.blocks:
+            target = spec.get(self.target)
+            if target is None:
+                return spec.source
+            _, source = inserted_into(spec, target, block, before=self.before)
+            spec = Spec.parse(source, path)
+        return spec.source
 
 
 class SpecFiles:
@@ -59,8 +80,8 @@ class SpecFiles:
         self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
-        # How often this run inserted or removed tasks in the document.
-        self.insertions = 0
+        # The tasks that this run inserted into the document and removed from it.
+        self.edits: list[DocumentEdit] = []
         # How many executors are at work on the spec.
         self._holds = 0
         # The text that was inserted for a fix, by its id.
@@ -149,8 +170,8 @@ class SpecFiles:
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
         with self._files():
-            self.insertions += 1
             self._inserted[fix_id] = self._document.insert(target, block)
+            self.edits.append(DocumentEdit(target.name, (block,)))
             fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
             self.state.save()
@@ -159,8 +180,8 @@ class SpecFiles:
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""
         with self._files():
-            self.insertions += 1
             self._document.insert(target, *blocks.values())
+            self.edits.append(DocumentEdit(target.name, tuple(blocks.values())))
             fault_point("between document and state")
             for part_id in blocks:
                 self.state.record_part(target.name, part_id)
@@ -180,9 +201,9 @@ class SpecFiles:
             taken = {task.id for task in spec.tasks} | {*self.state.used_ids()}
             first_free = edit.next_fix_id(spec, target.id, self.state.used_ids())
             blocks = numbered(modification.blocks, spec.path, taken, first_free)
-            self.insertions += 1
-            is_prerequisite = modification.type == PREREQUISITE
-            self._document.insert(target, *blocks.values(), before=is_prerequisite)
+            before = modification.type == PREREQUISITE
+            self._document.insert(target, *blocks.values(), before=before)
+            self.edits.append(DocumentEdit(target.name, tuple(blocks.values()), before=before))
             fault_point("between document and state")
             self.state.record_modification(
                 target.name, list(blocks), modification.type, modification.reason
@@ -201,10 +222,16 @@ class SpecFiles:
             owner = self.owner_of(fix)
             if owner is None or not self._document.remove(self._inserted[fix.id]):
                 return False
-            self.insertions += 1
+            self.edits.append(DocumentEdit(owner.name, removed=self._inserted[fix.id]))
             self.state.forget_fix(owner.name, fix.id)
             self.state.save()
             return True
+
+    def with_own_edits(self, source: str, since: int) -> str:
+        """Return an earlier text of the document with what this run inserted and removed since."""
+        for made in self.edits[since:]:
+            source = made.applied_to(source, self.spec.path)
+        return source
 
     def executed(self, fix: Task) -> None:
         """Mark a fix, and the fixes it was made for, as carried out: none of them is used again."""
@@ -295,7 +322,14 @@ class SpecFiles:
         # After a crash the index can be read from the document again.
         self.state.save(durable=failed_before)
 
+    def untick(self, task: Task) -> None:
+        """Clear the box of a task that failed: an executor may have ticked it."""
+        if not task.checked:
+            with self._files():
+                self._document.untick(task)
+
     def gave_up(self, task: Task, final: str) -> None:
+        self.untick(task)
         with self._files():
             self.failed[task.name] = final
             if not self.state.exists:

@@ -503,6 +503,8 @@ class TaskRun:
         assert self.failed is not None
         failure = self.failed.failure
         self.spec_files.failed[self.task.name] = failure.error
+        if self.services.settings.execute:
+            self.spec_files.untick(self.task)
         missing = missing_environment(failure, self.services.root)
         if missing is not None:
             # Not the fault of this task, and the same for all others: said once, at the end.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -276,6 +277,10 @@ class Resources:
         return TurnLock(self.run.directory, "git")
 
     @cached_property
+    def _turn_lock(self) -> TurnLock:
+        return TurnLock(self.run.directory, "executor")
+
+    @cached_property
     def _merge_lock(self) -> TurnLock:
         return TurnLock(self.run.directory, "merge")
 
@@ -328,6 +333,7 @@ class Resources:
             edit=interactive.edit if interactive else None,
             git_lock=self._git_lock,
             merge_lock=self._merge_lock,
+            turn=self._turn_lock if settings.guard == "refuse" else nullcontext(),
             make_worktrees=lambda: self.worktrees,
             files_of_other_specs=lambda: self.run.specs.files_of_other_specs(spec),
         )

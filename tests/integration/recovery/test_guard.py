@@ -127,3 +127,72 @@ def test_moved_branches_are_reported(project: Project, command: str, finding: st
     result = project.run(executor=project.shell(f"echo fixed > parser.txt; {command}"))
 
     result.stdout.fnmatch_lines([f"*{finding}*"])
+
+
+# Several executors at once
+
+
+SIBLINGS = """\
+    - [ ] 1.1 [P] One
+      - **Files**: `one.txt`
+      - **Verify**: `cmp one.txt tests/test_one.txt`
+      - **Commit**: feat: one
+
+    - [ ] 1.2 [P] Two
+      - **Files**: `two.txt`
+      - **Verify**: `grep -q good two.txt`
+      - **Commit**: feat: two
+"""
+
+
+@pytest.fixture
+def siblings(project: Project) -> Project:
+    project.spec(SIBLINGS)
+    for name in ("one.txt", "two.txt"):
+        project.write(name, "bad\n")
+    project.write("tests/test_one.txt", "good\n")
+    project.write(".gitignore", "calls.txt\nprompt.*\n.ralph/\n")
+    return project
+
+
+def test_siblings_are_refused_one_by_one(siblings: Project) -> None:
+    executor = siblings.shell("""\
+        case $task in
+            1.1.1) echo bad > tests/test_one.txt;;
+            1.1.1.1) echo good > one.txt;;
+            1.2.1) echo good > two.txt;;
+        esac
+    """)
+    siblings.repository()
+    options = ("--ralph-guard=refuse", "--ralph-commit=auto", "--ralph-jobs=2")
+    result = siblings.run(*options, executor=executor)
+
+    assert result.ret == 0
+    assert sorted(siblings.calls) == ["1.1.1", "1.1.1.1", "1.2.1"]
+    assert (siblings.root / "tests/test_one.txt").read_text() == "good\n"
+    assert "tests/test_one.txt" not in siblings.git("log", "--format=", "--name-only", "HEAD~2..")
+
+
+def test_siblings_edit_the_plan_in_vain(siblings: Project) -> None:
+    executor = siblings.shell("""\
+        echo good > one.txt; echo good > two.txt
+        sed -i 's/grep -q good/true/' specs/demo/tasks.md
+    """)
+    result = siblings.run("--ralph-jobs=2", executor=executor)
+
+    assert result.ret == 0
+    text = siblings.tasks.read_text()
+    assert "`true" not in text
+    assert "[FIX 1.1]" in text
+    assert "[FIX 1.2]" in text
+    result.stdout.fnmatch_lines(["*changed Verify of 1.2* in tasks.md: undone*"])
+
+
+@pytest.mark.parametrize("recovery", [True, False])
+def test_a_failing_task_is_not_left_ticked(either: Project, recovery: bool) -> None:
+    run = either.run if recovery else either.verify
+    ticks = either.shell("sed -i 's/\\[ \\]/[x]/' specs/demo/tasks.md; echo TASK_COMPLETE")
+    result = run("--ralph-execute", "--ralph-max-fixes=1", executor=ticks)
+
+    assert result.ret == 1
+    assert either.boxes["1.3"] is False
