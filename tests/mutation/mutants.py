@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROJECT = Path(__file__).parents[2]
-# Which tests have to notice what is changed in a room.
-ROOMS = {
+# The tests that have to notice a change in a package.
+PACKAGES = {
+    "shell": ("tests/unit/shell", "tests/unit/verify"),
     "spec": ("tests/unit/spec",),
     "verify": ("tests/unit/verify", "tests/unit/spec"),
     "failure": ("tests/unit/failure",),
@@ -27,14 +28,14 @@ ROOMS = {
 _COPIED = ("pytest_ralph", "tests", "examples", "pyproject.toml")
 _MUTMUT = (sys.executable, "-c", "from mutmut.__main__ import cli; cli()")
 _NOTICED = {1, 3}
-# A change that makes a loop endless is noticed, too: by who waits for it.
+# A change that makes a loop endless is noticed too: by the time limit.
 _TOO_LONG = {36, 24, -24, 152, 255}
-# Workers are forked before any test ran: what a test left in a cache would hide a change of what
-# fills it.
+# Workers are forked before any test has run: a cache that a test filled would hide a change of the
+# code that fills it.
 _SETTINGS = """\
     [mutmut]
     source_paths=pytest_ralph
-    only_mutate=pytest_ralph/{room}/*
+    only_mutate=pytest_ralph/{package}/*
     also_copy=examples
     pytest_add_cli_args_test_selection=
         {tests}
@@ -54,12 +55,12 @@ _SETTINGS = """\
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of the changes of one room."""
+    """How many changes of one package were tried, and which of them no test noticed."""
 
     possible: int
     noticed: int
     too_long: int
-    # Name → the change as a diff, of each that all tests pass with, or that no test reaches.
+    # Name and diff of each change that no test reaches, or that all tests pass with.
     survivors: dict[str, str]
 
     @property
@@ -72,23 +73,27 @@ class Tried:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's, 95%: between these lies the score of all changes, of which this is a sample."""
-        z, n, p = 1.96, self.sample, self.score / 100
-        middle, reach = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        """Wilson's interval: the score of all changes lies in it with a probability of 95%."""
+        z = 1.96
+        n = self.sample
+        p = self.score / 100
+        middle = p + z * z / (2 * n)
+        reach = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         scale = 100 / (1 + z * z / n)
         return scale * (middle - reach), scale * (middle + reach)
 
 
-def try_room(
-    room: str, directory: Path, choose: Callable[[list[str]], list[str]], jobs: int
+def try_package(
+    package: str, directory: Path, choose: Callable[[list[str]], list[str]], jobs: int
 ) -> Tried:
-    _copy(room, directory)
-    # mutmut knows no other project than the one it is started in.
+    """Try the changes that `choose` picks, in a copy of the project in `directory`."""
+    _copy(package, directory)
+    # mutmut works on the current directory only.
     os.chdir(directory)
-    possible = _all_changes(room)
+    possible = _all_changes(package)
     chosen = choose(possible)
     _run(chosen, jobs)
-    results = _results(room)
+    results = _results(package)
     statuses = [results[name] for name in chosen]
     return Tried(
         possible=len(possible),
@@ -100,7 +105,7 @@ def try_room(
     )
 
 
-def _copy(room: str, directory: Path) -> None:
+def _copy(package: str, directory: Path) -> None:
     for name in _COPIED:
         here, there = PROJECT / name, directory / name
         if here.is_dir():
@@ -109,12 +114,12 @@ def _copy(room: str, directory: Path) -> None:
             )
         else:
             shutil.copy2(here, there)
-    settings = dedent(_SETTINGS).format(room=room, tests="\n    ".join(ROOMS[room]))
+    settings = dedent(_SETTINGS).format(package=package, tests="\n    ".join(PACKAGES[package]))
     (directory / "setup.cfg").write_text(settings, encoding="utf-8")
 
 
-def _all_changes(room: str) -> list[str]:
-    # Only its own environment has it.
+def _all_changes(package: str) -> list[str]:
+    # mutmut is installed in the environment of `tox -e mutation` only.
     from mutmut.configuration import reset_config  # type: ignore[import-not-found, unused-ignore]
     from mutmut.mutation.file_mutation import mutate_file_contents  # type: ignore[import-not-found, unused-ignore]
     from mutmut.utils.format_utils import get_mutant_name  # type: ignore[import-not-found, unused-ignore]
@@ -122,7 +127,7 @@ def _all_changes(room: str) -> list[str]:
     reset_config()
     return [
         get_mutant_name(path, name)
-        for path in sorted(Path("pytest_ralph", room).rglob("*.py"))
+        for path in sorted(Path("pytest_ralph", package).rglob("*.py"))
         for name in mutate_file_contents(str(path), path.read_text("utf-8")).mutant_names
     ]
 
@@ -136,9 +141,9 @@ def _run(chosen: list[str], jobs: int) -> None:
         sys.exit(log.read_text("utf-8", "replace")[-4000:])
 
 
-def _results(room: str) -> dict[str, int | None]:
+def _results(package: str) -> dict[str, int | None]:
     results: dict[str, int | None] = {}
-    for path in Path("mutants", "pytest_ralph", room).rglob("*.meta"):
+    for path in Path("mutants", "pytest_ralph", package).rglob("*.meta"):
         results |= json.loads(path.read_text("utf-8"))["exit_code_by_key"]
     return results
 
