@@ -162,6 +162,11 @@ def _program_likeness(first: str, rest: str) -> Likeness:
         return _everyday_likeness(rest)
     if _is_program(first):
         return Likeness.SURE if rest else Likeness.MAYBE
+    return _unknown_likeness(first, rest)
+
+
+def _unknown_likeness(first: str, rest: str) -> Likeness:
+    """Return the likeness of a line that starts with a word that no table knows."""
     if "." in first and not first.startswith("$"):
         # A file name: `config.ts`, `task.verify`.
         return Likeness.MAYBE if _is_typed(rest) else Likeness.NONE
