@@ -9,6 +9,8 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.text.secrets import KEY_BEGIN, MASK, open_key
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ KEPT_TAIL = 1024 * 1024
 BLOCK = 1024 * 1024
 FLUSH = 1.0
 LAST = 2048
+LONGEST_KEY = 64 * 1024
 
 
 class Spool(NamedTuple):
@@ -159,6 +162,9 @@ class SpoolWriter:
         cut = pending.rfind(b"\n") + 1
         if everything or len(pending) > 2 * BLOCK:
             cut = len(pending)
+        key = self._open_key()
+        if key >= 0 and not everything:
+            cut = min(cut, key)
         block = bytes(pending[:cut])
         self._pending = pending[cut:]
         self._flushed = self.touched
@@ -168,6 +174,14 @@ class SpoolWriter:
             self._hold(block)
         else:
             self._store(self._masked(block))
+
+    def _open_key(self) -> int:
+        """Return where a private key begins that may go on in the next chunk; -1 if none does."""
+        if self._mask is None or KEY_BEGIN.encode() not in self._pending:
+            return -1
+        begin = open_key(self._pending.decode("latin-1"))
+        is_too_long = len(self._pending) - begin > LONGEST_KEY
+        return -1 if is_too_long else begin
 
     def _masked(self, block: bytes) -> bytes:
         return block if self._mask is None else _masked(block, self._mask)
@@ -196,7 +210,13 @@ class SpoolWriter:
 
     def last_line(self) -> str:
         """Return the last line that is not blank, masked."""
-        for line in reversed(self._last.splitlines()):
+        if self._open_key() >= 0:
+            return MASK
+        last = self._last
+        if len(last) == LAST and b"\n" not in last.rstrip():
+            # The line is cut, and with it perhaps a secret: go on behind the next space.
+            last = last.partition(b" ")[2]
+        for line in reversed(last.splitlines()):
             if line.strip():
                 return decode(self._masked(line)).strip()
         return ""

@@ -79,7 +79,7 @@ class SpecCollection:
         elif settings.recovery:
             modes.append("recovery")
         mode = ", ".join(modes)
-        executors = ", then ".join(settings.executor)
+        executors = self.run.resources.mask(", then ".join(settings.executor))
         return f"ralph: {mode}, executor {executors}, at most {settings.budget} runs"
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:

@@ -82,7 +82,9 @@ class HaltedSpec:
             tasks=tuple(self._with_commit_message(result) for result in self.results),
             max_attempts=self.max_attempts,
             preserved=preserved,
-            command=command_line(self.run.config, leave_out=("--ralph-fresh",)),
+            command=command_line(
+                self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)
+            ),
         )
 
     def _with_commit_message(self, result: TaskResult) -> TaskResult:

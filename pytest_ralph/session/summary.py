@@ -131,7 +131,9 @@ class EndOfRun:
     def _next_lines(self) -> list[str]:
         """Return the `Next` block, if tasks failed or the run was interrupted."""
         failed = [task for task in self.results.tasks if task.bad]
-        command = command_line(self.run.config, leave_out=("--ralph-fresh",))
+        command = command_line(
+            self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)
+        )
         where = self._report or f"output of all commands: {RALPH_DIRECTORY}/{LOGS_NAME}/"
         if self.run.interrupted is not None:
             heading = self.run.interrupted.task.heading
@@ -208,7 +210,7 @@ class RunResults:
             tasks=tuple(self.tasks),
             started=self.run.started,
             duration=time.time() - self.run.started,
-            command_line=command_line(self.run.config),
+            command_line=command_line(self.run.config, self.run.resources.mask),
             root=str(self.run.root),
             version=__version__,
             history=self._history(),

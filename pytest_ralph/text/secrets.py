@@ -6,6 +6,7 @@ has the format of a well-known credential.
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
 from typing import TYPE_CHECKING
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 
 MASK = "***"
 
+# Names whose values are secret whatever they look like.
 _SECRET_NAME = regex(
-    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASS | PASSPHRASE | PWD | \w*APIKEY "
-    r"| KEY"
-    r" | CREDENTIALS? | CREDS? | AUTH | PAT | DSN | PRIVATE | COOKIE | SALT | BEARER"
-    r" | CONNECTION_STRING | DATABASE_URL ) (?:_|\d|$)",
+    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASSPHRASE | PWD | CREDENTIALS? | CREDS?"
+    r" | \w*(?<!COM)(?<!BY)(?<!SUR)(?<!TRES)PASS"
+    r" | \w*(?:API|SECRET|PRIVATE|ACCESS|SIGNING|ENCRYPTION|MASTER|AUTH|ACCOUNT|SSH|DEPLOY)_?KEY"
+    r" | DSN | BEARER | CONNECTION_STRING | DATABASE_URL ) (?:_|\d|$)",
     re.IGNORECASE | re.VERBOSE,
 )
+# Names that are used for other things as well, such as SORT_KEY=completed.
+_VAGUE_NAME = regex(
+    r"(?:^|_)(?:KEY|AUTH|PAT|PRIVATE|COOKIE|SALT)(?:_|\d|$)",
+    re.IGNORECASE,
+)
+_ORDINARY_WORD = regex(r"[A-Z]?[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z]+)*")
 # The values of these say where a secret is or how it is used, and are not secret.
 _HARMLESS_NAME = regex(
     r"^(?:OLD)?PWD$|_(?:FILE|PATH|DIR|NAME|ID|SOCK|SOCKET|TYPE|METHOD|ALGORITHM|HOST|PORT|TTL"
@@ -88,7 +96,6 @@ PATTERNS = (
     r"AGE-SECRET-KEY-1[A-Z0-9]{40,}",
     # Formats without a vendor
     r"eyJ(?<![A-Za-ln-z0-9_-]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?P<secret>[^-]{1,16384})",
     r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/@'\"<>]{1,200})@",
 )
 # Patterns that begin with a word in any letter case are slow to search for, so that each is tried
@@ -137,16 +144,11 @@ class Masker:
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
-        self._secrets = set(secret_values(environ))
-        self._values = _any_of(self._secrets)
+        spellings: set[str] = set()
+        for value in secret_values(environ):
+            spellings |= spellings_of(value.strip())
+        self._values = _any_of(spellings)
         self._extra = [_compiled(pattern) for pattern in extra]
-
-    def learn(self, environ: Mapping[str, str]) -> None:
-        """Also mask the secrets of this environment from now on."""
-        found = set(secret_values(environ)) - self._secrets
-        if found:
-            self._secrets |= found
-            self._values = _any_of(self._secrets)
 
     def mask(self, text: str) -> str:
         """Return `text` with each secret replaced by `***`."""
@@ -154,6 +156,8 @@ class Masker:
             return text
         if self._values is not None:
             text = self._values.sub(MASK, text)
+        if KEY_BEGIN in text:
+            text = mask_private_keys(text)
 
         lowered = text.lower()
         known = [pattern for start, pattern in _PATTERNS if start in text]
@@ -164,20 +168,157 @@ class Masker:
         return text
 
 
+# Private keys
+
+KEY_BEGIN = "-----BEGIN "
+_BEGIN = regex(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END = regex(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+# A line of a key, or one of its headers, perhaps in a diff, a quotation or a traceback.
+_KEY_LINE = regex(
+    r"[^\w/=]{0,20}"
+    r"(?:[A-Za-z0-9+/=]{1,120}|(?:Proc-Type|DEK-Info|Comment|Version|Hash)\s*:.*)[^\w/=]{0,20}"
+)
+_LONGEST_KEY_LINE = 300
+# A key in a string literal, with its line ends escaped.
+_ESCAPED_KEY = regex(r"(?:[A-Za-z0-9+/=]|\\[nr])+")
+# RSA keys of 16,384 bits have 270 lines.
+_MOST_KEY_LINES = 400
+
+
+def mask_private_keys(text: str) -> str:
+    """Mask what stands between the first and the last line of a private key.
+
+    The last line may be missing, because the output was cut off.
+    """
+    begins = [*_BEGIN.finditer(text)]
+    ends = [match.start() for match in _END.finditer(text)]
+    parts = []
+    position = 0
+    for number, begin in enumerate(begins):
+        limit = begins[number + 1].start() if number + 1 < len(begins) else len(text)
+        next_end = bisect.bisect(ends, begin.end() - 1)
+        if next_end < len(ends) and ends[next_end] <= limit:
+            stop = ends[next_end]
+        else:
+            stop = _end_of_key(text, begin.end(), limit)
+        parts.append(text[position : begin.end()])
+        parts.append(_masked_key(text[begin.end() : stop]))
+        position = stop
+    return "".join([*parts, text[position:]])
+
+
+def _masked_key(secret: str) -> str:
+    """Return the mask with the line ends around it, and what precedes the last line of the key."""
+    if not secret.strip():
+        return secret
+    first = "\n" if secret.startswith(("\n", "\r\n")) else ""
+    last_line = secret.rpartition("\n")[2]
+    last = f"\n{last_line}" if "\n" in secret and not re.search(r"\w", last_line) else ""
+    return f"{first}{MASK}{last}"
+
+
+def _end_of_key(text: str, start: int, limit: int) -> int:
+    """Return where the lines end that look like those of a key."""
+    on_one_line = _ESCAPED_KEY.match(text, start, limit)
+    position = on_one_line.end() if on_one_line else start
+    for _ in range(_MOST_KEY_LINES):
+        line_end = text.find("\n", position, limit) + 1 or limit
+        line = text[position : min(line_end, position + _LONGEST_KEY_LINE)].strip()
+        if line_end == position or (line and _KEY_LINE.fullmatch(line) is None):
+            break
+        position = line_end
+    return position
+
+
+def open_key(text: str) -> int:
+    """Return where the private key begins that does not end in `text`; -1 if there is none."""
+    last = -1
+    for begin in _BEGIN.finditer(text):
+        last = begin.start()
+    if last < 0 or _END.search(text, last) is not None:
+        return -1
+    return last
+
+
+# Variables
+
+
 def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of variables named like a secret, unless anyone could guess them."""
+    """Yield the values of variables that are named like a secret and cannot be guessed."""
     for name, value in environ.items():
-        if not _SECRET_NAME.search(name) or _HARMLESS_NAME.search(name):
+        if _HARMLESS_NAME.search(name):
+            continue
+        is_secret = _SECRET_NAME.search(name) is not None
+        if not is_secret and not _VAGUE_NAME.search(name):
             continue
         for part in {value, *value.splitlines()}:
-            if _is_worth_hiding(part.strip()):
+            stripped = part.strip()
+            if not is_secret and _ORDINARY_WORD.fullmatch(stripped):
+                continue
+            if _is_worth_hiding(stripped):
                 yield part
 
 
 def _is_worth_hiding(value: str) -> bool:
-    if len(value) < SHORTEST or value.startswith(("/", "./", "~")):
+    if len(value) < SHORTEST or _is_path(value):
         return False
     return _TRIVIAL.fullmatch(value) is None
+
+
+def _is_path(value: str) -> bool:
+    """Return whether a value is the path of a file. A secret of AWS may begin with a slash too."""
+    if value.startswith(("./", "~")):
+        return True
+    if not value.startswith("/"):
+        return False
+    return not any(_RANDOM.fullmatch(part) for part in value.split("/")) or _exists(value)
+
+
+# With lower case, upper case and a digit.
+_RANDOM = regex(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+=]{12,}")
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.exists(path)  # noqa: PTH110 - also for what is no path
+    except ValueError:
+        return False
+
+
+def spellings_of(value: str) -> set[str]:
+    """Return a value as programs print it: as it is, quoted, and encoded for JSON, XML and URLs."""
+    if value.isalnum():
+        return {value}
+    # Imported here: most values of variables need no other spelling.
+    import html
+    import json
+    import shlex
+    from urllib.parse import quote, quote_plus
+
+    escaped = html.escape(value, quote=False)
+    in_json = json.dumps(value)[1:-1]
+    return {
+        value,
+        repr(value)[1:-1],
+        value.encode("unicode_escape").decode("ascii"),
+        value.replace("\\", "\\\\").replace("'", "\\'"),
+        value.replace("\\", "\\\\").replace('"', '\\"'),
+        in_json,
+        in_json.replace("/", "\\/"),
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        escaped,
+        escaped.replace('"', "&quot;"),
+        html.escape(value),
+        html.escape(value).replace("&#x27;", "&#39;"),
+        html.escape(value).replace("&#x27;", "&apos;"),
+        html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+        quote(value),
+        quote(value, safe=""),
+        quote(value, safe="!*'()"),
+        quote_plus(value),
+        re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), quote(value, safe="")),
+        shlex.quote(value).removeprefix("'").removesuffix("'"),
+    }
 
 
 def _any_of(values: Iterable[str]) -> re.Pattern[str] | None:

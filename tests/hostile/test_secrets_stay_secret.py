@@ -79,7 +79,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "no:cacheprovider",
                 "--ralph-recovery",
                 "--ralph-executor",
-                shlex.join([sys.executable, "executor.py"]),
+                shlex.join([sys.executable, "executor.py", TOKEN]),
                 "--ralph-max-depth",
                 "1",
                 "--ralph-keep-going",

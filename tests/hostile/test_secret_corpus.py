@@ -1,0 +1,238 @@
+"""Each secret of the corpus is masked wherever text is stored or shown; ordinary words are not.
+
+All secrets are made here and now, so that no scanner takes this file for a leak.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import string
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import escape, quoteattr
+
+import pytest
+
+from pytest_ralph.results import Attempt, TaskResult
+from pytest_ralph.running.spool import SpoolWriter, mask_file
+from pytest_ralph.text.secrets import Masker
+from tests.records import record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LETTERS = (string.ascii_letters + string.digits) * 4
+UPPER = "ABCDEFGH23456789" * 4
+HEX = "0123456789abcdef" * 8
+
+
+class Secret(NamedTuple):
+    """A text that a program printed, and the part of it that must not be seen."""
+
+    text: str
+    part: str
+    environ: dict[str, str] = {}  # noqa: RUF012 - never changed
+
+
+# What a token begins with, and the characters it goes on with.
+TOKENS = [
+    *[(f"gh{letter}_", LETTERS[:36]) for letter in "opsur"],
+    ("github_pat_", LETTERS[:60]),
+    *[(f"gl{kind}-", LETTERS[:20]) for kind in ("pat", "oas", "dt", "rt", "cbt", "ptt", "ft")],
+    *[(f"A{kind}", UPPER[:16]) for kind in ("KIA", "SIA", "BIA", "CCA", "ROA", "IDA")],
+    ("AIza", LETTERS[:35]),
+    ("ya29.", LETTERS[:40]),
+    ("GOCSPX-", LETTERS[:28]),
+    ("AccountKey=", LETTERS[:60]),
+    *[(f"do{letter}_v1_", HEX[:64]) for letter in "op"],
+    *[(f"sk-{kind}-", LETTERS[:40]) for kind in ("ant", "proj", "svcacct", "admin", "or")],
+    ("sk-", LETTERS[:48]),
+    ("hf_", LETTERS[:34]),
+    ("gsk_", LETTERS[:50]),
+    ("xai-", LETTERS[:60]),
+    ("r8_", LETTERS[:37]),
+    *[(f"xox{letter}-", "123456789012-" + LETTERS[:24]) for letter in "abeprs"],
+    ("xapp-1-", LETTERS[:40]),
+    ("SG." + LETTERS[:22] + ".", LETTERS[:43]),
+    *[
+        (f"{kind}_{mode}_", LETTERS[:24])
+        for kind in ("sk", "rk", "pk")
+        for mode in ("live", "test")
+    ],
+    ("whsec_", LETTERS[:32]),
+    ("SK", HEX[:32]),
+    ("123456789:AA", LETTERS[:33]),
+    ("npm_", LETTERS[:36]),
+    ("pypi-", LETTERS[:80]),
+    *[(f"dckr_{letter}at_", LETTERS[:27]) for letter in "po"],
+    ("rubygems_", HEX[:48]),
+    ("cio", LETTERS[:32]),
+    *[(f"shp{kind}_", HEX[:32]) for kind in ("at", "ca", "pa", "ss")],
+    ("lin_api_", LETTERS[:40]),
+    ("sntrys_", LETTERS[:60]),
+    *[(f"hv{letter}.", LETTERS[:24]) for letter in "sbr"],
+    ("dapi", HEX[:32]),
+    ("glsa_", LETTERS[:40]),
+    ("nfp_", LETTERS[:40]),
+    ("PMAK-", HEX[:24] + "-" + HEX[:34]),
+    ("dp.pt.", LETTERS[:40]),
+    ("AGE-SECRET-KEY-1", UPPER[:58]),
+    ("eyJ" + LETTERS[:20] + ".eyJ" + LETTERS[:30] + ".", LETTERS[:43]),
+    ("https://hooks.slack.com/services/", "T0000000/B0000000/" + LETTERS[:24]),
+    ("https://discord.com/api/webhooks/123456/", LETTERS[:60]),
+    ("postgres://admin:", "hunter2-x9@db.example.org/x"),
+    ("Authorization: Bearer ", LETTERS[:24]),
+    ("X-Api-Key: ", LETTERS[:24]),
+    ("password=", "hunter22x" + LETTERS[:10]),
+    ("client_secret: ", "abc12345" + LETTERS[:10]),
+    ("aws_secret_access_key = ", "/" + LETTERS[:39]),
+]
+NAMES = [
+    *("SECRETKEY", "DBPASS", "PRIVATEKEY", "MYSQLPASS", "ACCESSKEY", "APIKEY", "AUTHKEY"),
+    *("GITHUB_TOKEN", "NPM_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "REDIS_PASS"),
+    *("GPG_PASSPHRASE", "AWS_SECRET_ACCESS_KEY", "GOOGLE_CREDENTIALS", "SENTRY_DSN", "GH_PAT"),
+    *("BASIC_AUTH", "SESSION_COOKIE", "CLIENTSECRET", "SIGNING_KEY", "ENCRYPTION_KEY", "KEY2"),
+    *("password", "api_key", "SMTP_PASS", "SSH_PRIVATE_KEY", "DEPLOY_KEY", "DATABASE_URL"),
+]
+# Values with characters that programs print in other ways.
+AWKWARD = [
+    "it's-a-s3cret",
+    'say-"s3cret"-now',
+    "back\\slash\\s3cret",
+    "a&b&s3cret&c",
+    "<s3cret>/tag",
+    "s3cret with space+plus",
+    "s3cr€t-ünïcode-x",
+    "mixed'\"\\&<>s3cret",
+    "/aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7+",
+]
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "repr": repr,
+    "json": json.dumps,
+    "json with all letters": lambda value: json.dumps(value, ensure_ascii=False),
+    "xml": escape,
+    "xml attribute": quoteattr,
+    "html": html.escape,
+    "url": lambda value: quote(value, safe=""),
+    "path of a url": quote,
+    "form": quote_plus,
+}
+BODY = [LETTERS[number : number + 64] for number in range(40)]
+KEY = [f"-----BEGIN {'RSA'} PRIVATE KEY-----", *BODY, "-----END RSA PRIVATE KEY-----"]
+WITH_HEADERS = [KEY[0], "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0A1B2C", "", *KEY[1:]]
+KEYS = {
+    "key": "\n".join(KEY),
+    "headers": "\n".join(WITH_HEADERS),
+    "diff": "\n".join(f"+{line}" for line in WITH_HEADERS),
+    "removed in a diff": "\n".join(f"-{line}" for line in KEY),
+    "quoted": "\n".join(f"E   > {line}" for line in KEY),
+    "cut off": "\n".join(WITH_HEADERS[:-1]),
+    "Windows": "\r\n".join(KEY),
+    "string": repr("\n".join(KEY)),
+    "json": json.dumps("\n".join(KEY)),
+}
+
+
+def corpus() -> Iterator[tuple[str, Secret]]:
+    for start, rest in TOKENS:
+        yield start, Secret(f"got {start}{rest} here", rest.partition("@")[0][-10:])
+    for name in NAMES:
+        yield name, Secret("it is xyzzy-plugh-7 !", "xyzzy-plugh-7", {name: "xyzzy-plugh-7"})
+    for value in AWKWARD:
+        for spelling, spell in SPELLINGS.items():
+            printed = spell(value)
+            # What is left without the quotes around it.
+            part = printed[1:-1] if spelling in ("repr", "json", "xml attribute") else printed
+            secret = Secret(f"x={printed};", part, {"SERVICE_TOKEN": value})
+            yield f"{spelling} of {value}", secret
+    for name, text in KEYS.items():
+        for number in (0, 20, 39):
+            yield f"line {number} of {name}", Secret(f"before\n{text}\nafter", BODY[number][10:50])
+
+
+CORPUS = dict(corpus())
+
+
+def _log(masker: Masker, text: str, path: Path, size: int) -> str:
+    """Return the log, and all live rows, of a program that prints `text` in small pieces."""
+    writer = SpoolWriter(path, mask=masker.mask)
+    rows = []
+    data = text.encode() + b"\n"
+    lines = data.splitlines(keepends=True) if size == 0 else []
+    chunks = lines or [data[start : start + size] for start in range(0, len(data), size)]
+    for chunk in chunks:
+        writer.write(chunk)
+        writer.flush()
+        if chunk.endswith(b"\n"):
+            rows.append(writer.last_line())
+    writer.close()
+    return path.read_text(encoding="utf-8") + "\n".join(rows)
+
+
+def _junit(masker: Masker, text: str, path: Path) -> str:
+    path.write_text(text, encoding="utf-8")
+    mask_file(path, masker.mask)
+    return path.read_text(encoding="utf-8")
+
+
+def _result(masker: Masker, text: str) -> str:
+    attempt = Attempt(error=text, approach=text, command=text, executor=text, got=text)
+    result = TaskResult("1.1", attempts=(attempt,), notes=(text,), reason=text, report=text)
+    return str(result.masked(masker.mask))
+
+
+def _history(masker: Masker, text: str) -> str:
+    facts = dict.fromkeys(("error", "approach", "command", "executor"), text)
+    record = record_of("run", 1.0, "demo", "1.1", **facts)
+    return str(record.row(masker.mask))
+
+
+SINKS: dict[str, Callable[[Masker, str, Path], str]] = {
+    "text": lambda masker, text, _: masker.mask(text),
+    "log by lines": lambda masker, text, path: _log(masker, text, path, 0),
+    "log at once": lambda masker, text, path: _log(masker, text, path, 1 << 20),
+    "JUnit file": _junit,
+    "result": lambda masker, text, _: _result(masker, text),
+    "history": lambda masker, text, _: _history(masker, text),
+}
+
+
+def test_the_corpus_is_large() -> None:
+    assert len(CORPUS) >= 150
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_no_secret_gets_through(tmp_path: Path, sink: str) -> None:
+    seen = []
+    for name, secret in CORPUS.items():
+        shown = SINKS[sink](Masker(secret.environ), secret.text, tmp_path / "file")
+        # A result or record is shown as Python text, in which characters may be escaped.
+        if secret.part in shown or repr(secret.part)[1:-1] in shown:
+            seen.append(name)
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SORT_KEY", "completed"),
+        ("PRIMARY_KEY", "user_id"),
+        ("PARTITION_KEY", "created_at"),
+        ("CACHE_KEY", "Makefile"),
+        ("COMPASS", "northwest-1"),
+        ("BYPASS", "everything-2"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/service.json"),
+    ],
+)
+def test_ordinary_words_stay(name: str, value: str) -> None:
+    text = f"all tasks are {value} now"
+    assert Masker({name: value}).mask(text) == text
+
+
+def test_text_behind_a_cut_off_key_stays() -> None:
+    text = "\n".join([*KEY[:5], "3 tests failed, see the log above", "bye"])
+    masked = Masker({}).mask(text)
+    assert masked.endswith("\n3 tests failed, see the log above\nbye")
