@@ -86,8 +86,8 @@ class FailedAttempt:
     by_executor: bool = False
     # The executor changed files or exited with 0: the original may pass, whatever it says.
     worth_verifying: bool = False
-    # The executor's model gave no answer: only the failure of the original can be fixed.
-    unanswered: bool = False
+    # The failure is not about the project, so a fix of the fix would have nothing to fix.
+    uninformative: bool = False
     # Why the executor itself could not work, and its name.
     trouble: Trouble | None = None
     executor: str = ""

@@ -91,7 +91,7 @@ class ExecutorRun(NamedTuple):
     @property
     def worth_verifying(self) -> bool:
         """Whether the original may pass now, whatever the executor says about its work."""
-        if self.changed or self.outcome.completed or self.outcome.unanswered:
+        if self.changed or self.outcome.completed or self.outcome.uninformative:
             return True
         ended = self.outcome.ended
         return ended is not None and ended.exit_code == 0

@@ -308,7 +308,7 @@ class Fixer:
             progress=progress,
             by_executor=True,
             worth_verifying=run.worth_verifying,
-            unanswered=outcome.unanswered,
+            uninformative=outcome.uninformative,
             trouble=outcome.trouble,
             executor=run.executor,
         )

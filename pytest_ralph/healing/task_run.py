@@ -223,7 +223,7 @@ class TaskRun:
         self.fixer.undo_harmful_repair(still_failed)
         if unfinished is None and self.services.settings.execute:
             return self._carry_out_again(still_failed)
-        if unfinished is None or unfinished.unanswered:
+        if unfinished is None or unfinished.uninformative:
             return still_failed
         return unfinished
 
@@ -425,7 +425,7 @@ class TaskRun:
         if failed is None:
             self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
             return None
-        if unfinished.unanswered:
+        if unfinished.uninformative:
             return failed
         from pytest_ralph.healing.verification import failure_of_execution
 

@@ -77,8 +77,8 @@ class Outcome:
 
     `output` is the executor's last message, cut to a bounded length, `note` is one line for the
     log, `denied` are the actions that the executor was not permitted, and `transcript` is a file
-    with everything it said and did. `unanswered` means that its model gave no answer or refused:
-    such a failure says nothing that a further fix could be about.
+    with everything it said and did. `uninformative` means that the failure is not about the
+    project: the model gave no answer or refused.
     """
 
     completed: bool
@@ -93,7 +93,7 @@ class Outcome:
     denied: tuple[str, ...] = ()
     transcript: Path | None = None
     worked: bool = False
-    unanswered: bool = False
+    uninformative: bool = False
 
     @property
     def progress(self) -> bool:

@@ -134,8 +134,10 @@ def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
     if failure.kind == "context_exhausted":
         # A session whose context is full cannot be continued.
         outcome = replace(outcome, session_id="")
-    unanswered = trouble is None and _is_unanswered(run, reason)
-    return replace(outcome, failure=failure, trouble=trouble, note=note, unanswered=unanswered)
+    uninformative = trouble is None and _is_uninformative(run, reason)
+    return replace(
+        outcome, failure=failure, trouble=trouble, note=note, uninformative=uninformative
+    )
 
 
 def not_started(
@@ -194,7 +196,7 @@ def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | N
     return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
 
 
-def _is_unanswered(run: FinishedRun, reason: Reason) -> bool:
+def _is_uninformative(run: FinishedRun, reason: Reason) -> bool:
     """Return whether an agent's model gave no answer, or an error that means nothing to us."""
     if not run.is_agent:
         return False

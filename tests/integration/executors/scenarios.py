@@ -69,8 +69,8 @@ DECLINED = Decline("I can't help with that.")
 
 # Words of agents and their services that must not become the title of a fix task.
 NOT_OF_THE_PROJECT = re.compile(
-    r"rate limit|api key|overloaded|context|can't help|time limit|timed out|no progress|refus"
-    r"|executor|exit(?:ed)? (?:with )?3|not complete|TASK_COMPLETE|requires",
+    r"rate limit|api key|overloaded|context|can't help|time limit|timed out|no progress"
+    r"|content filter|executor|exit(?:ed)? (?:with )?3|not complete|TASK_COMPLETE|requires",
     re.IGNORECASE,
 )
 
@@ -167,7 +167,7 @@ class Result:
     @property
     def unavailable(self) -> str:
         """The reason that the terminal gives for using no executor any more."""
-        line = re.search(r"^.*executor \S+ is unavailable .*?: (.*)$", self.terminal, re.MULTILINE)
+        line = re.search(r"^.*executor .+? is unavailable .*?: (.*)$", self.terminal, re.MULTILINE)
         return line[1] if line else ""
 
 
