@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ LONGEST_EVENT = 4 * 1024 * 1024
 
 # Where services and agents put the text of an error, most specific first.
 MESSAGE_KEYS = ("message", "error", "data", "detail", "name", "type")
+
+
+# The value of a field in a line of a log: `error="Rate limit reached"`.
+LOGGED_ERROR = re.compile(r'error="([^"]+)"')
 
 
 def read_events(output: Path) -> Iterator[Event | str]:
@@ -54,3 +59,9 @@ def plain_message(error: object, depth: int = 4) -> str:
         inner = plain_message(wrapped, depth - 1) if isinstance(wrapped, dict) else ""
         return inner or text
     return text
+
+
+def message_in_log(line: str) -> str:
+    """Return the message of a line of a log, without its time and other fields if it has some."""
+    error = LOGGED_ERROR.search(line)
+    return error[1] if error else line.strip()

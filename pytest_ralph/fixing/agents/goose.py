@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.transcript import Transcript
 
 # goose prints an error of its provider as one more message, and exits with 0.
-ERROR_PREFIX = "Ran into this error: "
-PROVIDER_ERROR = re.compile(rf"{ERROR_PREFIX}|Network error: |The model returned an empty response")
+ERROR_PREFIX = re.compile(r"Ran into this error(?: trying to compact)?: ")
+OTHER_ERROR = re.compile(r"Network error: |The model returned an empty response")
 PAYMENT_REQUIRED = 402
 
 
@@ -62,8 +62,8 @@ def _read_part(part: Event, role: object, transcript: Transcript) -> None:
         _read_text(part.get("text", ""), transcript)
     elif kind == "error":
         _read_error(part.get("message", ""), transcript)
-    elif kind == "systemNotification" and part.get("notificationType") == "creditsExhausted":
-        transcript.set_error(part.get("msg"), status=PAYMENT_REQUIRED)
+    elif kind == "systemNotification":
+        _read_notification(part, transcript)
     elif kind == "toolRequest":
         call = (part.get("toolCall") or {}).get("value") or {}
         # The text before a tool call is not the answer.
@@ -74,13 +74,21 @@ def _read_part(part: Event, role: object, transcript: Transcript) -> None:
         transcript.end_tool(part.get("id"), succeeded=result.get("status") == "success")
 
 
+def _read_notification(part: Event, transcript: Transcript) -> None:
+    message = str(part.get("msg", ""))
+    if part.get("notificationType") == "creditsExhausted":
+        transcript.set_error(message, status=PAYMENT_REQUIRED)
+    else:
+        transcript.add_note(message)
+
+
 def _read_text(text: str, transcript: Transcript) -> None:
-    if PROVIDER_ERROR.match(text):
+    if ERROR_PREFIX.match(text) or OTHER_ERROR.match(text):
         _read_error(text, transcript)
     else:
         transcript.append_text(text)
 
 
 def _read_error(text: str, transcript: Transcript) -> None:
-    first_paragraph = text.removeprefix(ERROR_PREFIX).partition("\n\n")[0]
-    transcript.set_error(first_paragraph)
+    first_paragraph = text.partition("\n\n")[0]
+    transcript.set_error(ERROR_PREFIX.sub("", first_paragraph))

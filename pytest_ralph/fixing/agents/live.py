@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES
-from pytest_ralph.fixing.agents.events import parse_line
+from pytest_ralph.fixing.agents.events import message_in_log, parse_line
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
 from pytest_ralph.running.spool import STORED
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pytest_ralph.running.spool import Spool
 
 RETRY = re.compile(r"retry|attempt|reconnect|stream error", re.IGNORECASE)
-# The value of a field in a line of a log: `error="Rate limit reached"`.
-ERROR_FIELD = re.compile(r'error="([^"]+)"')
 LOG_TAIL = 2_000
 
 
@@ -122,6 +120,5 @@ def last_retry(log: str) -> str:
     """Return the last line of a log that is about another attempt to reach the service."""
     for line in reversed(log.splitlines()):
         if RETRY.search(line):
-            error = ERROR_FIELD.search(line)
-            return error[1] if error else line.strip()
+            return message_in_log(line)
     return ""

@@ -20,6 +20,7 @@ from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.agents.base import Job, Outcome
+from pytest_ralph.fixing.agents.events import message_in_log
 from pytest_ralph.fixing.agents.trouble import Trouble
 from pytest_ralph.text.inert import one_line
 
@@ -278,7 +279,7 @@ def _trouble_in_log(log: str) -> Trouble | None:
     for line in reversed(log.splitlines()):
         meaning = meaning_of_error(line)
         if meaning.reason and ERROR_IN_LOG.search(line):
-            return Trouble(meaning.reason, one_line(line, LONGEST_LOG_LINE))
+            return Trouble(meaning.reason, one_line(message_in_log(line), LONGEST_LOG_LINE))
     return None
 
 

@@ -94,6 +94,10 @@ class Transcript:
             self.has_words = True
             self.steps += 1
 
+    def add_note(self, text: str) -> None:
+        """Record what the program says about itself, which is neither an answer nor progress."""
+        self._add_entry(text)
+
     def start_tool(self, call_id: object, tool: object, arguments: object = None) -> None:
         """Record that the agent has called a tool."""
         name = str(tool or "tool")

@@ -72,6 +72,14 @@ def test_a_completed_run_is_read_in_full(
     assert (transcript.error, transcript.meaning.kind) == ("", "")
 
 
+GOOSE_CONTEXT = (
+    "Failed to compact: the base prompt (system prompt, tool schemas, and conversation) exceeds "
+    "the model's effective context window, and there are no tool responses to remove. Use a model "
+    "or configuration with a larger usable context, disable some extensions to reduce the "
+    "tool-schema payload, or start a new session.."
+)
+
+
 @pytest.mark.parametrize(
     ("preset", "name", "kind", "error"),
     [
@@ -102,6 +110,7 @@ def test_a_completed_run_is_read_in_full(
         ),
         ("gemini", "max_turns", "task_incomplete", "Maximum session turns exceeded"),
         ("opencode", "context", "context_exhausted", "ContextOverflowError: Too much."),
+        ("goose", "context", "context_exhausted", GOOSE_CONTEXT),
         ("opencode", "status_only", "permission_denied", "APIError: No."),
         (
             "goose",

@@ -108,6 +108,7 @@ def test_trouble_is_read_from_each_agent(
         ("gemini", "max_turns"),
         ("gemini", "empty"),
         ("goose", "empty"),
+        ("goose", "context"),
         ("opencode", "context"),
         ("aider", "context"),
         ("aider", "gave_up"),
@@ -361,6 +362,7 @@ def test_log_of_an_idle_agent_names_its_trouble(
 
     assert outcome.trouble is not None
     assert outcome.trouble.reason == "rate_limit"
+    assert outcome.trouble.message == "AI_APICallError: Rate limit reached for requests"
     if not sample_before:
         assert shown == ["AI_APICallError: Rate limit reached for requests"]
 
