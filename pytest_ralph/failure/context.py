@@ -15,7 +15,7 @@ from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.missing import absences
-from pytest_ralph.failure.noise import data_lines, noise_lines
+from pytest_ralph.failure.noise import data_lines, logged_tracebacks, noise_lines
 from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
@@ -113,7 +113,8 @@ class FailureContext:
 
     def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
         stated = causes_of(self.output, ignored)
-        raised = exceptions(self.output)
+        logged = set(logged_tracebacks(self.output.lines))
+        raised = [one for one in exceptions(self.output) if one.line not in logged]
         owned = [with_owner(self, finding) for finding in (*stated, *raised)]
         return (*owned, *absences(self))
 

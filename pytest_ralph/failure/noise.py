@@ -55,7 +55,7 @@ LOGGED = re.compile(
 )
 WARNED = re.compile(r"^[\[(]?\d{2,4}[-/:.]\d\d\S*\s.*\b(?:WARN\w*|INFO|DEBUG)\b")
 CHAINED = ("The above exception was", "During handling of")
-RAISED = re.compile(r"^[\w.]+(?:Error|Exception)\b")
+RAISED = re.compile(r"^[\w.]+: ")
 IGNORED_BY_MAKE = "(ignored)"
 
 JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*)')
@@ -70,7 +70,7 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
     found = set(_noise(output.english))
     found.update(range(_last_ignored(output.lines) + 1))
     found.update(_logged_before_traceback(output.lines))
-    found.update(_logged_tracebacks(output.lines))
+    found.update(logged_tracebacks(output.lines))
     return frozenset(found)
 
 
@@ -133,17 +133,21 @@ def _logged_before_traceback(lines: Sequence[str]) -> Iterator[int]:
             yield number
 
 
-def _logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
-    """A traceback below a logged warning did not end the program either."""
-    is_logged = False
+def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
+    """A traceback below a logged warning did not end the program if more was printed below it."""
+    logged: list[int] = []
     for number, line in enumerate(lines):
         if line.startswith(TRACEBACK) and number and WARNED.match(lines[number - 1]):
-            is_logged = True
+            logged.append(number)
+            continue
+        if not logged:
+            continue
         is_part = not line or line.startswith((" ", TRACEBACK, *CHAINED)) or RAISED.match(line)
-        if is_logged and not is_part:
-            is_logged = False
-        if is_logged:
-            yield number
+        if is_part:
+            logged.append(number)
+        else:
+            yield from logged
+            logged = []
 
 
 def _diff_lines(lines: Sequence[str]) -> Iterator[int]:

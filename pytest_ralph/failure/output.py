@@ -27,6 +27,7 @@ UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 SURROGATES = re.compile(r"[\ud800-\udfff]+")
+MANY_BLANK_LINES = "\n" * 5
 BLANK_LINES = re.compile(r"\n{5,}")
 WORD = re.compile(r"\w+")
 # Exceptions are also indexed by what their names end with, as `*error`.
@@ -42,8 +43,9 @@ class CommandOutput:
     """
 
     def __init__(self, output: str) -> None:
-        text = BLANK_LINES.sub("\n\n", sample(output))
-        self.lines: Sequence[str] = unwrap(list(_clean_lines(text)))
+        if MANY_BLANK_LINES in output:
+            output = BLANK_LINES.sub("\n\n", output)
+        self.lines: Sequence[str] = unwrap(list(_clean_lines(sample(output))))
         self.english: Sequence[str] = in_english(self.lines)
 
     @cached_property

@@ -34,7 +34,7 @@ NOT_A_VALUE = re.compile(
     r"|[(\[{)\]}>]+[,;]?$|---)"
 )
 ALARM = re.compile(
-    r"\b(?:\w*error|\w*exception|fatal|fail(?:ed|ure)?|cannot|could not|invalid)\b", re.IGNORECASE
+    r"(?:error|exception|\b(?:fatal|fail(?:ed|ure)?|cannot|could not|invalid))\b", re.IGNORECASE
 )
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")

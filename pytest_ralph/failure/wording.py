@@ -70,6 +70,9 @@ LEADING_DIRECTORIES = regex(r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])")
 NOT_A_START = regex(r"^[^\w'\"`.$%-]+")
 DATA = regex(r"^[{\[\"'].*\":|^\W*$")
 PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+")
+WORD = regex(r"[^\W\d_]{3}")
+# `shop.tests.CartTest.test_total`, but not `cart.t`, which is a file.
+DOTTED_NAME = regex(r"[\w.$]+\w{4}")
 LAST_WORD = regex(r"\s+\S*$")
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = regex(
@@ -99,6 +102,8 @@ def title(failure: Failure) -> str:
     subject = _subject(failure)
     if not point or DATA.match(point):
         point = headline(failure.kind)
+    elif not subject and not WORD.search(point):
+        point = f"{headline(failure.kind)}: {point}"
     elif PATH.fullmatch(point):
         point = f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
     if subject and subject.lower() not in point.lower():
@@ -155,7 +160,8 @@ def _point(error: str) -> str:
     while text != before:
         before = text
         for noise in (TIMESTAMP, SHELL_PLACE, LEVEL, NODE_ID, PLACE, BRACKETS, MARKS):
-            text = noise.sub("", text, count=1)
+            # What stands in brackets may be all there is.
+            text = noise.sub("", text, count=1) or text
         match = EXCEPTION.match(text)
         if match and ASSERTION.match(match["name"]):
             text = text[match.end() :]
@@ -172,7 +178,7 @@ def _subject(failure: Failure) -> str:
         name = failure.failed_tests[0]
         name = name.rsplit("::", 1)[-1] if "::" in name else name
         name = re.split(r" (?:>|›|») ", name)[-1]
-        if re.fullmatch(r"[\w.$]+", name):
+        if DOTTED_NAME.fullmatch(name):
             name = name.rsplit(".", 1)[-1]
         name = NOT_A_START.sub("", name)
         return name if " " not in name else shorten(name, LONGEST_SUBJECT)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import parse_block
 from pytest_ralph.failure.failure import NO_ERROR, UNKNOWN, VERIFICATION_FAILED, Failure
+from pytest_ralph.failure.sampling import sample
+from pytest_ralph.running.spool import STORED
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ def evidence_of(
     # That exit status 0 was expected goes without saying.
     unmet = tuple(map(str, checked.unmet)) if checked.check.expect else ()
     root = verified.root or services.root
-    output = ended.output()
+    # Everything that was stored: the cause may stand in the middle of a long output.
+    output = sample(ended.output(head=STORED, tail=STORED))
     if root != services.root:
         # Verified in a worktree, whose path means nothing to anybody.
         output = output.replace(str(root), str(services.root))

@@ -91,7 +91,7 @@ NOT_A_NAME = re.compile(
     r"|FAIL\b.*|.*\d%|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
     r"|.*\[(?:build|setup) failed\].*|.*\bcoverage\b.*%.*|coverage"
     r"|(?:expected|actual|got|received|status)\b.*|failures?|failed|make\b.*"
-    r"|Error \d+.*|exit(?: code| status)? \d+|Test Suites:.*|Tests:.*)$",
+    r"|Error \d+.*|exit(?: code| status)? \d+|.*\bprojects?|Test Suites:.*|Tests:.*)$",
     re.IGNORECASE,
 )
 # A name and, behind a colon, what was expected.

@@ -13,6 +13,7 @@ from pytest_ralph import Failure, classify
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.failure.wording import HEADLINES, headline, place_of, shorten, title, tool_hint
 
+WORD = re.compile(r"[^\W\d_]{2}")
 SAMPLES = Path(__file__).parents[2] / "samples" / "failures"
 BAD_START = re.compile(r"^(?:/|\./|\.\./|~/|[\[({<]|\d{4}-\d\d|\d\d:\d\d:\d\d|\"\w+\":)")
 
@@ -34,6 +35,9 @@ def samples(family: str) -> list[dict[str, Any]]:
          "test_total: 3 != 4"),
         (Failure(error="would reformat /home/dev/shop/app.py"), "would reformat app.py"),
         (Failure(error="[ERROR] Could not find goal"), "Could not find goal"),
+        (Failure(error="FAIL: a.c (File size changed)"), "a.c: File size changed)"),
+        (Failure(kind="test_failure", error="-  6", failed_tests=("cart.t",)),
+         "cart.t: 6"),
         (Failure(kind="lint_error", error='{"errors": [{"rule": "x"}]}'), "lint errors"),
         (Failure(kind="format_error", error="src/app/main.py"), "main.py: not formatted"),
     ],
@@ -52,8 +56,21 @@ def test_titles_of_all_samples_read_well(family: str) -> None:
         last_word = text.split()[-1] if text else ""
         is_cut = re.search(rf"{re.escape(last_word)}(?![\w])", f"{printed} ") is None
         is_from_error = text.startswith(printed[:1]) or last_word in printed
-        if not text or len(text) > 50 or BAD_START.match(text) or (is_cut and is_from_error):
+        is_bad = not WORD.search(text) or len(text) > 50 or BAD_START.match(text)
+        if is_bad or (is_cut and is_from_error):
             bad.append(f"{sample['name']}: {text!r} for {failure.error!r}")
+    assert bad == []
+
+
+@pytest.mark.parametrize("family", sorted(path.stem for path in SAMPLES.glob("*.jsonl")))
+def test_do_texts_of_all_samples_read_well(family: str) -> None:
+    bad = []
+    for sample in samples(family):
+        failure = classify(sample["output"], sample["exit_code"], sample["command"])
+        place = place_of(failure)
+        hint = tool_hint(failure)
+        if "\n" in place + hint or len(hint) > 120 or re.search(r"disable|noqa|--force", hint):
+            bad.append(f"{sample['name']}: {place!r} {hint!r}")
     assert bad == []
 
 
