@@ -215,6 +215,11 @@ PATTERNS = (
         statements.failure_count,
     ),
     Pattern(
+        "failure at another time",
+        _form(r"fails (?:before|until|without|prior to)\b.*"),
+        statements.always(),
+    ),
+    Pattern(
         "must fail",
         _form(r"(?:(?:fails|expect failures?)(?: (?!if|when|unless|on |for )\S.*)?|red)"),
         statements.failure,

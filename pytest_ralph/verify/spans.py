@@ -42,6 +42,9 @@ _CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but)\s+)?"
 _CONDITION_AFTER = any_of(
     "condition after", r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*", r"\b"
 )
+_WHERE_AVAILABLE = any_of(
+    "where available", r"\s*(?:passes|succeeds|works|builds|compiles|runs)\s+", r"\b"
+)
 _INSTEAD = any_of("instead", r"\b", r"\s*$")
 _BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
 _DESCRIBED = any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b")
@@ -146,7 +149,10 @@ def _has_placeholder(span: Span) -> object:
 
 
 def _is_conditional(span: Span) -> bool:
-    return not span.is_offered and bool(_CONDITION_AFTER.match(in_english(span.after)))
+    if span.is_offered:
+        return False
+    after = in_english(span.after)
+    return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
 
 
 def _is_tool_of_another(span: Span) -> bool:
