@@ -79,7 +79,11 @@ def _expect_of_tool(
         is_stated = verb in ("shows", "returns", "prints", "expect")
         is_counted = bool(_COUNTED_LINES.match(noun))
         return expect_lines(command, op, number) if is_stated and is_counted else None
-    if noun or verb in ("", "with"):
+    if noun:
+        return None
+    if _FORMATTED.search(command):
+        return [Expect("stdout", op, number)]
+    if verb in ("", "with"):
         return None
     shown = prints(command)
     if shown is Prints.STATUS and verb in _STATUS_VERBS and op == "==" and number <= 2:

@@ -43,7 +43,7 @@ _JOINED = regex(
     r"⟦([\d&/]+)⟧(?:,? (and|or|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
 )
 _BRACKETS = regex(r"\(([^()]*)\)")
-_SENTENCE_END = regex(r"[;\n]|[.!?](?=\s|$)")
+_SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|[—–-]) "

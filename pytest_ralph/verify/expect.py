@@ -279,6 +279,11 @@ PATTERNS = (
         statements.no_errors,
     ),
     Pattern(
+        "nothing of a kind",
+        _form(r"(?P<verb>returns|shows|prints|expect|→) no [a-z].*"),
+        statements.no_hits,
+    ),
+    Pattern(
         "some output",
         _form(rf"{_VERB}?something|(?:not is|not) nothing"),
         statements.always(Expect("stdout", "nonempty")),

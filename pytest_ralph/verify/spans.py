@@ -37,6 +37,8 @@ _EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
 _PLACEHOLDER = regex(
     r"(?<![\w\"'])<[A-Za-z][\w .|/-]*>|…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']"
 )
+# `-H "Cookie: ..."`
+_HEADER_LEFT_OUT = regex(r"[:=] ?(?:\w+ )?\.\.\.[\"']")
 _QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
 _CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but)\s+)?", r"\b")
 _CONDITION_AFTER = any_of(
@@ -66,7 +68,7 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 _OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
-_SENTENCE_END = regex(r"[.;]\s|\n")
+_SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
     r"(?:^|[.;,—–+]|\b(?:and|then|plus)\b)(?P<clause>(?:(?!\b(?:and|then|plus)\b)[^.;,—–+])*)$"
@@ -145,6 +147,8 @@ class Rule(NamedTuple):
 
 
 def _has_placeholder(span: Span) -> object:
+    if _HEADER_LEFT_OUT.search(span.text):
+        return True
     return _PLACEHOLDER.search(_QUOTED.sub("Q", span.text))
 
 

@@ -25,6 +25,7 @@ from pytest_ralph.verify.stdout_kind import (
     lists_names,
     prints,
     prints_in_turn,
+    searches,
     shows_contents,
 )
 from pytest_ralph.verify.vocabulary import words
@@ -40,12 +41,17 @@ _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # Placeholders and wildcards are not printed as they are written.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
-    r"|^v?\d+(?:\.\d+)*\.x$|…"
+    r"|^v?\d+(?:\.\d+)*\.x$|…|^\w+ [<>]=? \d+$"
 )
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
 _SEARCH = regex(r"(?:^|[|;&]\s*)(?:grep|egrep|fgrep|rg|ls|git grep)\b[^|;&]*$")
+_IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
+# These say what the hits must not be; hits there may be.
+_SOME_HITS = regex(
+    r"\b(?:duplicat\w*|repeat\w*|more|other|further|new|except|besides|outside|than)\b"
+)
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
@@ -238,6 +244,13 @@ def no_errors(said: Statement) -> Sequence[Expect] | None:
     return [Expect("stdout", "empty")]
 
 
+def no_hits(said: Statement) -> Sequence[Expect] | None:
+    """`grep …` returns no hard-coded prices: whatever it looks for, it must not find any."""
+    if not searches(said.command) or _SOME_HITS.search(said.clause.text):
+        return None
+    return expect_nothing(said.command)
+
+
 def results(said: Statement) -> Sequence[Expect]:
     if prints(said.command) is Prints.STATUS or _SEARCH.search(said.command):
         # A search that finds something exits with 0.
@@ -293,7 +306,9 @@ def not_contained(said: Statement) -> Sequence[Expect] | None:
     if prints(said.command) is Prints.STATUS and not is_stated:
         # "passes with no `any` types" is about the code, not about the output.
         return None
-    return [Expect("stdout", "not_contains", text) for text in texts]
+    # "is not `main`" does not exclude `maintenance`.
+    op = "!=" if _IS_NOT.search(said.clause.source) else "not_contains"
+    return [Expect("stdout", op, text) for text in texts]
 
 
 def outcome_word(said: Statement) -> Sequence[Expect] | None:

@@ -48,6 +48,11 @@ def echoes_words(command: str) -> bool:
     return not any("$" in argument for argument in last.arguments)
 
 
+def searches(command: str) -> bool:
+    """Whether it prints the lines or files in which it finds something."""
+    return _last_is_listed(command, "searches") and prints(command) is Prints.LINES
+
+
 def compares(command: str) -> bool:
     """Whether it prints nothing but differences."""
     return _last_is_listed(command, "differences")
