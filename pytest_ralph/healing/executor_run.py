@@ -22,6 +22,7 @@ from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
 from pytest_ralph.spec.order import is_e2e_startup
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +50,7 @@ _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE
 # Bytes of a diff that are kept for the report and for later prompts, which show still less of it.
 DIFF_LIMIT = 30_000
 MAX_DOCUMENTS = 20
+LONGEST_NOTE = 200
 
 # Actions with a prompt of their own; every other action is a fix.
 _FORMS: dict[str, Form] = {
@@ -201,6 +203,9 @@ class ExecutorRuns:
         if outcome.interrupted:
             raise KeyboardInterrupt
         self._report(report)
+        if outcome.denied:
+            shown = ", ".join(dict.fromkeys(outcome.denied))
+            self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
         if report.refusal:
             outcome = replace(outcome, completed=False, failure=refused(report.refusal))
         outcome = replace(outcome, failure=self._failure_of(task, outcome))

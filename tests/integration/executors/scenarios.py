@@ -375,6 +375,7 @@ def kept_verify(result: Result) -> None:
     recovered(result)
     assert "- **Verify**: `python3 -m unittest -q test_app`" in result.tasks
     assert "- **Verify**: `true`" not in result.tasks
+    assert "changed Verify of 1.1" in result.terminal
 
 
 def reported_branch(result: Result) -> None:
@@ -443,11 +444,10 @@ def edits_test(project: Project) -> Sequence[Sequence[Turn]]:
 
 def edits_verify(project: Project) -> Sequence[Sequence[Turn]]:
     agent = project.agent
-    old = "  - **Verify**: `python3 -m unittest -q test_app`"
-    if agent.has_shell and agent.name in ("codex", "goose"):
-        edit = agent.run("sed -i 's/`python3 -m unittest.*`/`true`/' specs/sums/tasks.md")
-    else:
-        edit = agent.edit(project.tasks, old, "  - **Verify**: `true`")
+    # The Verify field alone would not be unique: the fix task has the same.
+    before = "  - **Done when**: The test passes\n"
+    old = f"{before}  - **Verify**: `python3 -m unittest -q test_app`"
+    edit = agent.edit(project.tasks, old, f"{before}  - **Verify**: `true`")
     return [agent.script(edit, project.repair())]
 
 

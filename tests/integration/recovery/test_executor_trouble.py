@@ -195,3 +195,14 @@ def test_missing_answer_gets_no_fix_task(one_task: Project, agent: str, script: 
     assert "did not complete" not in text
     assert "empty response" not in text
     assert "[FIX 1.3.1]" not in text
+
+
+def test_denied_actions_are_reported(one_task: Project) -> None:
+    denial = '{"tool_name": "Bash", "tool_input": {"command": "npm test"}}'
+    event = f'{{"type": "result", "result": "TASK_COMPLETE", "permission_denials": [{denial}]}}'
+    program = one_task.write("agent", f"#!/bin/sh\necho fixed > parser.txt\necho '{event}'\n")
+    program.chmod(0o755)
+    result = one_task.run("-o", f"ralph_executor_program={program}", executor="claude")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*not permitted: Bash npm test*"])
