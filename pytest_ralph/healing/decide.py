@@ -278,9 +278,11 @@ def _needs_person(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _installable(failure: Failure, past: TaskHistory) -> bool:
-    """One fix task for what an agent may install, unless the executor itself is missing."""
-    wanted = failure.kind in ("dependency_missing", "command_not_found")
-    return wanted and past.has_agent and not past.by_executor and not past.fixes
+    """One fix task for what an agent may install; none for the executor of a fix."""
+    if failure.kind not in ("dependency_missing", "command_not_found"):
+        return False
+    is_original = past.depth == 0
+    return past.has_agent and is_original and not past.fixes
 
 
 def _missing_context(failure: Failure, past: TaskHistory) -> bool:

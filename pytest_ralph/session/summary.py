@@ -82,6 +82,9 @@ class EndOfRun:
             # What blocks it may not count as a failure for pytest, such as a report that another
             # plugin changed.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        for line in self.results.broken_by_others.values():
+            self.run.messages.note(f"{line}: run again to recover it")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         for halted in self.results.halted_specs:
             halted.notify_plugins()
         if self.run.settings.report:
@@ -177,11 +180,21 @@ class RunResults:
                 found[report.result.spec_path].append(report)
         return dict(sorted(found.items()))
 
+    @cached_property
+    def broken_by_others(self) -> dict[str, str]:
+        """The specs with a task that the work on another spec broke in another worker."""
+        if self.run.config.getoption("dist", "no") == "no" or not self._recovered_specs():
+            return {}
+        # Imported here: only for runs with workers.
+        from pytest_ralph.session.xdist.final_check import broken_by_others
+
+        return dict(broken_by_others(self.run, self.tasks))
+
     def complete_specs(self) -> list[str]:
         """Return the names of the specs in which every task is checked off and none failed."""
         names = []
         for path, reports in self._recovered_specs().items():
-            if any(report.result.bad for report in reports):
+            if any(report.result.bad for report in reports) or path in self.broken_by_others:
                 continue
             if any(nodeid.startswith(f"{path}::") for nodeid in self.failed_reports):
                 # Another plugin made the report of a task fail.

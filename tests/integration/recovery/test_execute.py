@@ -328,3 +328,18 @@ def test_an_unverified_task_is_not_executed_unasked(project: Project) -> None:
 
     assert project.calls == []
     assert project.boxes == {"1.1": False, "1.2": False}
+
+
+def test_a_missing_command_gets_one_fix(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Run what is not there
+          - **Do**: Run a command that does not exist
+          - **Verify**: `nonexistent-command-1234`
+    """)
+    says = "echo '- Error: nonexistent-command-1234: command not found'"
+    fails = f"[ $task = 1.1 ] && {{ echo 'Task 1.1: Run it FAILED'; {says}; exit 1; }}; true"
+    result = project.run("--ralph-execute", executor=project.shell(fails))
+
+    assert result.ret == 1
+    assert project.calls == ["1.1", "1.1.1", "1.1"]
+    assert list(project.boxes) == ["1.1", "1.1.1"]

@@ -154,3 +154,29 @@ def test_a_fix_that_breaks_a_third_task(words: Project) -> None:
 
     assert result.ret == 0
     assert words.calls == ["1.3.1", "1.2.1", "1.1.1"]
+
+
+@pytest.mark.slow
+def test_a_task_in_another_worker_is_verified_again(words: Project) -> None:
+    """The fix of the second spec waits until the first spec has passed."""
+    words.spec("""\
+        - [ ] 1.1 Write one
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q one words.txt && touch passed.txt`
+    """)
+    words.write(
+        "specs/later/tasks.md",
+        """\
+        - [ ] 1.2 Write two
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q two words.txt`
+        """,
+    )
+    executor = words.shell("until [ -e passed.txt ]; do sleep 0.1; done; echo two > words.txt")
+    result = words.pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", executor, "-n2", "specs"
+    )
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["ralph: demo 1.1 no longer passes since later 1.2 changed *"])
+    assert "ALL_TASKS_COMPLETE: demo" not in result.stdout.str()
