@@ -456,7 +456,7 @@ class Fixer:
         fixes = self.spec_files.fixes_of(target)
         if not fixes or failure.attempted_fix not in ("", NO_FIX):
             return failure
-        previous = f"{fixes[-1]} did not help"
+        previous = f"fix {fixes[-1]} did not help"
         approaches = [tried.approach for tried in self.log.tried_before if tried.task_id in fixes]
         if approaches and approaches[-1] != NOT_SAID:
             previous += f": {approaches[-1]}"

@@ -328,4 +328,4 @@ def test_a_second_fix_names_the_first(one_task: Project) -> None:
 
     text = one_task.tasks.read_text()
     assert "1. Analyze the failure: No previous fix attempted\n" in text
-    assert "1. Analyze the failure: 1.3.1 did not help: guessed the word\n" in text
+    assert "1. Analyze the failure: fix 1.3.1 did not help: guessed the word\n" in text

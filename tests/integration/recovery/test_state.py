@@ -124,7 +124,7 @@ def test_a_corrupt_state_is_one_clear_line_and_is_left_as_it_is(
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: State file missing or corrupt at *specs/demo/.ralph-state.json"]
+        ["ERROR: State file missing or corrupt at *specs/demo/.ralph-state.json (it is corrupt: *"]
     )
     assert one_task.state_path.read_text() == damage
     assert list(one_task.boxes) == ["1.3", "1.4"]

@@ -159,9 +159,9 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ),
     ("missing package, no agent", MISSING, {}, "escalate", "(leftpad)"),
     (
-        "the executor is missing",
+        "missing for the executor of a fix",
         MISSING,
-        {**AGENT, "by_executor": True},
+        {**AGENT, "by_executor": True, "depth": 1},
         "escalate",
         "not retryable",
     ),

@@ -185,4 +185,5 @@ def test_the_json_has_a_schema_and_every_section() -> None:
         "recovered": 2,
         "unrecovered": 1,
         "mean_duration": 130.0,
+        "cost": None,
     }
