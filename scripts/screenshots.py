@@ -351,7 +351,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--project", type=Path, default=ROOT / "examples" / "quickstart")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--no-report", action="store_true", help="only the terminal")
-    parser.add_argument("command", nargs="*", default=["python", "demo.py", "-v"])
+    parser.add_argument("command", nargs="*", default=["python", "demo.py"])
     return parser.parse_args()
 
 

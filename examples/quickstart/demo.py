@@ -41,7 +41,7 @@ def main() -> int:
         shown = " ".join(["pytest", *COMMAND[:2], '"python agent.py"', *COMMAND[3:]])
         print(f"$ {shown}", flush=True)
         status = subprocess.call([sys.executable, "-m", "pytest", *COMMAND, *sys.argv[1:]], cwd=project)
-        print("\nWhat became of tasks.md:\n")
+        print("\ntasks.md afterwards:\n")
         for line in (project / "specs/greeting/tasks.md").read_text().splitlines():
             if line.startswith("- ["):
                 print(f"  {line}")

@@ -42,8 +42,10 @@ def next_step(task: TaskResult) -> str:
 
 def next_lines(failed: Sequence[TaskResult], command: str, where: str) -> list[str]:
     """Return three lines: what to do, the command that continues, and where the report is."""
-    if any(_open_fix(task) for task in failed):
-        command += "  (an agent can do them: add --ralph-executor claude)"
+    waiting = sum(_open_fix(task) is not None for task in failed)
+    if waiting:
+        what = "it" if waiting == 1 else "them"
+        command += f"  (an agent can do {what}: add --ralph-executor claude)"
     return [f"  {_instruction(failed)}", f"  Continue: {command}", f"  {where}"]
 
 

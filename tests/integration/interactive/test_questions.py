@@ -85,7 +85,7 @@ def test_the_question_says_what_went_wrong_and_what_is_decided(
     [
         pytest.param("?", "give up on the task", id="help"),
         pytest.param("o", "line 15 of 30", id="whole output"),
-        pytest.param("d", "+wrong", id="diff"),
+        pytest.param("d", "+more", id="diff"),
         pytest.param("!", "this is a shell", id="shell"),
     ],
 )
