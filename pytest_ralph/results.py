@@ -33,6 +33,7 @@ GOOD = ("passed", "recovered", "flaky")
 NOT_RUN = ("skipped", "manual", "blocked")
 VERIFYING = ("verify", "retry")
 # The failure protocol words the advice as a parameter, which no person can set.
+MORE_TIME = "Raise the time limit"
 _RETRY = re.compile(r"Retry with timeout=(\S+)")
 
 
@@ -128,9 +129,7 @@ class Attempt(NamedTuple):
     def advice_for_people(self) -> tuple[str, ...]:
         """The advice without the guidance, which is written for executors."""
         advice = [text for text in self.advice if text != self.guidance]
-        return tuple(
-            _RETRY.sub(r"Raise the time limit: `**Timeout**: \1`", text) for text in advice
-        )
+        return tuple(_RETRY.sub(rf"{MORE_TIME}: `**Timeout**: \1`", text) for text in advice)
 
     @property
     def verifies(self) -> bool:
@@ -289,6 +288,17 @@ class TaskResult(NamedTuple):
             if attempt.verifies:
                 return attempt
         return failed[-1] if failed else None
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What a person can do about the failure, without what the decision contradicts."""
+        failure = self.last_failure
+        if failure is None:
+            return ()
+        advice = failure.advice_for_people
+        if self.reason.endswith("more time would not help"):
+            advice = tuple(text for text in advice if not text.startswith(MORE_TIME))
+        return advice
 
     @property
     def earlier_failures(self) -> tuple[Attempt, ...]:

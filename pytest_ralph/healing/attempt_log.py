@@ -90,6 +90,11 @@ class AttemptLog:
         return self.failures[-1] if self.failures else None
 
     @property
+    def _has_used_agent(self) -> bool:
+        executors = [attempt.executor for attempt in self._attempts if attempt.executor]
+        return any(not executor.startswith("repair:") for executor in executors)
+
+    @property
     def last_fix(self) -> str:
         """The id of the fix task that was carried out last, or an empty string."""
         ids = [attempt.fix_id for attempt in self._attempts if attempt.fix_id]
@@ -359,7 +364,10 @@ class AttemptLog:
             notes=tuple(self.notes),
         )
         if self.last and not result.passed:
-            result = result._replace(report=self.last.report())
+            report = self.last.report()
+            if not self._has_used_agent:
+                report = report.replace("Child agent failed:", "Task failed:", 1)
+            result = result._replace(report=report)
         return result.masked(self._mask)
 
 

@@ -103,7 +103,7 @@ def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:
             yield Line(f"  {fact}")
         yield from _output(attempt, root, verbosity)
         if verbosity > 0:
-            yield from _advice(attempt)
+            yield from _advice(task)
     yield from _decision(task, verbosity)
 
 
@@ -195,8 +195,8 @@ def relevant(output: str, error: str, most: int) -> list[str]:
     return ["…" if GAP.fullmatch(line) else line for line in lines]
 
 
-def _advice(attempt: Attempt) -> Iterator[Line]:
-    for text in attempt.advice_for_people[:ADVICE]:
+def _advice(task: TaskResult) -> Iterator[Line]:
+    for text in task.advice[:ADVICE]:
         wrapped = textwrap.wrap(
             one_line(text, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    "
         )

@@ -67,10 +67,13 @@ def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
 def _message(task: TaskResult) -> str:
     error = one_line(problem(task), ERROR_LIMIT)
     if task.outcome == "recovered":
-        return f"Recovered after {fix_count(task) or 'another attempt'}. At first: {error}"
-    failure = task.last_failure
-    advice = failure.advice_for_people if failure else ()
-    return "\n- ".join([error, *(one_line(line, ERROR_LIMIT) for line in advice)])
+        first = (
+            one_line(task.earlier_failures[0].error, ERROR_LIMIT)
+            if task.earlier_failures
+            else error
+        )
+        return f"Recovered after {fix_count(task) or 'another attempt'}. At first: {first}"
+    return "\n- ".join([error, *(one_line(line, ERROR_LIMIT) for line in task.advice)])
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:
@@ -120,8 +123,8 @@ def _details(task: TaskResult) -> str:
     if failure is None:
         return ""
     parts = [f"<details><summary>{_prose(f'{task.spec} {task.heading}')}</summary>"]
-    if failure.advice_for_people:
-        parts.append("\n".join(f"- {_prose(line)}" for line in failure.advice_for_people))
+    if task.advice:
+        parts.append("\n".join(f"- {_prose(line)}" for line in task.advice))
     output = terminal(bounded(failure.output, 10, 40, widest=500))
     if output:
         longest_run = max(map(len, re.findall("`+", output)), default=0)

@@ -195,7 +195,7 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
     for name, place in halt.preserved:
         preserved += page.field(f"{name}: ", place)
     resume = []
-    steps = [next_step(task) for task in halt.failed[:SHOWN_AT_EITHER_END]]
+    steps = [next_step(task) for task in halt.failed]
     for number, step in enumerate([*steps, f"Run: {halt.command}"], 1):
         resume += page.field(f"{number}. ", step)
     start_fresh = page.field("", "To start fresh: Add --ralph-fresh flag")

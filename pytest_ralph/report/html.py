@@ -36,6 +36,7 @@ SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 # Facts of an attempt that the page does not show.
 NOT_SHOWN: dict[str, Any] = {
     "guidance": "",
+    "advice": (),
     "fingerprint": "",
     "tree": "",
     "session_id": "",
@@ -118,6 +119,8 @@ def embedded(run: RunSummary, directory: Path = Path()) -> str:
         if task.attempts:
             attempts = [_shortened(attempt, run.root, directory) for attempt in task.attempts]
             data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
+        if task.bad and task.advice:
+            data["advice"] = task.advice
         if task.fixes:
             data["fixes"] = [_fix_tree(fix) for fix in task.fixes]
         tasks.append(data)
@@ -145,7 +148,6 @@ def _shortened(attempt: Attempt, root: str, directory: Path) -> Attempt:
         log=log,
         transcript=transcript,
         diff=terminal(attempt.diff),
-        advice=attempt.advice_for_people,
         **NOT_SHOWN,
     )
 

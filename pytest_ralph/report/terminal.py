@@ -118,7 +118,7 @@ class Summary:
         shown = tasks if self.verbosity >= 2 else [task for task in tasks if _is_notable(task)]
         blocked = blocked_lines(tasks)
         if shown or blocked or complete:
-            self._start_section()
+            self.start_section()
         for task in shown:
             if self.verbosity < 0:
                 self._brief(task)
@@ -135,14 +135,15 @@ class Summary:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._cost(tasks)
 
-    def _start_section(self) -> None:
+    def start_section(self) -> None:
+        """Write the heading of the section, once."""
         if self.verbosity >= 0 and not self._started:
             self.reporter.write_sep("=", "ralph")
             self._started = True
 
     def next(self, lines: Iterable[str]) -> None:
         """Write the `Next` block."""
-        self._start_section()
+        self.start_section()
         self._line("Next", "bold")
         for line in lines:
             self._line(line)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.task import Task
 
+# In the logs of a run. The suffix is one that formatters and linters do not pick up.
+FAILURES_NAME = "failures.log"
 # pytest-github-actions-annotate-failures annotates failed items itself.
 ANNOTATING_PLUGIN = "pytest_github_actions_annotate_failures"
 
@@ -87,10 +89,23 @@ class EndOfRun:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         for halted in self.results.halted_specs:
             halted.notify_plugins()
+        self._write_failure_log()
         if self.run.settings.report:
             self._write_html(self.run.config.invocation_params.dir / self.run.settings.report)
         if os.environ.get("GITHUB_ACTIONS"):
             self._write_github_annotations()
+
+    def _write_failure_log(self) -> None:
+        """Keep the failure reports and halt summaries, which the terminal shows only with `-vv`."""
+        texts = [task.report for task in self.results.tasks if task.report]
+        if not texts:
+            return
+        texts += self.results.halts()
+        path = self.run.resources.runner(self.run.settings.shell).logs / FAILURES_NAME
+        # A disk that cannot be written was reported with the first command.
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n\n".join(texts) + "\n", encoding="utf-8", errors="replace")
 
     def _write_html(self, path: Path) -> None:
         from pytest_ralph.report.html import write_report
@@ -122,6 +137,7 @@ class EndOfRun:
         summary = Summary(terminalreporter, self.run.config.option.verbose)
         summary.write(self.results.tasks, self.results.complete_specs())
         for halted in self.results.halted_specs:
+            summary.start_section()
             halted.write(terminalreporter)
         notes = list(self.run.messages.notes)
         lines = self._next_lines()
@@ -241,10 +257,13 @@ class RunResults:
             spec = specs[path]
             task = spec.get(result.name or result.id) if spec else None
             tasks.append(self._with_fields(result, task) if task else result)
-        halts = tuple("\n".join(halted.lines()) for halted in self.halted_specs)
         return self.summary._replace(
-            tasks=tuple(tasks), environment=self._environment(), halts=halts
+            tasks=tuple(tasks), environment=self._environment(), halts=self.halts()
         )
+
+    def halts(self) -> tuple[str, ...]:
+        """The halt summary of each spec that was halted."""
+        return tuple("\n".join(halted.lines()) for halted in self.halted_specs)
 
     def _load(self, path: str) -> Spec | None:
         try:

@@ -202,3 +202,15 @@ def test_an_answer_carries_the_failure_it_answers() -> None:
         "claude",
     )
     assert PASS.answering(None) == PASS
+
+
+def test_advice_is_for_people_and_fits_the_decision() -> None:
+    attempt = Attempt(
+        outcome="failed",
+        advice=("Retry with timeout=2s", "Split the task", "Use more tools"),
+        guidance="Use more tools",
+    )
+    task = TaskResult("1.1", outcome="failed", attempts=(attempt,))
+    assert task.advice == ("Raise the time limit: `**Timeout**: 2s`", "Split the task")
+    hung = task._replace(reason="no progress in 1 s: more time would not help")
+    assert hung.advice == ("Split the task",)

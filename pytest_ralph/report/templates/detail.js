@@ -168,7 +168,7 @@ function summary(task) {
 }
 
 function detailOf(task, { close, openOutput = true } = {}) {
-  const failure = lastFailure(task);
+  const failure = quotedFailure(task);
   const attempts = attemptsOf(task);
   const where = [task.phase, `${task.spec_path}:${task.line}`].filter(Boolean).join(" · ");
   return h(
@@ -201,9 +201,7 @@ function detailOf(task, { close, openOutput = true } = {}) {
         )
       : "",
     changes(task),
-    failure && failure.advice && NEEDS_YOU.has(task.outcome)
-      ? section("What to do next", list("advice", failure.advice))
-      : "",
+    task.advice ? section("What to do next", list("advice", task.advice)) : "",
     failure && evidence(failure) ? section("Evidence", evidence(failure)) : "",
     task.fixes ? section("Fixes", tree(task.fixes)) : "",
     attempts.length

@@ -22,6 +22,12 @@ function lastFailure(task) {
   return failed.filter((attempt) => VERIFYING.has(attempt.what)).pop() || failed.pop();
 }
 
+/** The failure to quote: the first one of a task that passes now, else the last. */
+function quotedFailure(task) {
+  if (NEEDS_YOU.has(task.outcome)) return lastFailure(task);
+  return verifications(task).find((attempt) => attempt.outcome === "failed") || lastFailure(task);
+}
+
 function duration(seconds) {
   if (!seconds) return "";
   if (seconds < 0.9995) return `${Math.max(1, Math.round(seconds * 1000))} ms`;

@@ -76,6 +76,15 @@ def test_protocol_texts_need_very_verbose(
     assert absent in result.stdout.str()
 
 
+def test_protocol_texts_are_in_the_logs(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="echo 'E   AssertionError: 3 != 4'; exit 1")
+    pytester.runpytest("--ralph-recovery", "specs", "--ralph-executor=none")
+    (log,) = pytester.path.glob(".ralph/logs/*/failures.log")
+    text = log.read_text()
+    assert "<task_metadata>" in text
+    assert "COMPLETED TASKS" in text
+
+
 def test_keep_going_is_not_a_halt(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(t1_1="false", t1_2="true")
     options = ("--ralph-recovery", "--ralph-executor=none", "specs")

@@ -373,7 +373,7 @@ def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
     assert [(one.number, one.kind, one.type, one.error) for one in result.attempts] == [
         (1, "crash", BROKEN_BUILD, error)
     ]
-    assert result.report.startswith(f"Child agent failed: {error}\n")
+    assert result.report.startswith(f"Task failed: {error}\n")
     assert (kept.attempt_log.failures[0].task_id, kept.attempt_log.failures[0].status) == (
         "1.3",
         "cut off",

@@ -241,7 +241,7 @@ def test_next_names_all_failed_tasks() -> None:
     ]
     assert next_lines(failed, "pytest --ralph specs", "Report: out.html") == [
         "  Do task 1.3.1, written to tasks.md. Fix tasks 1.4, 2.1 and 2.2 (see FAILURES).",
-        "  Continue: pytest --ralph specs  (an agent can do them: add --ralph-executor claude)",
+        "  Continue: pytest --ralph specs  (an agent can do it: add --ralph-executor claude)",
         "  Report: out.html",
     ]
 
