@@ -143,8 +143,7 @@ OPTIONS = (
         "allow",
         "list",
         "none",
-        "what Verify commands may do that they may not by default: remote (change something "
-        "outside this machine)",
+        "additional permissions of Verify commands: remote (change something outside this machine)",
         choices=("remote",),
         # A spec must not grant itself a permission.
         where=(COMMAND_LINE, INI),
@@ -236,7 +235,7 @@ OPTIONS = (
         "interactive",
         "flag",
         False,
-        "on a terminal, ask at each failure: fix, retry, skip, edit, halt",
+        "on a terminal, ask at each failure what to do",
     ),
     Option("shell", "text", None, "the shell that runs Verify commands (default: bash, else sh)"),
     Option(
@@ -321,7 +320,7 @@ OPTIONS = (
         "remote",
         "lines",
         None,
-        "further calls that change something outside this machine, such as `make deploy`",
+        "further commands that change something outside this machine, such as `make deploy`",
         where=(INI,),
     ),
     Option(

@@ -162,7 +162,7 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
     outside = [file for file in task.files if _is_outside(file)]
     if outside:
         more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-        message = f"{task.id}: Files names a path outside the project: {outside[0]}{more}"
+        message = f"{task.id}: the Files field names a path outside the project: {outside[0]}{more}"
         files_line = _line_of_field(task, lines, "files")
         yield Finding(files_line, "outside-project", message)
 

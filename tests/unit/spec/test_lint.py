@@ -176,7 +176,7 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
         ("- **Verify**: `make || true`", "1.1: `|| true` makes it pass whatever happens"),
         (
             "- **Files**: ../a.py\n  - **Verify**: `make`",
-            "1.1: Files names a path outside the project: ../a.py",
+            "1.1: the Files field names a path outside the project: ../a.py",
         ),
         (
             "- **Verify**: `make`\n- [ ] 1.1 B\n  - **Verify**: `make`",
