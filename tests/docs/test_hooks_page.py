@@ -59,7 +59,7 @@ def heal(pytester: pytest.Pytester, hook: str, executor: str = "repair") -> str:
 def test_classify(pytester: pytest.Pytester, project: Path) -> None:
     output = heal(pytester, "pytest_ralph_classify")
 
-    assert "app.py has no licence header" in output.splitlines()
+    assert "licence error: app.py has no licence header" in output.splitlines()
     state = json.loads((project / "specs" / "demo" / ".ralph-state.json").read_text())
     assert '"type": "licence_error"' in json.dumps(state)
 
