@@ -68,6 +68,10 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 _OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
+# In front of everything else these are commands; anywhere else they are mostly values.
+_CONSTANT = ("true", "false")
+# "`make`, and the page looks right": the words are about something else.
+_NEXT_CLAUSE = regex(r"\s*(?:[,.;]\s+(?:and\s+)?|and\s+)(?:the|a|no|coverage)\s", re.IGNORECASE)
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
@@ -206,7 +210,12 @@ def _stands_by_itself(span: Span) -> bool:
     """Nothing is said behind it, and nothing before makes it a result of another command."""
     if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
         return False
-    if _PARENTHESES.sub("", span.after).strip(" .,;"):
+    words_behind = _PARENTHESES.sub("", span.after)
+    is_first = not span.before.strip()
+    does_something = span.text in _CONSTANT or span.text in load_programs().alone
+    if is_first and does_something and _NEXT_CLAUSE.match(words_behind):
+        return True
+    if words_behind.strip(" .,;"):
         return False
     last_words = span.before.rpartition("`")[2]
     return not (span.has_command and _OUTCOME.search(last_words))
