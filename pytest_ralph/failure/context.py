@@ -53,7 +53,7 @@ ECHO = re.compile(
 )
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
 MOST_ECHOES = 200
-PASSED_MARK = re.compile(r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )")
+PASSED_MARK = re.compile(r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$")
 
 
 class FailureContext:
@@ -231,7 +231,7 @@ def _shown_stage(text: str) -> Stage | None:
     if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
         return None
     # What the words behind an unknown program suggest counts only in a command line of our own.
-    stages = [stage for stage in read_shown(text) if load_programs().role(stage.name)]
+    stages = [stage for stage in read_shown(text) if load_programs().has_role(stage.name)]
     if not stages:
         return None
     for stage in reversed(stages):

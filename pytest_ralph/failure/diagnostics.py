@@ -41,6 +41,7 @@ DRAWN_MESSAGE = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
 DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
 # The place below a message: `  --> src/a.sol:3:5`.
 ARROW = re.compile(r"^\s*-+>\s+(?P<file>\S+?):\d+(?::\d+)?\b")
+BARE_PLACE = re.compile(r"^\s*(?P<file>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$")
 # A line that only names a file; what is wrong with it stands in the rows below.
 FILE_HEADING = re.compile(r"^\W*(?:File:\s+)?(?P<file>[\w@./\\-]+)$")
 HEADED_ROW = re.compile(
@@ -163,11 +164,14 @@ def _read_drawn(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read a message whose place stands on the next line, as many compilers print it."""
-    arrow = ARROW.match(lines[number + 1]) if number + 1 < len(lines) else None
+    below = lines[number + 1] if number + 1 < len(lines) else ""
     text = lines[number].strip()
+    level = LEVEL.match(text)
+    arrow = ARROW.match(below)
+    if arrow is None and level is not None:
+        arrow = BARE_PLACE.match(below)
     if arrow is None or not text:
         return None
-    level = LEVEL.match(text)
     is_remark = level is not None and level[1].lower() != "error"
     shape = "lint" if is_remark else "build"
     return Diagnostic(number, text, arrow["file"], shape, level[1].lower() if level else "")

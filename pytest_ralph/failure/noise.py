@@ -32,6 +32,9 @@ NOISE = re.compile(
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed
     | \s*⚠\ufe0f?\s\s
+    | .*\s{2,}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$              # a name in a table of tests
+    | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
+    | \(Use\s`node\s--trace
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b

@@ -44,7 +44,7 @@ PYTEST_MARK = re.compile(r"^E {2,}")
 NO_COMPLAINT = re.compile(
     r"\.{3}$|^\W*(?:checking|running|scanning|analy[sz]ing|linting|processing|loading|loaded|using"
     r"|start(?:ed|ing)?|finding|skipping|looking|reading|done|finished|processed|scan|results?|summary|version|config)\b"
-    r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|warning: .*deprecat)|DeprecationWarning",
+    r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
     re.IGNORECASE,
 )
 SEVERAL_WORDS = re.compile(r"[A-Za-z]{3,}\S*\s.*[A-Za-z]{3,}")

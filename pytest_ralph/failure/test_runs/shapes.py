@@ -48,8 +48,8 @@ ITEM = re.compile(r"^\s*(?:\d+[.)]|\[\d+\]|[-*•✖✗✘✕×])\s+(?P<name>\S.
 SENTENCES = (
     # Failure in tests.test_cart.TestCart.test_total, FAIL in (cart-test)
     re.compile(
-        r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in "
-        r"(?:test )?"
+        r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*"
+        r"(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in:? (?:test )?"
         r"[('\"`]?(?P<name>[^()'\"`]*[^\s()'\"`:])[)'\"`]?(?: \(.*)?(?::|: (?P<error>\S.*))?$"
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
@@ -81,9 +81,9 @@ MARKED = re.compile(
 MARKED_AT_END = re.compile(
     r"^[\s├└─│|+*•-]*(?:test )?(?P<name>\S.*?)(?:\s*(?:\.{2,}|…|-{2,}|:|=>|→)\s*|\s+)"
     r"(?:\[\s*)?(?P<mark>FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
-    r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+(?P<error>(?:expected|assert|got|want)\b.*))?$"
+    r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
-PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[PASS\]|[✓✔√] )")
+PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
     r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?)\b.*|tests?|specs?|build"
@@ -91,7 +91,8 @@ NOT_A_NAME = re.compile(
     r"|FAIL\b.*|.*\d%|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
     r"|.*\[(?:build|setup) failed\].*|.*\bcoverage\b.*%.*|coverage"
     r"|(?:expected|actual|got|received|status)\b.*|failures?|failed|make\b.*"
-    r"|Error \d+.*|exit(?: code| status)? \d+|.*\bprojects?|Test Suites:.*|Tests:.*)$",
+    r"|Error \d+.*|exit(?: code| status)? \d+|.*\bprojects?|(?:npm|yarn|pnpm) .*"
+    r"|Test Suites:.*|Tests:.*)$",
     re.IGNORECASE,
 )
 # A name and, behind a colon, what was expected.
@@ -119,7 +120,7 @@ EXPECTATIONS = (
     ),
     re.compile(
         r"^\W{0,8}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received|actual|want"
-        r"|not equal|mismatch\w*|differs?|was|!=|require[sd]?|error(?=:))\b.*)",
+        r"|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))\b.*)",
         re.IGNORECASE,
     ),
     re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
@@ -282,7 +283,7 @@ class _ShapeReader:
             line = self.lines[at]
             if at in self._boundaries:
                 break
-            match = EXPECTATIONS[0].match(line) or EXPECTATIONS[1].match(line)
+            match = EXPECTATIONS[0].match(line.strip()) or EXPECTATIONS[1].match(line.strip())
             if match and not NOT_AN_EXPECTATION.match(line):
                 return at, line.strip()
         return number, ""
