@@ -8,7 +8,7 @@ package that asks what a command line means.
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_of
@@ -116,7 +116,11 @@ class FailureContext:
         logged = set(logged_tracebacks(self.output.lines))
         raised = [one for one in exceptions(self.output) if one.line not in logged]
         owned = [with_owner(self, finding) for finding in (*stated, *raised)]
-        return (*owned, *absences(self))
+        return (*owned, *self._absences)
+
+    @cached_property
+    def _absences(self) -> Sequence[Finding]:
+        return tuple(absences(self))
 
     @cached_property
     def failed_tests(self) -> Sequence[FailedTest]:
@@ -226,6 +230,7 @@ def _names(word: str, wanted: str) -> bool:
     return word.startswith((wanted + ".", wanted + ":"))
 
 
+@lru_cache(maxsize=1_000)
 def _shown_stage(text: str) -> Stage | None:
     """Return the stage of a shown command line that has a role, or None for a sentence."""
     if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):

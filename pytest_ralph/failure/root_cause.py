@@ -67,8 +67,8 @@ def root_cause(context: FailureContext) -> Finding:
         exit_status.read_status,
         exit_status.read_unmet,
         _read_error_message,
+        _read_difference,
         _read_by_role,
-        _read_shown_difference,
         _read_nothing_found,
         exit_status.read_silence,
     )
@@ -194,10 +194,15 @@ def _read_symptom(context: FailureContext) -> Finding | None:
     if role in BY_ROLE and best.verdict in worded_alike:
         own = [finding for finding in symptoms if finding.verdict == role]
         first = _first_statement([*own, *_error_messages(context)]) or best
-        if role in COMPLAINING and SUMMARY.search(first.error):
-            return _complaint(context, role) or replace(first, verdict=role)
-        return replace(first, verdict=role)
+        return _with_complaint(context, replace(first, verdict=role))
     return best
+
+
+def _with_complaint(context: FailureContext, finding: Finding) -> Finding:
+    """Quote what a linter complains about in place of its count."""
+    if finding.verdict not in COMPLAINING or not SUMMARY.search(finding.error):
+        return finding
+    return _complaint(context, finding.verdict) or finding
 
 
 def _read_death(context: FailureContext, deaths: Sequence[Finding]) -> Finding:
@@ -261,8 +266,8 @@ def _read_error_message(context: FailureContext) -> Finding | None:
     return _first_statement(list(_error_messages(context)))
 
 
-def _read_by_role(context: FailureContext) -> Finding | None:
-    """Words that fit no pattern, from a tool whose role is known."""
+def _read_difference(context: FailureContext) -> Finding | None:
+    """Read a shown difference: what a comparison found, or how a tool would change a file."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
     if stage is None or not line:
@@ -271,10 +276,22 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     compares = any(one.name in COMPARING_TOOLS for one in context.stages)
     if stage.name in COMPARING_TOOLS or (changed and compares):
         return Finding("comparison", changed or line)
+    header = _first_match(context, DIFF_HEADER)
     if stage.role == "format" and changed:
-        return Finding("format", _first_match(context, DIFF_HEADER) or changed.strip())
-    if stage.role == "lint" and _first_match(context, HUNK):
+        return Finding("format", header or changed.strip())
+    if not header or not changed or not _first_match(context, HUNK):
+        return None
+    if stage.role == "lint":
         return Finding("lint", changed)
+    return None if stage.role else Finding("format", changed)
+
+
+def _read_by_role(context: FailureContext) -> Finding | None:
+    """Words that fit no pattern, from a tool whose role is known."""
+    stage = context.stage_at(-1)
+    line = quotable_line(context)
+    if stage is None or not line:
+        return None
     if stage.role == "install":
         return Finding("package", line)
     verdict = exit_status.VERDICT_OF_ROLE.get(stage.role)
@@ -288,15 +305,6 @@ def _read_by_role(context: FailureContext) -> Finding | None:
 def _complaint(context: FailureContext, verdict: str) -> Finding | None:
     found = first_complaint(context)
     return Finding(verdict, found[1], found[0]) if found else None
-
-
-def _read_shown_difference(context: FailureContext) -> Finding | None:
-    """A tool that is not known shows how it would change a file."""
-    header = _first_match(context, DIFF_HEADER)
-    changed = _first_match(context, CHANGED_LINE)
-    if not header or not changed or not _first_match(context, HUNK):
-        return None
-    return Finding("format", changed)
 
 
 def _read_nothing_found(context: FailureContext) -> Finding | None:

@@ -74,13 +74,26 @@ def _failed_below(value: Any, depth: int) -> Iterator[FailedTest]:
     inner = [test for child in value.values() for test in _failed_below(child, depth - 1)]
     if inner:
         yield from inner
-        return
-    name = next((value[key] for key in NAMES if isinstance(value.get(key), str)), "")
-    status = next((value[key] for key in STATUSES if isinstance(value.get(key), str)), "")
+    else:
+        yield from _as_failed_test(value)
+
+
+def _as_failed_test(value: dict[str, Any]) -> Iterator[FailedTest]:
+    """Yield an object as a test if it has a name and failed."""
+    name = _first_text(value, NAMES)
+    status = _first_text(value, STATUSES)
     error = _error_in(value)
-    has_failed = status.lower() in FAILED or (not status and error)
+    has_failed = status.lower() in FAILED if status else bool(error)
     if name and has_failed:
         yield FailedTest(name, error)
+
+
+def _first_text(value: dict[str, Any], keys: tuple[str, ...]) -> str:
+    for key in keys:
+        text = value.get(key)
+        if isinstance(text, str):
+            return text
+    return ""
 
 
 def _error_in(test: dict[str, Any]) -> str:
