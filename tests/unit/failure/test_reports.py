@@ -20,9 +20,7 @@ JSON_REPORT = {
                 {
                     "fullName": "cart uses the quantity",
                     "status": "failed",
-                    "failureMessages": [
-                        "AssertionError: expected 2 to be 6\n    at cart.test.js:3"
-                    ],
+                    "failureMessages": ["AssertionError: expected 2 to be 6\n    at cart.js:3"],
                 },
                 {"fullName": "cart is empty", "status": "passed", "failureMessages": []},
             ],
