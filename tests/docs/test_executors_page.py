@@ -13,6 +13,9 @@ from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.agents.launch import Launch
 from tests.docs.literal import DOCS, blocks
+from tests.integration.executors.agents import AGENTS
+from tests.integration.executors.scenarios import SCENARIOS
+from tests.integration.executors.table import WRONG, read_cells
 
 PAGE = DOCS / "executors.md"
 SHOWN = {
@@ -56,3 +59,15 @@ def test_a_preset_is_installed_as_the_page_says(name: str) -> None:
     told = SHOWN[name][0] if len(SHOWN[name]) > 1 else PAGE.read_text()
 
     assert preset.install.removeprefix("see ") in told
+
+
+def test_the_table_has_every_agent_and_scenario() -> None:
+    cells = read_cells(PAGE)
+    rows = {row for row, _ in cells}
+
+    assert {scenario.title for scenario in SCENARIOS.values()} < rows
+    assert len(SCENARIOS) >= 18
+    assert {agent for _, agent in cells} == set(AGENTS)
+    assert len(AGENTS) == 6
+    for place, value in cells.items():
+        assert value not in ("", WRONG), place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
@@ -55,7 +56,17 @@ class Codex(Agent):
 
 def _start_item(item: Event, transcript: Transcript) -> None:
     if item.get("type") == "command_execution":
-        transcript.start_tool(item.get("id"), "shell", {"command": item.get("command", "")})
+        transcript.start_tool(item.get("id"), "shell", {"command": _command(item)})
+
+
+def _command(item: Event) -> str:
+    """Return `pytest -q` for `/bin/bash -lc 'pytest -q'`, the way Codex runs every command."""
+    command = str(item.get("command", ""))
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 and words[1] == "-lc" else command
 
 
 def _read_item(item: Event, transcript: Transcript) -> None:
@@ -67,7 +78,7 @@ def _read_item(item: Event, transcript: Transcript) -> None:
         if transcript.is_running(item.get("id")):
             transcript.end_tool(item.get("id"), succeeded=succeeded)
         else:
-            transcript.add_tool("shell", command=item.get("command", ""), succeeded=succeeded)
+            transcript.add_tool("shell", command=_command(item), succeeded=succeeded)
     elif kind == "file_change":
         for change in item.get("changes") or ():
             path = change.get("path", "")

@@ -60,7 +60,7 @@ class Gemini(Agent):
             arguments = event.get("parameters")
             transcript.start_tool(event.get("tool_id"), event.get("tool_name"), arguments)
         elif kind == "tool_result":
-            transcript.end_tool(event.get("tool_id"), succeeded=event.get("status") == "success")
+            _read_tool_result(event, transcript)
         elif kind == "error" and event.get("severity") != "warning":
             transcript.set_error(event.get("message"))
         elif kind == "result":
@@ -73,6 +73,14 @@ def _read_message(event: Event, transcript: Transcript) -> None:
         transcript.append_text(text)
     else:
         transcript.set_text(text)
+
+
+def _read_tool_result(event: Event, transcript: Transcript) -> None:
+    call_id = event.get("tool_id")
+    error = event.get("error") or {}
+    if error.get("type") == "policy_violation":
+        transcript.deny_tool(call_id)
+    transcript.end_tool(call_id, succeeded=event.get("status") == "success")
 
 
 def _policy(job: Job) -> str:

@@ -116,6 +116,12 @@ class Transcript:
         if call is not None:
             self._count_tool(call, succeeded)
 
+    def deny_tool(self, call_id: object) -> None:
+        """Record that a tool call was not permitted."""
+        call = self._running.get(str(call_id))
+        if call is not None:
+            self.denied.append(call.description)
+
     def is_running(self, call_id: object) -> bool:
         """Return whether a tool call has started and not ended."""
         return str(call_id) in self._running

@@ -258,6 +258,14 @@ def test_tokens_and_cost_are_read(
 
 def test_denied_actions_are_reported(runner: Runner, tmp_path: Path) -> None:
     assert replay("claude", "denied", runner, tmp_path).denied == ("Bash pytest -q",)
+    assert replay("gemini", "denied", runner, tmp_path).denied == ("Running git checkout -b other",)
+
+
+def test_codex_commands_are_shown_without_their_shell(runner: Runner, tmp_path: Path) -> None:
+    transcript = replay("codex", "command", runner, tmp_path).transcript
+
+    assert transcript is not None
+    assert "→ Running git checkout -b other\n" in transcript.read_text()
 
 
 def test_a_readable_transcript_is_written(runner: Runner, tmp_path: Path) -> None:
