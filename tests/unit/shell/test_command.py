@@ -303,6 +303,19 @@ def test_formatters_and_linters_have_a_fix_mode(command: str, title: str) -> Non
     assert mode.title == title
 
 
+def test_another_program_may_do_the_fixing() -> None:
+    mode = Command.parse("cargo fmt --check").stages[0].fix_mode
+    assert mode is not None
+    assert mode.instead == "rustfmt"
+
+
+@pytest.mark.parametrize("command", ["A=1 B=$X make", "env A=1 B=$X make"])
+def test_assignments_tell_values_from_expansions(command: str) -> None:
+    (stage,) = Command.parse(command).stages
+    values = [(name, word.text, word.literal) for name, word in stage.assignments]
+    assert values == [("A", "1", True), ("B", "$X", False)]
+
+
 def test_a_fix_mode_handles_files_by_suffix() -> None:
     mode = Command.parse("eslint .").stages[0].fix_mode
     assert mode is not None

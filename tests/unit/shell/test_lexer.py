@@ -28,6 +28,8 @@ from tests.growth import growth
         ("a \\\n  --b", [["a", "--b"]]),
         ("a\nb\r\nc", [["a"], ["b"], ["c"]]),
         ("find . -exec shfmt -d {} +", [["find", ".", "-exec", "shfmt", "-d", "{}", "+"]]),
+        ("echo a\\\nb '' c", [["echo", "ab", "", "c"]]),
+        ("echo } a${b}c d", [["echo", "}", "a${b}c", "d"]]),
         ("", []),
         ("'never closed", [["never closed"]]),
         ('x "never closed $(', [["x", "never closed $("]]),
