@@ -7,9 +7,11 @@ tests put a function into `on_fault_point`, which lets them enumerate and hit ev
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +81,17 @@ def is_process_running(pid: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the content of a file. Raise OSError at once for a device or a pipe."""
+    # Without O_NONBLOCK, opening a pipe waits for somebody to write.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
 
 
 def file_signature(path: Path) -> Seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.services import Services, executors_of
 from pytest_ralph.running.runner import Runner
-from pytest_ralph.session.locks import TurnLock
+from pytest_ralph.session.locks import TurnLock, record_mark
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Resources:
         self._passed: list[PassedTask] = []
         self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
+        self._mark_files: list[Path] = []
         budget_file = run.run_directory.budget if run.worker else None
         self.budget = Budget(self.settings.budget, budget_file, max_cost=self.settings.max_cost)
         self.outages = Outages(run.run_directory.outages if run.worker else None)
@@ -218,6 +220,9 @@ class Resources:
                 shell=shell,
                 mask=self.mask,
             )
+            mark_file = record_mark(self.run.directory, runner.mark.run)
+            if mark_file is not None:
+                self._mark_files.append(mark_file)
             if self.run.worker:
                 self.run.run_directory.record_mark(runner.mark.run)
             self._runners[shell] = runner
@@ -363,6 +368,9 @@ class Resources:
         """Close everything that was created."""
         for runner in self._runners.values():
             runner.close()
+        for mark_file in self._mark_files:
+            with contextlib.suppress(OSError):
+                mark_file.unlink(missing_ok=True)
         history = self._created("history")
         if history is not None:
             history.close()

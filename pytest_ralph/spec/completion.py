@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import PROGRESS_NAME
+from pytest_ralph.files import PROGRESS_NAME, read_regular
 from pytest_ralph.spec import progress
 from pytest_ralph.spec.edit import ticked_line
 
@@ -67,6 +67,6 @@ def current_index(tasks: Sequence[Task], start: int = 0) -> int:
 def read_progress(path: Path) -> str:
     """Return the text of `.progress.md`, or an empty one where there is no such file."""
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return read_regular(path).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return ""

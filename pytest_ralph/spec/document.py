@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.files import TASKS_NAME
+from pytest_ralph.files import TASKS_NAME, read_regular
 from pytest_ralph.spec.fields import as_mapping, read_files
 from pytest_ralph.spec.frontmatter import FrontMatter, read_front_matter
 from pytest_ralph.spec.outline import read_outline
@@ -160,7 +160,7 @@ def _read(file: Path) -> str:
         if size > MAX_BYTES:
             sizes = f"{size / 1e6:,.0f} MB, at most {MAX_BYTES / 1e6:,.0f} MB"
             raise SpecError(file, 1, f"too large for a spec: {sizes}")
-        data = file.read_bytes()
+        data = read_regular(file)
     except FileNotFoundError:
         in_directory = file.name == TASKS_NAME and file.parent.is_dir()
         reason = f"no {TASKS_NAME} in this directory" if in_directory else "no such file"

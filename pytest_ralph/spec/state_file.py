@@ -11,6 +11,8 @@ import math
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.files import read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -43,7 +45,7 @@ class StateError(Exception):
 def read_state(path: Path) -> dict[str, Any] | None:
     """Return the fields of the state file, or None if there is no file."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
         data = json.loads(
             text,
             object_pairs_hook=_unique_keys,

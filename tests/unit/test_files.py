@@ -147,3 +147,14 @@ def test_a_byte_is_written_only_where_the_whole_line_still_stands(tmp_path: Path
     assert not disk.write_at(path, 3, b"- [ ] 1.1", b"- [x] 1.1")
     assert not disk.write_at(path, 2, b"- [ ] 1.2", b"- [x] 1.2")
     assert path.read_bytes() == b"ab\n- [x] 1.1\n- [ ] 1.2\n"
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for path in (pipe, tmp_path / "zero"):
+        with pytest.raises(OSError, match="not a regular file"):
+            disk.read_regular(path)
+    (tmp_path / "plain").write_bytes(b"content")
+    assert disk.read_regular(tmp_path / "plain") == b"content"

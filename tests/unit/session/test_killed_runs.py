@@ -1,0 +1,43 @@
+"""A run ends the processes that a killed run left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import LOCKS_NAME
+from pytest_ralph.running.strays import VARIABLE, Mark
+from pytest_ralph.session.locks import record_mark
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_processes_of_a_killed_run_are_ended(tmp_path: Path) -> None:
+    # A process that has ended: its id stands for the run that was killed.
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    mark = Mark(int.from_bytes(os.urandom(4), "big"), 1)
+    left_behind = subprocess.Popen(
+        ["sleep", "600"], env={**os.environ, VARIABLE: mark.variable}, start_new_session=True
+    )
+    mark.put_on(left_behind.pid)
+    locks = tmp_path / LOCKS_NAME
+    locks.mkdir()
+    stale = locks / f"{gone.pid}-{mark.run:08x}.mark"
+    stale.touch()
+
+    own = record_mark(tmp_path, 7)
+    assert left_behind.wait(timeout=60) == -9
+    assert not stale.exists()
+    assert own is not None
+    assert own.exists()
+
+
+def test_processes_of_a_living_run_stay(tmp_path: Path) -> None:
+    own = record_mark(tmp_path, 7)
+    record_mark(tmp_path, 8)
+    assert own is not None
+    assert own.exists()
