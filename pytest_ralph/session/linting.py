@@ -88,7 +88,11 @@ def find_problems(path: Path, verify: Mapping[str, str]) -> list[Finding]:
         spec = Spec.load(path, verify=verify)
     except SpecError as error:
         return [Finding(error.line, "unreadable", error.message, "error")]
-    return sorted([*_setting_problems(spec), *lint(spec), *lint_syntax(spec)])
+    syntax_errors = lint_syntax(spec)
+    # What a command that cannot be parsed would do is a guess.
+    unparsable_lines = {finding.line for finding in syntax_errors}
+    others = [finding for finding in lint(spec) if finding.line not in unparsable_lines]
+    return sorted([*_setting_problems(spec), *others, *syntax_errors])
 
 
 def _setting_problems(spec: Spec) -> Iterator[Finding]:

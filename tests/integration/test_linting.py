@@ -212,3 +212,12 @@ def test_findings_of_one_kind_take_one_line(
     assert brief.stdout.str().count("[pipe-hides-status]") == 1
     brief.stdout.fnmatch_lines(["*pipe-hides-status* and 2 more (-v lists them)", "1 spec, 0 *"])
     assert full.stdout.str().count("[pipe-hides-status]") == 3
+
+
+def test_a_command_that_cannot_be_parsed_is_one_finding(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec("- [ ] 1.1 It\n  - **Verify**: `if true; then echo x`\n")
+    result = pytester.runpytest("--ralph-lint", "specs")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*[[]shell-syntax[]]", "1 spec, 1 error, 0 warnings"])
