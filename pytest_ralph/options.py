@@ -2,10 +2,13 @@
 
 The command line, the ini keys, the keys of the front matter, `Settings` and the reference page all
 follow from this table. Every pytest run imports it, with or without `--ralph`, so this module
-imports nothing and builds nothing but the rows.
+imports nothing that pytest has not imported, and builds nothing but the rows.
 """
 
 from __future__ import annotations
+
+import warnings
+from typing import Any
 
 COMMAND_LINE = "command line"
 INI = "ini file"
@@ -388,3 +391,22 @@ OPTIONS = (
         where=(INI,),
     ),
 )
+
+
+def ini_value(config: Any, key: str) -> object:
+    """Return what the configuration file sets, as it is written there; None if nothing is set.
+
+    In TOML the value may be a number, a boolean or an array. Which of them pytest accepts for a
+    key depends on its version, so its check is left to `Settings`, which accepts all that fit.
+    """
+    try:
+        with warnings.catch_warnings():
+            # pytest 9 warns of an array where it expects a string.
+            warnings.simplefilter("error", DeprecationWarning)
+            value: object = config.getini(key)
+    except Exception:
+        # A private name since pytest 9, and the value is wrapped there.
+        values = getattr(config, "_inicfg", None) or config.inicfg
+        value = values[key]
+        value = getattr(value, "value", value)
+    return None if value == "" else value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.options import COMMAND_LINE, INI, OPTIONS, Option
+from pytest_ralph.options import COMMAND_LINE, INI, OPTIONS, Option, ini_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,8 +31,9 @@ HOOKS = (
     "pytest_ralph_halted",
 )
 
-# Values of an ini key that turn it on.
+# Values of an ini key that turn it on or off.
 ON = ("1", "true", "yes", "on")
+OFF = ("0", "false", "no", "off")
 
 MARKERS = (
     "ralph: a task of a tasks.md",
@@ -159,21 +160,23 @@ def is_requested(config: pytest.Config) -> bool:
     for key in ("ralph", "ralph_recovery", "ralph_execute", "ralph_lint", "ralph_explain"):
         if config.getoption(key):
             return True
-    try:
-        in_ini = [config.getini("ralph"), config.getini("ralph_recovery")]
-    except (TypeError, ValueError) as error:
-        # pytest before 9.2 raises these for a value of the wrong type.
-        raise pytest.UsageError(
-            f"ralph, ralph_recovery (ini file): expected true or false ({error})"
-        ) from None
-    return any(str(value).lower() in ON for value in in_ini)
+    return _is_on(config, "ralph") or _is_on(config, "ralph_recovery")
+
+
+def _is_on(config: pytest.Config, key: str) -> bool:
+    value = ini_value(config, key)
+    word = str(value).lower()
+    if value is not None and word not in (*ON, *OFF, "state"):
+        expected = "true or false" if key == "ralph" else "true, false or state"
+        raise pytest.UsageError(f"{key} (ini file): expected {expected}, got {value!r}")
+    return word in ON
 
 
 def _changes_files(config: pytest.Config) -> bool:
     """Return whether the run may change files of the project."""
     if config.getoption("ralph_recovery") or config.getoption("ralph_execute"):
         return True
-    return str(config.getini("ralph_recovery")).lower() in ON
+    return _is_on(config, "ralph_recovery")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -214,6 +214,8 @@ def _parse_list(option: Option, given: object) -> tuple[str, ...]:
 
 
 def _parse_lines(_: Option, given: object) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return tuple(line.strip() for line in given.splitlines() if line.strip())
     if not isinstance(given, list):
         raise TypeError
     return tuple(given)

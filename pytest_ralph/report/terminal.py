@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST = 400
 SHORTEST_TITLE = 16
+# The characters of pytest's -r that ask for recovered tasks: ours, that of a rerun, and all.
+RECOVERED_CHARS = frozenset("rRA")
 CHANGED_SHOWN = 5
 COLOURS = {
     "failed": "red",
@@ -131,9 +133,18 @@ class Summary:
             for task in tasks:
                 if task.outcome in ("blocked", "manual"):
                     self._line(f"SKIPPED [1] {task.place}: {one_line(task.reason, LONGEST)}")
+        if set(self.reporter.config.option.reportchars) & RECOVERED_CHARS:
+            self._recovered(tasks)
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._cost(tasks)
+
+    def _recovered(self, tasks: Sequence[TaskResult]) -> None:
+        """List the tasks that passed in the end, which pytest's own summary does not know."""
+        for task in tasks:
+            if task.outcome in ("recovered", "flaky"):
+                helped = f" - by {task.fixes[-1].id}" if task.fixes else ""
+                self._line(f"{task.outcome.upper()} {task.spec_path}::{task.id}{helped}", "green")
 
     def start_section(self) -> None:
         """Write the heading of the section, once."""

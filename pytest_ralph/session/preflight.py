@@ -31,12 +31,13 @@ class Preflight:
     def check(self, specs: Iterable[Spec]) -> None:
         """Lock and check the specs. Raise UsageError for the first that cannot be worked on."""
         for spec in specs:
-            self._lock(spec.path)
             settings = self.run.specs.settings_of(spec)
             is_written = self.run.specs.is_written(spec)
             self.run.resources.check_settings(settings, needs_executor=is_written)
             if is_written:
                 self.run.resources.check_tasks(spec, settings)
+            self._lock(spec.path)
+            if is_written:
                 self.run.specs.load_state(spec)
                 self._check_links(spec)
 

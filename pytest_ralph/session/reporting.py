@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # By outcome: pytest's category, the letter, and the word with its colour.
 WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
-    "recovered": ("recovered", "R", ("RECOVERED", {"green": True})),
+    "recovered": ("recovered", "r", ("RECOVERED", {"green": True})),
     "flaky": ("flaky", "f", ("FLAKY", {"yellow": True})),
     "blocked": ("blocked", "b", ("BLOCKED", {"yellow": True})),
     "manual": ("manual", "m", ("MANUAL", {"yellow": True})),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option
-from pytest_ralph.settings import SETTINGS, Layer, SettingError, expected_value
+from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option, ini_value
+from pytest_ralph.settings import SETTINGS, Layer
 
 if TYPE_CHECKING:
     import pytest
@@ -24,19 +24,11 @@ def command_line_layer(config: pytest.Config) -> Layer:
 
 
 def ini_layer(config: pytest.Config) -> Layer:
-    """Return what the ini file sets. Raise SettingError for a value that pytest cannot read."""
-    values = {option.name: _ini_value(config, option) for option in SETTINGS if INI in option.where}
+    """Return what the ini file sets."""
+    values = {
+        option.name: ini_value(config, option.key) for option in SETTINGS if INI in option.where
+    }
     return Layer(values, _ini_name)
-
-
-def _ini_value(config: pytest.Config, option: Option) -> object:
-    try:
-        value = config.getini(option.key)
-    except (TypeError, ValueError) as error:
-        # pytest before 9.2 raises these for a value of the wrong type.
-        expected = expected_value(option)
-        raise SettingError(f"{_ini_name(option)}: expected {expected} ({error})") from None
-    return None if value == "" else value
 
 
 def _ini_name(option: Option) -> str:

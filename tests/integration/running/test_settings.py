@@ -87,7 +87,7 @@ def test_what_only_a_whole_run_can_have_is_warned_about(
     result = pytester.runpytest("--ralph", "specs", "-W", "always")
     result.assert_outcomes(passed=1, warnings=1)
     result.stdout.fnmatch_lines(
-        ["*specs/demo/tasks.md:4: RalphWarning: `report` is for the whole run: *"]
+        ["*specs/demo/tasks.md:4: RalphWarning: `report` applies to the whole run*"]
     )
     assert not (pytester.path / "out.html").exists()
 
@@ -153,3 +153,41 @@ def test_an_unknown_form_of_an_option_is_a_usage_error_of_pytest(pytester: pytes
         result = pytester.runpytest(*args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.no_fnmatch_line("*Traceback*")
+
+
+NATIVE = """
+ralph = true
+ralph_timeout = 30
+ralph_max_cost = 1.5
+ralph_strict = true
+ralph_executor = ["claude", "codex"]
+ralph_repair = ["format", "lint"]
+ralph_remote = "deploy"
+ralph_recovery = "state"
+"""
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="pytest 9 reads values of TOML as such")
+@pytest.mark.parametrize(
+    ("file", "table"),
+    [("pytest.toml", "pytest"), (".pytest.toml", "pytest"), ("pyproject.toml", "tool.pytest")],
+)
+def test_values_of_toml_keep_their_types(
+    pytester: pytest.Pytester, make_spec: SpecMaker, file: str, table: str
+) -> None:
+    make_spec(t1_1="test 1 = 1")
+    (pytester.path / file).write_text(f"[{table}]{NATIVE}")
+    pytester.runpytest("specs").assert_outcomes(passed=1)
+
+
+def test_arrays_in_ini_options_are_lists(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="test 1 = 1")
+    pytester.makepyprojecttoml(f"[tool.pytest.ini_options]{NATIVE}")
+    pytester.runpytest("specs").assert_outcomes(passed=1)
+
+
+def test_a_misspelt_switch_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nralph = maybe\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: ralph (ini file): expected true or false, got 'maybe'"])

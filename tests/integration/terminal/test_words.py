@@ -38,7 +38,7 @@ def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
 
 def test_letters(pytester: pytest.Pytester) -> None:
     result = run(pytester)
-    result.stdout.fnmatch_lines(["specs/demo/tasks.md R.Fbm *"])
+    result.stdout.fnmatch_lines(["specs/demo/tasks.md r.Fbm *"])
     result.stdout.fnmatch_lines(["*= 1 failed, 1 passed, 1 recovered, 1 blocked, 1 manual in *"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
@@ -62,7 +62,7 @@ def test_no_colour_codes_in_a_file(pytester: pytest.Pytester) -> None:
 def test_quiet_says_no_more_than_it_must(pytester: pytest.Pytester) -> None:
     result = run(pytester, "-q", "--tb=no", "-rN")
     lines = [line for line in result.outlines if line]
-    assert lines[0].startswith("R.Fbm")
+    assert lines[0].startswith("r.Fbm")
     assert lines[1] == "demo: - Task 1.1: 1 fix attempted (1.1.1) - Final: PASS"
     assert lines[2] == "demo: 1.4 blocked by 1.3"
     assert lines[3] == "Next"
@@ -99,3 +99,9 @@ def test_whoever_looks_at_our_plugins_early_changes_nothing(pytester: pytest.Pyt
         ["*= ralph =*", "RECOVERED demo 1.1 *"]
     )
     assert "1.3" in (pytester.path / "out.html").read_text()
+
+
+@pytest.mark.parametrize("chars", ["-rA", "-rR"])
+def test_recovered_tasks_are_listed(pytester: pytest.Pytester, chars: str) -> None:
+    result = run(pytester, chars)
+    result.stdout.fnmatch_lines(["RECOVERED specs/demo/tasks.md::1.1 - by 1.1.1"])
