@@ -35,6 +35,7 @@ NO_GIT_CHANGES = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
 TEST_FILE = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_|[._](?:test|spec)\.")
 APPLIED_EDIT = re.compile(r"Applied edit to (.+)")
+WRAPPED_EDIT = "Applied edit to "
 # `Tokens: 2.3k sent, 1.1k cache hit, 210 received. Cost: $0.01 message, $0.03 session.`
 TOKENS = re.compile(
     r"Tokens: (?P<sent>\S+) sent,.*?\b(?P<received>[\d.,]+[kM]?) received"
@@ -91,6 +92,14 @@ class Aider(Agent):
         self.read_line(json.dumps(event), transcript)
 
     def read_line(self, line: str, transcript: Transcript) -> None:
+        # aider wraps long lines after a space.
+        if line == WRAPPED_EDIT:
+            transcript.wrapped_line = line
+            return
+        if transcript.wrapped_line == WRAPPED_EDIT:
+            transcript.wrapped_line = ""
+            line = WRAPPED_EDIT + line
+
         edit = APPLIED_EDIT.match(line)
         if edit:
             transcript.add_tool("edit", edit[1].strip(), succeeded=True)
@@ -109,15 +118,14 @@ class Aider(Agent):
             transcript.set_error(line)
             return
 
-        # aider wraps long lines after a space.
-        whole_line = transcript.wrapped_error + line
-        transcript.wrapped_error = ""
+        whole_line = transcript.wrapped_line + line
+        transcript.wrapped_line = ""
         error = SERVICE_ERROR.match(whole_line)
         if error:
             name = error["litellm"] or error["api"]
             transcript.set_error(f"{name}: {error['text']}")
             if line.endswith(" "):
-                transcript.wrapped_error = whole_line
+                transcript.wrapped_line = whole_line
             return
 
         if not NOT_THE_ANSWER.match(line):

@@ -68,8 +68,8 @@ class Transcript:
     has_words: bool = False
     # Grows with every tool call and message, but not with errors and retries.
     steps: int = 0
-    # The beginning of an error that the program has wrapped at the width of a terminal.
-    wrapped_error: str = ""
+    # The beginning of a line that the program has wrapped at the width of a terminal.
+    wrapped_line: str = ""
     _running: dict[str, ToolCall] = field(default_factory=dict)
     _continues: bool = False
 

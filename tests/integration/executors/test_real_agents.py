@@ -54,5 +54,5 @@ def test_transcript_tells_what_an_agent_did(project: Project) -> None:
     assert outcome.transcript is not None
     transcript = outcome.transcript.read_text()
     assert "→ " in transcript
-    assert transcript.rstrip().endswith("TASK_COMPLETE")
+    assert "TASK_COMPLETE" in transcript
     assert outcome.usage.input_tokens

@@ -216,3 +216,15 @@ def test_lines_without_an_event_stay_text(tmp_path: Path) -> None:
 
     assert lines[:4] == [{"type": "a"}, "plain \ufffd text", "{broken", "[1]"]
     assert list(read_events(tmp_path / "absent")) == []
+
+
+def test_aider_wraps_the_path_of_an_edit() -> None:
+    transcript = Transcript()
+    aider = make_executor("aider")
+    assert isinstance(aider, Agent)
+
+    for line in ("Applied edit to ", "/a/long/path/app.py", "TASK_COMPLETE"):
+        aider.read_line(line, transcript)
+
+    assert list(transcript.edited_paths) == ["/a/long/path/app.py"]
+    assert transcript.text == "TASK_COMPLETE\n"
