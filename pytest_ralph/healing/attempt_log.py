@@ -86,6 +86,14 @@ class AttemptLog:
         return sum(attempt.verifies for attempt in self._attempts)
 
     @property
+    def changed(self) -> tuple[str, ...]:
+        """The files that were changed for this task so far."""
+        paths: dict[str, None] = {}
+        for attempt in self._attempts:
+            paths.update(dict.fromkeys(attempt.changed))
+        return tuple(paths)
+
+    @property
     def last(self) -> Failure | None:
         return self.failures[-1] if self.failures else None
 

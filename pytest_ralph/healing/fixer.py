@@ -499,6 +499,7 @@ class Fixer:
             owner = owner_of(self.spec_files, self.task)
             changes = self.services.tree.record_repair(owner, backup, result.files)
             diff = shortened_diff(diff_of(changes), DIFF_LIMIT)
+            self.services.record_changed(self.spec_files.spec.path, self.task, result.files)
         fix = self._fix_task(target, failed.failure, edit=False) if result.made else None
         self.log.repaired(fix, failed.failure, repair, result, prediction=chance, diff=diff)
         if fix is None:

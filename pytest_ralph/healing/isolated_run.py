@@ -159,7 +159,7 @@ class IsolatedRuns:
         verified = None
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")
-            verified = self._verify_in(worktree.root, candidate.runner)
+            verified = self._verify_in(worktree.root, candidate.runner, report.changed)
         return _Tried(candidate, outcome, changes, report, verified)
 
     def _mapped(self, path: Path, worktree: Worktree) -> Path:
@@ -205,7 +205,8 @@ class IsolatedRuns:
             if applied is None:
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
-            verified = self._verify_in(services.root, services.runner)
+            services.record_changed(self._spec_files.spec.path, task, applied.paths)
+            verified = self._verify_in(services.root, services.runner, applied.paths)
             if verified.passed:
                 self._guard.accept(observed.report, applied.changes)
                 applied.confirm()
@@ -237,7 +238,7 @@ class IsolatedRuns:
             if applied is not None:
                 return applied, ()
         # Somebody writes the same files all the time.
-        return None, tuple(Conflict(change.path, "it is being written", None) for change in changes)
+        return None, tuple(Conflict(change.path, "it is being written") for change in changes)
 
     # Conflicts, and the end
 
@@ -246,10 +247,10 @@ class IsolatedRuns:
         lines = [
             "## Your changes could not be merged",
             "",
-            "Your last run passed Verify, but these files were changed in the project meanwhile, in"
-            " the same places. The working directory has been brought up to date: where both"
-            " versions are text, it holds both between conflict markers. Make one version of them"
-            " that does what both changes were meant to do, and remove the markers.",
+            "Your last run passed Verify, but these files were changed in the project meanwhile,"
+            " in the same places. The working directory has been brought up to date: it has these"
+            " files as they are in the project now, without your changes. Make your changes again,"
+            " so that what was changed meanwhile still does what it is meant to do. Both versions:",
             "",
         ]
         for conflict in conflicts:

@@ -31,7 +31,7 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
@@ -105,6 +105,8 @@ class TaskRun:
         self._last_verified: FailedAttempt | None = None
         # What the worktree contained that was verified last; empty if it was the project.
         self._tree = ""
+        # Changes that other workers have made since then are not part of the last verification.
+        self.verified_at = 0
 
     @property
     def failure(self) -> Failure | None:
@@ -139,7 +141,11 @@ class TaskRun:
         self.checkpoints.begin(self.task)
         is_open = not self._is_checked() and not self.task.verify.invalid
         executes = self.services.settings.execute and is_open
-        failed = self._execute() if executes else self.verify()
+        if executes:
+            with self.services.file_turn(self._files_at_stake):
+                failed = self._execute()
+        else:
+            failed = self.verify()
         if failed is not None:
             self.failed = failed
             self._first_attempt_ended = time.monotonic()
@@ -157,8 +163,19 @@ class TaskRun:
             assert self.failed is not None
             # Waiting for the siblings in a [P] group is not time of this task.
             self.log.waited += time.monotonic() - self._first_attempt_ended
-            self.result = self._recover() if self.recovery else self._report_failure()
+            if self.recovery:
+                with self.services.file_turn(self._files_at_stake):
+                    self.result = self._recover()
+            else:
+                self.result = self._report_failure()
         return self.result
+
+    @property
+    def _files_at_stake(self) -> set[str]:
+        """The files that an executor is expected to change: of the task, or else of its spec."""
+        if self.task.files:
+            return set(self.task.files)
+        return {file for task in self.spec_files.spec.tasks for file in task.files}
 
     def close(self) -> None:
         """Remove what is not needed after the end of the task."""
@@ -286,10 +303,25 @@ class TaskRun:
                 self._tree = observed.tree
                 return observed.verified
         self._tree = ""
-        return self._verify_in(self.services.root, self.services.runner)
+        return self._verify_in(self.services.root, self.services.runner, self.log.changed)
 
-    def _verify_in(self, root: Path, runner: Runner) -> VerifyResult:
-        """Run Verify in the project or in a worktree of it."""
+    def _verify_in(self, root: Path, runner: Runner, changed: Sequence[str]) -> VerifyResult:
+        """Run Verify in the project or in a worktree of it.
+
+        If files were `changed` for this task, what passed in other workers must still pass.
+        """
+        shared = self.services.shared_passes
+        if shared is not None and root == self.services.root:
+            self.verified_at = shared.position
+        verified = self._verify_task(root, runner)
+        if shared is None or not verified.passed or not changed:
+            return verified
+        from pytest_ralph.healing.verification import verify_affected
+
+        affected = shared.affected(changed)
+        return verify_affected(self.services, affected, root, runner) or verified
+
+    def _verify_task(self, root: Path, runner: Runner) -> VerifyResult:
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)
         if not self.task.verify.checks:

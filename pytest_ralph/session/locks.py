@@ -17,10 +17,15 @@ from pytest_ralph.history.record import HistoryError
 from pytest_ralph.running.strays import Mark, kill_marked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from filelock import FileLock
 
+TAKES_TURNS = (
+    "executors took turns because their tasks name the same files; "
+    "with --ralph-isolate=worktree they work at once"
+)
 # Seconds between taking a lock and writing who has it, on a slow machine.
 HOLDER_WAIT = 2.0
 
@@ -111,6 +116,32 @@ def _describe_holder(path: Path) -> str:
                 return f" (pid {pid}, since {since})"
         time.sleep(0.02)
     return ""
+
+
+class FileTurns:
+    """Locks for sets of files, between workers: executors that change the same files take turns."""
+
+    def __init__(self, directory: Path, warn: Callable[[str], None]) -> None:
+        self._directory = directory
+        self._warn = warn
+
+    @contextlib.contextmanager
+    def take(self, paths: Collection[Path]) -> Iterator[None]:
+        """Wait until no other worker has one of the paths, and keep them until the end."""
+        from filelock import FileLock, Timeout
+
+        directory = lock_directory(self._directory)
+        with contextlib.ExitStack() as held:
+            # In a fixed order, so that two workers cannot wait for each other.
+            for key in sorted({spec_key(path) for path in paths}):
+                lock = FileLock(directory / f"file-{key}.lock", thread_local=False)
+                try:
+                    lock.acquire(timeout=0)
+                except Timeout:
+                    self._warn(TAKES_TURNS)
+                    lock.acquire(poll_interval=0.02)
+                held.callback(lock.release)
+            yield
 
 
 class TurnLock:

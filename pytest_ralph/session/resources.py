@@ -20,7 +20,7 @@ from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.services import Services, executors_of
 from pytest_ralph.running.runner import Runner
-from pytest_ralph.session.locks import TurnLock, record_mark
+from pytest_ralph.session.locks import FileTurns, TurnLock, record_mark
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.isolation.worktree import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.guard import ProjectTree
+    from pytest_ralph.healing.shared_passes import SharedPasses
     from pytest_ralph.healing.spec_run import PassedTask
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
@@ -286,6 +287,18 @@ class Resources:
         return TurnLock(self.run.directory, "executor")
 
     @cached_property
+    def _shared_passes(self) -> SharedPasses | None:
+        if self.run.worker is None or self.run.worker.every_spec:
+            return None
+        from pytest_ralph.healing.shared_passes import SharedPasses
+
+        return SharedPasses(self.run.run_directory.shared_passes, self.run.worker.worker_id)
+
+    @cached_property
+    def _file_turns(self) -> FileTurns:
+        return FileTurns(self.run.directory, self.run.messages.note)
+
+    @cached_property
     def _merge_lock(self) -> TurnLock:
         return TurnLock(self.run.directory, "merge")
 
@@ -339,6 +352,9 @@ class Resources:
             git_lock=self._git_lock,
             merge_lock=self._merge_lock,
             turn=self._turn_lock if settings.guard == "refuse" else nullcontext(),
+            shared_passes=self._shared_passes,
+            take_turn=self._file_turns.take if self.run.worker else None,
+            load_spec=lambda path: self.run.specs.load(self.run.root / path),
             make_worktrees=lambda: self.worktrees,
             files_of_other_specs=lambda: self.run.specs.files_of_other_specs(spec),
         )

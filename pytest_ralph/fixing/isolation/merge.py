@@ -67,7 +67,6 @@ class Conflict(NamedTuple):
 
     path: str
     text: str
-    marked: bytes | None
 
 
 @dataclass(frozen=True)
@@ -97,12 +96,8 @@ def plan_merge(
     git: GitCommand,
     root: Path,
     changes: Iterable[WorktreeChange],
-    labels: tuple[str, str] = ("in the project now", "your version"),
 ) -> MergePlan:
-    """Compare each change with the file below `root`, and merge what both sides changed.
-
-    `labels` name the version below `root` and the new one where they conflict.
-    """
+    """Compare each change with the file below `root`, and merge what both sides changed."""
     files = []
     conflicts = []
     for change in changes:
@@ -113,11 +108,11 @@ def plan_merge(
             continue
         if _is_blocked(root, change.path):
             text = "a directory or a link is in its place"
-            conflicts.append(Conflict(change.path, text, None))
+            conflicts.append(Conflict(change.path, text))
         elif _is_equal(ours, base) or _is_stored_as(git, root / change.path, change.base):
             files.append(MergedFile(change.path, ours, theirs))
         else:
-            merged, conflict = _merge_sides(git, change.path, (base, ours, theirs), labels)
+            merged, conflict = _merge_sides(git, change.path, base, ours, theirs)
             if conflict is not None:
                 conflicts.append(conflict)
             else:
@@ -158,30 +153,31 @@ def _is_blocked(root: Path, path: str) -> bool:
 def _merge_sides(
     git: GitCommand,
     path: str,
-    sides: tuple[Side | None, Side | None, Side | None],
-    labels: tuple[str, str],
+    base: Side | None,
+    ours: Side | None,
+    theirs: Side | None,
 ) -> tuple[Side | None, Conflict | None]:
-    base, ours, theirs = sides
     if ours is None or theirs is None:
-        where = labels[0] if ours is None else labels[1]
-        text = f"one side removed it ({where}), the other one changed it"
-        return None, Conflict(path, text, None)
+        who = "the project" if ours is None else "your version"
+        return None, Conflict(
+            path, f"{who} does not have it any more, and the other one changed it"
+        )
     if ours.is_link or theirs.is_link or (base is not None and base.is_link):
-        return None, Conflict(path, "it is a link on one side", None)
+        return None, Conflict(path, "it is a link on one side")
 
     mode = ours.mode
     if base is None or theirs.is_executable != base.is_executable:
         mode = theirs.mode
-    merged, count = _merge_text(git, base.data if base else b"", ours.data, theirs.data, labels)
+    merged, count = _merge_text(git, base.data if base else b"", ours.data, theirs.data)
     if merged is None:
-        return None, Conflict(path, "it is not text, and both sides changed it", None)
+        return None, Conflict(path, "it is not text, and both sides changed it")
     if count:
-        return None, Conflict(path, merged.decode("utf-8", "replace"), merged)
+        return None, Conflict(path, merged.decode("utf-8", "replace"))
     return Side(merged, mode), None
 
 
 def _merge_text(
-    git: GitCommand, base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str]
+    git: GitCommand, base: bytes, ours: bytes, theirs: bytes
 ) -> tuple[bytes | None, int]:
     """Merge three texts line by line. Return the result and the number of conflicts in it."""
     if b"\0" in base or b"\0" in ours or b"\0" in theirs:
@@ -190,8 +186,8 @@ def _merge_text(
         files = [Path(directory, name) for name in ("ours", "base", "theirs")]
         for file, data in zip(files, (ours, base, theirs), strict=True):
             file.write_bytes(data)
-        names = ("-L", labels[0], "-L", "before both", "-L", labels[1])
-        result = git.run("merge-file", "-q", "--diff3", *names, *map(str, files))
+        labels = ("-L", "in the project now", "-L", "before both", "-L", "your version")
+        result = git.run("merge-file", "-q", "--diff3", *labels, *map(str, files))
         if result.status > MOST_CONFLICTS:
             return None, 0
         return files[0].read_bytes(), result.status

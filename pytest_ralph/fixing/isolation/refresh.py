@@ -7,53 +7,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES
-from pytest_ralph.fixing.isolation.merge import Side, plan_merge, read_side, write_side
+from pytest_ralph.fixing.isolation.merge import plan_merge, read_side, write_side
 from pytest_ralph.fixing.isolation.worktree import WorktreeChange
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.isolation.merge import Conflict
     from pytest_ralph.fixing.isolation.worktree import Worktree, Worktrees
 
-LABELS = ("your version", "in the project now")
 
-
-def refresh(worktrees: Worktrees, worktree: Worktree) -> tuple[Conflict, ...]:
+def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
     """Merge the current state of the project into a worktree, which then starts from that state.
 
-    Return the files that both sides changed in the same place. Where they are text, the worktree
-    has both versions between markers; otherwise it keeps its own.
+    A file that both sides changed in the same place becomes that of the project.
     """
     index = worktree.container / "next.index"
     tree = worktrees.write_state(index)
     changed = _changed_paths(worktree, tree)
-    plan = plan_merge(worktree.git, worktree.path, changed, LABELS)
+    plan = plan_merge(worktree.git, worktree.path, changed.values())
     for file in plan.files:
         write_side(worktree.path, worktree.path / file.path, file.result)
     for conflict in plan.conflicts:
-        target = worktree.path / conflict.path
-        ours = read_side(target)
-        if conflict.marked is not None and ours is not None:
-            write_side(worktree.path, target, Side(conflict.marked, ours.mode))
+        new = read_side(changed[conflict.path].new)
+        write_side(worktree.path, worktree.path / conflict.path, new)
 
     shutil.copy2(index, worktree.container / "start.index")
     worktree.tree = tree
     # Status 1 only means that some files differ from the index.
     worktree.git.run("update-index", "-q", "--refresh", env=worktree.start)
-    return plan.conflicts
 
 
-def _changed_paths(worktree: Worktree, tree: str) -> list[WorktreeChange]:
+def _changed_paths(worktree: Worktree, tree: str) -> dict[str, WorktreeChange]:
     """Return what changed in the project since the worktree started, with the new versions."""
     options = ("-r", "-z", "--name-status", "--no-renames")
     parts = worktree.git("diff-tree", *options, worktree.tree, tree).split("\0")
     statuses = dict(zip(parts[1::2], parts[::2], strict=False))
     base = worktree.write_base([path for path, status in statuses.items() if status != "A"])
-    changes = []
+    changes = {}
     for path, status in statuses.items():
         new = None if status == "D" else worktree.project / path
         old: Path | None = None if status == "A" else base / path
         if Path(path).name in SPEC_FILES:
             # Never merged: the run itself writes these.
             old = worktree.path / path
-        changes.append(WorktreeChange(path, old, new))
+        changes[path] = WorktreeChange(path, old, new)
     return changes

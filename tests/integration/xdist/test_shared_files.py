@@ -1,0 +1,79 @@
+"""Several specs that name the same file, healed at once by several workers."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """\
+# Tasks
+
+- [ ] 1.1 Add {word}
+  - **Do**: Add the word {word}
+  - **Files**: `shared.txt`
+  - **Verify**: `grep -q {word} shared.txt`
+"""
+ADD = "sleep 0.2; echo $RALPH_SPEC_PATH | sed 's|.*/||' >> shared.txt"
+OVERWRITE = "echo $RALPH_SPEC_PATH | sed 's|.*/||' > shared.txt"
+
+
+@pytest.fixture
+def root(pytester: pytest.Pytester) -> Path:
+    for word in ("apple", "pear"):
+        directory = pytester.path / "specs" / word
+        directory.mkdir(parents=True)
+        (directory / "tasks.md").write_text(SPEC.format(word=word))
+    (pytester.path / "shared.txt").write_text("begin\n")
+    for words in (
+        ("init", "-q", "--template="),
+        ("add", "-A"),
+        ("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "begin"),
+    ):
+        subprocess.run(["git", *words], cwd=pytester.path, check=True)
+    return pytester.path
+
+
+def heal(pytester: pytest.Pytester, executor: str, *options: str) -> pytest.RunResult:
+    return pytester.runpytest(
+        "--ralph-recovery", f"--ralph-executor={executor}", "-n", "2", *options, "specs"
+    )
+
+
+def recovered_words(result: pytest.RunResult) -> set[str]:
+    lines = [line.split() for line in result.outlines if line.startswith("RECOVERED")]
+    return {words[1] for words in lines}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--ralph-isolate=worktree", "--ralph-isolate=none"])
+def test_workers_that_add_to_a_file_all_recover(
+    pytester: pytest.Pytester, root: Path, option: str
+) -> None:
+    result = heal(pytester, ADD, option)
+
+    assert result.ret == 0
+    assert {"apple", "pear"} <= set((root / "shared.txt").read_text().split())
+
+
+@pytest.mark.slow
+def test_recovered_tasks_pass_in_the_final_tree(pytester: pytest.Pytester, root: Path) -> None:
+    result = heal(pytester, OVERWRITE, "--ralph-isolate=worktree", "--ralph-max-fixes=1")
+
+    # Each executor destroys what the other one did: only one of them can win.
+    assert result.ret == 1
+    assert recovered_words(result) == set((root / "shared.txt").read_text().split())
+
+
+@pytest.mark.slow
+def test_overwriting_a_recovered_task_fails(pytester: pytest.Pytester, root: Path) -> None:
+    result = heal(pytester, OVERWRITE, "--ralph-max-fixes=1")
+
+    assert result.ret == 1
+    assert len(recovered_words(result)) == 1
+    result.stdout.fnmatch_lines(["*no longer passes*"])
+    assert root.exists()
