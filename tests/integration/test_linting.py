@@ -98,7 +98,7 @@ def test_nothing_to_lint_is_nothing_collected(pytester: pytest.Pytester) -> None
         ),
         (
             "---\nralph:\n  budget: 3\n  timeout: x\n---\n- [ ] 1.1 A\n",
-            "*:3: warning: `budget` is for the whole run*",
+            "*:3: warning: `budget` applies to the whole run*",
         ),
         (
             "---\nralph:\n  timeout: soon\n---\n- [ ] 1.1 A\n  - **Verify**: `ls`\n",
