@@ -52,10 +52,11 @@ MAX_ITEMS = 25
 # Secrets are looked for in this much of an output: at its beginning, its end and around the error.
 MASKED_CHARACTERS = 100_000
 
-# The Do field of a fix task as the loop writes it: it says nothing but the error, three times.
+# The Do field of a fix task as the loop writes it: the error, and what the evidence shows too.
 GENERATED_DO = re.compile(
     r"Address the error: (?P<error>.*) 1\. Analyze the failure: .*"
     r" 2\. Review related code in Files list 3\. Implement fix for: (?P=error)"
+    r"(?: \d\. (?:Look at|The tool says): .*)?"
 )
 
 FAILURE_LINES = (
@@ -284,7 +285,7 @@ def task_text(task: Task) -> str:
 
 
 def is_generated_fix(task: Task) -> bool:
-    """Return whether a fix task only repeats the error, as the loop writes it."""
+    """Return whether a fix task only repeats the evidence, as the loop writes it."""
     do = " ".join(task.fields.get("Do", "").split())
     return task.has_marker("FIX") and GENERATED_DO.fullmatch(do) is not None
 

@@ -25,6 +25,7 @@ from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.healing.errors import GaveUpError
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
+from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.spec.order import is_e2e_startup
 from pytest_ralph.text.inert import one_line
@@ -331,12 +332,8 @@ class TaskRun:
         row = f"{self.task.id} verify"
         if number > 1:
             row += f", attempt {number} of {max(number, self.services.max_attempts)}"
-        environment = {
-            "RALPH_SPEC": spec.name,
-            "RALPH_SPEC_PATH": str(_below(root, spec.directory, self.services.root)),
-            "RALPH_TASK_ID": self.task.id,
-            "RALPH_ATTEMPT": str(number),
-        }
+        directory = path_below(root, spec.directory, self.services.root)
+        environment = task_environment(spec, self.task, directory=directory, attempt=number)
         startup = is_e2e_startup(self.task)
         # Names the logs. The cleanup task finds what a startup left running by the spec's name.
         label = f"{spec.name}-e2e" if startup else f"{spec.name}-{self.task.name}"
@@ -556,13 +553,6 @@ class TaskRun:
     @property
     def _failed_outcome(self) -> str:
         return "regression" if self.task.checked else "failed"
-
-
-def _below(root: Path, path: Path, project: Path) -> Path:
-    """The path in a worktree that corresponds to one in the project."""
-    if root == project or not path.is_relative_to(project):
-        return path
-    return root / path.relative_to(project)
 
 
 def _is_interrupted(verified: VerifyResult) -> bool:

@@ -10,6 +10,7 @@ from pytest_ralph.failure.executor_words import parse_block
 from pytest_ralph.failure.failure import NO_ERROR, UNKNOWN, VERIFICATION_FAILED, Failure
 from pytest_ralph.failure.sampling import sample
 from pytest_ralph.running.checks import RunContext, run_checks
+from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.running.spool import STORED
 from pytest_ralph.spec.order import is_e2e_startup
@@ -79,10 +80,11 @@ def verify_affected(
         task = spec.get(passed.name)
         if task is None or is_e2e_startup(task):
             continue
+        directory = path_below(root, spec.directory, services.root)
         context = RunContext(
             root=root,
             timeout=services.settings.timeout,
-            env={"RALPH_SPEC": spec.name, "RALPH_TASK_ID": task.id},
+            env=task_environment(spec, task, directory=directory),
             label=f"{spec.name}-{task.name}",
         )
         try:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
 NESTED = "RALPH_NESTED"
 _OF_THE_OUTER_RUN = {
     "PYTEST_CURRENT_TEST",
@@ -40,6 +43,28 @@ def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
         # Failures are read from English messages.
         clean["LC_MESSAGES"] = "C"
     return clean
+
+
+def task_environment(
+    spec: Spec, task: Task, *, directory: Path, attempt: int = 1
+) -> dict[str, str]:
+    """Return the variables that tell a Verify command which task it verifies.
+
+    `directory` is that of the spec, which in a worktree is another one than the project's.
+    """
+    return {
+        "RALPH_SPEC": spec.name,
+        "RALPH_SPEC_PATH": str(directory),
+        "RALPH_TASK_ID": task.id,
+        "RALPH_ATTEMPT": str(attempt),
+    }
+
+
+def path_below(root: Path, path: Path, project: Path) -> Path:
+    """Return the path in a worktree that corresponds to one in the project."""
+    if root == project or not path.is_relative_to(project):
+        return path
+    return root / path.relative_to(project)
 
 
 def with_own_programs(path: str, executable: str = sys.executable) -> str:

@@ -220,10 +220,8 @@ def check_all_told_once_and_run_once(world: World) -> None:
 
 
 def _fixed_beside(name: str, tasks: dict[str, tuple[Task, str]]) -> int:
-    """How many other tasks of the same spec an executor may work on to the end."""
-    spec_name = name.partition(" ")[0]
-    others = [other for other in tasks if other != name and other.partition(" ")[0] == spec_name]
-    return sum(tasks[other][1] in FIXABLE for other in others)
+    """How many other tasks, of any spec, an executor may work on to the end."""
+    return sum(kind in FIXABLE for other, (_, kind) in tasks.items() if other != name)
 
 
 def check_files_are_whole(world: World) -> None:

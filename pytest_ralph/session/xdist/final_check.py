@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.healing.spec_run import is_affected
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.running.checks import RunContext, run_checks
+from pytest_ralph.running.environment import task_environment
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.settings import SettingError
 from pytest_ralph.spec.document import SpecError
@@ -79,6 +80,7 @@ def _passes(run: Run, spec: Spec, task: Task) -> bool:
     context = RunContext(
         root=run.root,
         timeout=task_timeout(task, settings.timeout),
+        env=task_environment(spec, task, directory=spec.directory),
         label=f"{spec.name}-{task.name}",
     )
     try:

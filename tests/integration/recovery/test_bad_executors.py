@@ -104,8 +104,8 @@ def test_one_that_ends_well_on_an_error_of_its_service_has_not_completed(
 def test_one_that_is_not_there(one_task: Project) -> None:
     result = one_task.run(executor="./no-such-agent --fix")
 
-    assert kinds(one_task) == ["command_not_found"]
-    result.stdout.fnmatch_lines(["*given up: executor * is unavailable: not installed: *"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ralph-executor: no such file: ./no-such-agent"])
     assert list(one_task.boxes) == ["1.3", "1.4"]
 
 

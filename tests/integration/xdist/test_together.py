@@ -55,11 +55,13 @@ def test_recovery_in_workers_is_told_as_if_there_were_none(
     assert len(cases) == 8
     assert len(list(ET.parse(pytester.path / "junit.xml").iter("flakyFailure"))) == 2
     connection = sqlite3.connect(pytester.path / ".ralph/history.db")
-    runs = connection.execute(
+    runs, verifications = connection.execute(
         "select count(distinct run), count(*) from attempts where what = 'verify'"
     ).fetchone()
     connection.close()
-    assert runs == (1, 2 * 4 + 2)
+    assert runs == 1
+    # What passed is verified again if it may be affected by a fix in the other spec.
+    assert verifications >= 2 * 4 + 2
     assert (pytester.path / "r.html").stat().st_size > 10_000
     assert list((pytester.path / ".ralph/runs").iterdir()) == []
 
