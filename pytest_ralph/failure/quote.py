@@ -47,7 +47,7 @@ NO_COMPLAINT = re.compile(
     r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
     re.IGNORECASE,
 )
-SEVERAL_WORDS = re.compile(r"[A-Za-z]{3,}\S*\s.*[A-Za-z]{3,}")
+THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 MOST_COMPLAINTS = 200
 SHORTEST_COMPLAINT = 3
@@ -109,7 +109,7 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
         text = line.strip()
         if text in alarms:
             return number, text
-        is_complaint = SEVERAL_WORDS.search(text) and not NO_COMPLAINT.search(text)
+        is_complaint = _has_several_words(text) and not NO_COMPLAINT.search(text)
         if number not in context.echoed and is_complaint and not SUMMARY.search(text):
             complaints.append((number, text))
     for number, text in complaints[:MOST_COMPLAINTS]:
@@ -118,6 +118,11 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
         if names_file and len(words) > SHORTEST_COMPLAINT:
             return number, text
     return complaints[0] if complaints else None
+
+
+def _has_several_words(text: str) -> bool:
+    words = [word for word in text.split() if THREE_LETTERS.search(word)]
+    return len(words) > 1
 
 
 def quotable_line(context: FailureContext) -> str:

@@ -169,13 +169,14 @@ class Snapshots:
         """Copy a file unless it is too large, and return the path of the copy."""
         if state.size > MAX_FILE_SIZE or self._copied + state.size > MAX_TOTAL_SIZE:
             return ""
-        self.directory.mkdir(parents=True, exist_ok=True)
         copy = self.directory / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
         try:
+            self.directory.mkdir(parents=True, exist_ok=True)
             _clone(file, copy)
         except OSError:
-            # Unreadable or gone.
-            copy.unlink(missing_ok=True)
+            # Unreadable or gone, or the copy cannot be written.
+            with contextlib.suppress(OSError):
+                copy.unlink(missing_ok=True)
             return ""
         self._copied += state.size
         return str(copy)

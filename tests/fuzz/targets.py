@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # or to read with several readers.
 SECONDS_A_BYTE = 1e-6
 SECONDS_A_TASK = 2e-4
-TIMES = {"spec": 3, "front_matter": 4, "progress_log": 5, "shell": 4}
+TIMES = {"spec": 3, "front_matter": 4, "progress_log": 5, "shell": 12}
 SCRATCH = Path(tempfile.gettempdir())
 BLOCK = "- [ ] 9.8.7 [FIX 9.8] Fix: it\n  - **Do**: it\n  - **Verify**: `true`"
 MASKER = Masker({"API_TOKEN": "s3cr3t-value"})
