@@ -302,7 +302,7 @@ def test_next_run_removes_what_was_left(isolated: Project) -> None:
 
 def test_first_candidate_that_passes_wins(isolated: Project) -> None:
     body = f"""
-        if mkdir {isolated.root}/.git/first; then sleep 60; fi
+        if mkdir {isolated.root}/.git/first; then sleep 300; fi
         echo '{{"type": "result", "total_cost_usd": 0.5}}'
         {append("fixed")}
     """
@@ -310,7 +310,7 @@ def test_first_candidate_that_passes_wins(isolated: Project) -> None:
 
     assert result.ret == 0
     assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\nfixed\n"
-    assert result.duration < 50
+    assert result.duration < 250
     assert no_worktrees(isolated)
 
 
