@@ -174,19 +174,7 @@ class ExecutorRuns:
         if conflicts:
             prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
         chance = predict(self.services, self.log, task, failure, name)
-        job = Job(
-            task_id=task.id,
-            prompt=prompt,
-            timeout=timeout,
-            fix_for=task.fix_for or "",
-            spec_path=self.spec_files.spec.directory,
-            kind=failure.kind if failure else "",
-            attempt=self.log.runs + 1,
-            session_id=self._session_id if decision.action in RESUMING_ACTIONS else "",
-            files=task.files,
-            verify=tuple(check.command for check in task.verify.checks),
-            kept_as=f"{self.spec_files.spec.name}-e2e" if is_e2e_startup(self.log.task) else "",
-        )
+        job = self._job(request, prompt)
         started = time.time()
         clock = time.monotonic()
         fault_point("before an executor runs")
@@ -194,24 +182,18 @@ class ExecutorRuns:
         with self.spec_files.held(self.services.root, self.services.run_id):
             observed = self._execute(executor, task, job, timeout, row)
         self.observed = observed if observed.verified or observed.conflicts else None
-        outcome = observed.outcome
         report = observed.report
-        # One of several candidates may be another one.
-        executor = observed.executor or executor
-        if outcome is None:
+        if observed.outcome is None:
             return None
-        if outcome.interrupted:
+        if observed.outcome.interrupted:
             raise KeyboardInterrupt
+        if observed.executor is not None:
+            # The one of several candidates that won.
+            executor = observed.executor
+            name = executor.name
+
         self._report(report)
-        if outcome.denied:
-            shown = ", ".join(dict.fromkeys(outcome.denied))
-            self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
-        if report.refusal:
-            outcome = replace(outcome, completed=False, failure=refused(report.refusal))
-        outcome = replace(outcome, failure=self._failure_of(task, outcome))
-        if report.changed and outcome.trouble is not None and outcome.trouble.reason == "hung":
-            # Changed files are progress, even of an executor that said nothing.
-            outcome = replace(outcome, trouble=None)
+        outcome = self._read_outcome(task, observed.outcome, report)
         self._session_id = outcome.session_id
         diff = shortened_diff(observed.diff, DIFF_LIMIT)
         self._remember(task, outcome, diff)
@@ -222,7 +204,7 @@ class ExecutorRuns:
             approach_of(outcome),
             started=started,
             duration=time.monotonic() - clock,
-            executor=executor.name if observed.executor and executor else name,
+            executor=name,
             prediction=chance,
             changed=report.changed if observed.merged else (),
             diff=diff if observed.merged else "",
@@ -233,6 +215,41 @@ class ExecutorRuns:
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
         return ExecutorRun(outcome, report.changed, executor.command if executor else name)
+
+    def _job(self, request: Request, prompt: str) -> Job:
+        task = request.task
+        session_id = ""
+        if request.decision.action in RESUMING_ACTIONS:
+            session_id = self._session_id
+        kept_as = ""
+        if is_e2e_startup(self.log.task):
+            kept_as = f"{self.spec_files.spec.name}-e2e"
+        return Job(
+            task_id=task.id,
+            prompt=prompt,
+            timeout=request.history.timeout,
+            fix_for=task.fix_for or "",
+            spec_path=self.spec_files.spec.directory,
+            kind=request.failure.kind if request.failure else "",
+            attempt=self.log.runs + 1,
+            session_id=session_id,
+            files=task.files,
+            verify=tuple(check.command for check in task.verify.checks),
+            kept_as=kept_as,
+        )
+
+    def _read_outcome(self, task: Task, outcome: Outcome, report: GuardReport) -> Outcome:
+        """Return the outcome in the light of what the guard found in the project."""
+        if outcome.denied:
+            shown = ", ".join(dict.fromkeys(outcome.denied))
+            self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
+        if report.refusal:
+            outcome = replace(outcome, completed=False, failure=refused(report.refusal))
+        outcome = replace(outcome, failure=self._failure_of(task, outcome))
+        if report.changed and outcome.trouble is not None and outcome.trouble.reason == "hung":
+            # Changed files are progress, even of an executor that said nothing.
+            return replace(outcome, trouble=None)
+        return outcome
 
     def _remember(self, task: Task, outcome: Outcome, diff: str) -> None:
         """Keep what a run changed, for the prompt of the next one."""

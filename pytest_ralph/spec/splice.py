@@ -32,22 +32,14 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
 
     `source` is the source of `spec` after the insertion of one task behind `original`.
     """
+    if any(problem.code not in _HARMLESS_PROBLEMS for problem in spec.problems):
+        return None
     line = spec.source.count("\n", 0, insertion.offset) + 1
-    first = 0
-    while first < len(spec.tasks) and spec.tasks[first].name != original.name:
-        first += 1
-    after = first
-    while after < len(spec.tasks) and spec.tasks[after].line <= line:
-        after += 1
-    above = spec.tasks[:first]
-    around = spec.tasks[first:after]
+    above, around, behind = _divided(spec.tasks, original, line)
+    if not around or any(task.end_line >= around[0].line for task in above):
+        return None
     added = insertion.text.count("\n")
-    below = tuple(_moved(task, added) for task in spec.tasks[after:])
-
-    if not around or any(problem.code not in _HARMLESS_PROBLEMS for problem in spec.problems):
-        return None
-    if any(task.end_line >= around[0].line for task in above):
-        return None
+    below = tuple(_moved(task, added) for task in behind)
     lines = source.split("\n")
     if not _is_plain(lines, [around[0], *below[:1]]) or not _is_plain_text(insertion.text):
         return None
@@ -60,6 +52,19 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
         return None
     tasks = (*above, *around, new, *below)
     return Spec.build(spec.path, source, tasks, read_front_matter(source))
+
+
+def _divided(
+    tasks: Sequence[Task], original: Task, line: int
+) -> tuple[Sequence[Task], Sequence[Task], Sequence[Task]]:
+    """Return the tasks above `original`, those from it up to `line`, and those behind it."""
+    first = 0
+    while first < len(tasks) and tasks[first].name != original.name:
+        first += 1
+    after = first
+    while after < len(tasks) and tasks[after].line <= line:
+        after += 1
+    return tasks[:first], tasks[first:after], tasks[after:]
 
 
 def _moved(task: Task, lines: int) -> Task:

@@ -17,7 +17,7 @@ from pytest_ralph.settings import SettingError
 from pytest_ralph.spec.document import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
@@ -35,19 +35,10 @@ class Work(NamedTuple):
 
 def broken_by_others(run: Run, results: Sequence[TaskResult]) -> Iterator[tuple[str, str]]:
     """Yield the path of each spec with a task that no longer passes, and what happened to it."""
-    all_work = [
-        Work(result, attempt.started + attempt.duration, attempt.changed)
-        for result in results
-        for attempt in result.attempts
-        if attempt.changed
-    ]
+    all_work = list(_work(results))
     specs: dict[str, Spec | None] = {}
     for result in results:
-        if not result.passed or not result.verifications:
-            continue
-        verified = result.verifications[-1].started
-        later = [work for work in all_work if work.ended > verified]
-        others = [work for work in later if work.result.spec_path != result.spec_path]
+        others = _later_work_elsewhere(result, all_work)
         if not others:
             continue
         if result.spec_path not in specs:
@@ -66,6 +57,23 @@ def broken_by_others(run: Run, results: Sequence[TaskResult]) -> Iterator[tuple[
                 result.spec_path,
                 f"{result.spec} {result.id} no longer passes since {by} changed {changed}",
             )
+
+
+def _work(results: Iterable[TaskResult]) -> Iterator[Work]:
+    """Yield every executor run and repair that changed files."""
+    for result in results:
+        for attempt in result.attempts:
+            if attempt.changed:
+                yield Work(result, attempt.started + attempt.duration, attempt.changed)
+
+
+def _later_work_elsewhere(result: TaskResult, all_work: Iterable[Work]) -> list[Work]:
+    """Return the work on other specs that ended after a task was seen to pass."""
+    if not result.passed or not result.verifications:
+        return []
+    verified = result.verifications[-1].started
+    later = [work for work in all_work if work.ended > verified]
+    return [work for work in later if work.result.spec_path != result.spec_path]
 
 
 def _load(run: Run, path: str) -> Spec | None:
