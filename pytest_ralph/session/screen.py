@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
-
-import pytest
+from typing import TYPE_CHECKING, TypeGuard
 
 from pytest_ralph.report.lines import start_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
+
+    import pytest
 
     from pytest_ralph.report.live import LiveRows
 
@@ -108,4 +108,12 @@ class Screen:
 def terminal_reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
     """Return pytest's own reporter; None if it is off, or if another plugin replaced it."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
-    return reporter if isinstance(reporter, pytest.TerminalReporter) else None
+    return reporter if is_terminal_reporter(reporter) else None
+
+
+def is_terminal_reporter(reporter: object) -> TypeGuard[pytest.TerminalReporter]:
+    """Return whether it is pytest's own; a plugin may have replaced it."""
+    # Public only since pytest 8.4.
+    from _pytest.terminal import TerminalReporter
+
+    return isinstance(reporter, TerminalReporter)

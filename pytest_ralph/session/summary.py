@@ -31,7 +31,7 @@ from pytest_ralph.results import (
     task_report,
 )
 from pytest_ralph.session.command_line import command_line
-from pytest_ralph.session.screen import terminal_reporter
+from pytest_ralph.session.screen import is_terminal_reporter, terminal_reporter
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
@@ -131,7 +131,7 @@ class EndOfRun:
         github.report(self.results.summary, os.environ, write_line, annotate_failures=not annotated)
 
     def pytest_terminal_summary(self, terminalreporter: object) -> None:
-        if not isinstance(terminalreporter, pytest.TerminalReporter):
+        if not is_terminal_reporter(terminalreporter):
             # A plugin replaced pytest's reporter, and decides what is shown.
             return
         summary = Summary(terminalreporter, self.run.config.option.verbose)

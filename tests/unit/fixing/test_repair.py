@@ -515,6 +515,8 @@ def test_a_stale_lock_file_is_updated_on_request(project: Project) -> None:
     found = project.find(failure, "lock")
     assert found is not None
     runner = Runner(root=project.root, environ=project.environ, logs=project.root / ".ralph/logs")
+    # The environment of the tests may have a uv of its own.
+    runner.environ["PATH"] = project.environ["PATH"]
     try:
         result = found.apply(runner, project.root, project.backup)
     finally:
