@@ -88,6 +88,8 @@ class FailedAttempt:
     worth_verifying: bool = False
     # The failure is not about the project, so a fix of the fix would have nothing to fix.
     uninformative: bool = False
+    # The guard has undone the changes of the executor.
+    refused: bool = False
     # Why the executor itself could not work, and its name.
     trouble: Trouble | None = None
     executor: str = ""

@@ -82,17 +82,22 @@ class Request(NamedTuple):
 class ExecutorRun(NamedTuple):
     """An executor run that has ended, the files it changed, and the executor's command.
 
-    `given_up` is why its changes cannot be merged, if they were made in a worktree.
+    `refused` means that the guard has undone its changes. `given_up` is why its changes cannot be
+    merged, if they were made in a worktree.
     """
 
     outcome: Outcome
     changed: tuple[str, ...]
     executor: str
+    refused: bool = False
     given_up: Decision | None = None
 
     @property
     def worth_verifying(self) -> bool:
         """Whether the original may pass now, whatever the executor says about its work."""
+        if self.refused:
+            # Some of its changes may have been impossible to undo.
+            return bool(self.changed)
         if self.changed or self.outcome.completed or self.outcome.uninformative:
             return True
         ended = self.outcome.ended
@@ -214,7 +219,12 @@ class ExecutorRuns:
             self.services.record_changed(self.spec_files.spec.path, task, report.changed)
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
-        return ExecutorRun(outcome, report.changed, executor.command if executor else name)
+        return ExecutorRun(
+            outcome=outcome,
+            changed=report.changed,
+            executor=executor.command if executor else name,
+            refused=bool(report.refusal),
+        )
 
     def _job(self, request: Request, prompt: str) -> Job:
         task = request.task
@@ -244,7 +254,9 @@ class ExecutorRuns:
             shown = ", ".join(dict.fromkeys(outcome.denied))
             self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
         if report.refusal:
-            outcome = replace(outcome, completed=False, failure=refused(report.refusal))
+            # A fix of the refusal would be nonsense: what is to be fixed is still the original.
+            failure = refused(report.refusal)
+            outcome = replace(outcome, completed=False, failure=failure, uninformative=True)
         outcome = replace(outcome, failure=self._failure_of(task, outcome))
         if report.changed and outcome.trouble is not None and outcome.trouble.reason == "hung":
             # Changed files are progress, even of an executor that said nothing.

@@ -289,9 +289,11 @@ class Fixer:
                 return self._carry_out(request)
         else:
             self.services.budget.give_back()
+        is_tried = outcome.completed or (run.refused and outcome.trouble is None)
+        if is_tried and task is not self.task:
+            self.spec_files.executed(task)
         if outcome.completed:
             if task is not self.task:
-                self.spec_files.executed(task)
                 self._completed_fix = task
             return None
 
@@ -309,6 +311,7 @@ class Fixer:
             by_executor=True,
             worth_verifying=run.worth_verifying,
             uninformative=outcome.uninformative,
+            refused=run.refused,
             trouble=outcome.trouble,
             executor=run.executor,
         )

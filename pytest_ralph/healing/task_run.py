@@ -231,6 +231,9 @@ class TaskRun:
         Only Verify decides: a failed executor run matters if it cannot have helped, or did not.
         """
         if unfinished is not None and not unfinished.worth_verifying:
+            if unfinished.refused and unfinished.trouble is None:
+                # Its changes are undone: Verify would fail as it did before.
+                return self._last_verified
             return unfinished
         fault_point("before verifying again")
         if unfinished is not None and unfinished.trouble is not None:
@@ -452,7 +455,8 @@ class TaskRun:
         if unfinished is None:
             return failed
         if failed is None:
-            self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
+            if not unfinished.refused:
+                self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
             return None
         if unfinished.uninformative:
             return failed

@@ -368,6 +368,7 @@ def refused_test(result: Result) -> None:
     assert result.outcome == "failed"
     assert result.project.test.read_text() == TEST
     assert result.status == 1
+    assert "Fix: refused" not in result.tasks
 
 
 def kept_verify(result: Result) -> None:

@@ -31,6 +31,17 @@ def either(project: Project, request: pytest.FixtureRequest) -> Project:
     return project
 
 
+@pytest.fixture
+def repository(project: Project) -> Project:
+    """The same in git, where what a scripted executor notes is ignored, and so never undone."""
+    project.spec(SPEC)
+    project.write("parser.txt", "broken\n")
+    project.write("tests/test_parser.txt", "expects 1\n")
+    project.write(".gitignore", "calls.txt\nprompt.*\n.ralph/\n")
+    project.repository()
+    return project
+
+
 def junit_changed(project: Project) -> list[str]:
     root = ElementTree.parse(project.root / "out.xml").getroot()
     for element in root.iter("property"):
@@ -64,6 +75,49 @@ def test_refused_fix_is_undone_and_fails(either: Project) -> None:
     assert (either.root / "tests/test_parser.txt").read_text() == "expects 1\n"
     assert not (either.root / "new.txt").exists()
     assert not either.boxes["1.3"]
+
+
+def test_fix_after_a_refused_one(repository: Project) -> None:
+    executor = repository.shell("""\
+        if [ $call = 1 ]; then
+            echo fixed > tests/test_parser.txt; echo 'Approach: bend the test'
+        else
+            echo fixed > parser.txt
+        fi
+    """)
+    result = repository.run("--ralph-guard=refuse", executor=executor)
+
+    assert result.ret == 0
+    assert repository.calls == ["1.3.1", "1.3.2"]
+    assert "Fix: refused" not in repository.tasks.read_text()
+    prompt = repository.prompt(2)
+    refusal = "refused and undone: 1.3.1 changed tests: tests/test_parser.txt"
+    assert f"- 1.3.1: bend the test → {refusal}\n" in prompt
+
+
+@pytest.mark.parametrize("recovery", [True, False])
+def test_refused_execution_is_carried_out_again(repository: Project, recovery: bool) -> None:
+    run = repository.run if recovery else repository.verify
+    executor = repository.shell("""\
+        [ $call = 1 ] && echo fixed > tests/test_parser.txt || echo fixed > parser.txt
+    """)
+    result = run("--ralph-guard=refuse", "--ralph-execute", executor=executor)
+
+    assert result.ret == 0
+    assert len(repository.calls) == 2
+    assert "Fix: refused" not in repository.tasks.read_text()
+    assert "refused and undone: 1.3 changed tests: tests/test_parser.txt" in repository.prompt(2)
+
+
+def test_every_fix_is_refused(repository: Project) -> None:
+    executor = repository.shell("echo fixed > tests/test_parser.txt")
+    result = repository.run("--ralph-guard=refuse", executor=executor)
+
+    assert result.ret == 1
+    assert repository.calls == ["1.3.1", "1.3.2", "1.3.3"]
+    result.stdout.fnmatch_lines(
+        ["*ERROR: Max fix attempts (3) reached for task 1.3", "*Fix attempts: 1.3.1, 1.3.2, 1.3.3"]
+    )
 
 
 def test_guard_can_be_turned_off(either: Project) -> None:
@@ -159,7 +213,7 @@ def test_siblings_are_refused_one_by_one(siblings: Project) -> None:
     executor = siblings.shell("""\
         case $task in
             1.1.1) echo bad > tests/test_one.txt;;
-            1.1.1.1) echo good > one.txt;;
+            1.1.2) echo good > one.txt;;
             1.2.1) echo good > two.txt;;
         esac
     """)
@@ -168,7 +222,7 @@ def test_siblings_are_refused_one_by_one(siblings: Project) -> None:
     result = siblings.run(*options, executor=executor)
 
     assert result.ret == 0
-    assert sorted(siblings.calls) == ["1.1.1", "1.1.1.1", "1.2.1"]
+    assert sorted(siblings.calls) == ["1.1.1", "1.1.2", "1.2.1"]
     assert (siblings.root / "tests/test_one.txt").read_text() == "good\n"
     assert "tests/test_one.txt" not in siblings.git("log", "--format=", "--name-only", "HEAD~2..")
 
