@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.checkpoints import Checkpoints
-    from pytest_ralph.healing.executor_run import ObservedRun, VerifyIn
+    from pytest_ralph.healing.executor_run import ExecutorRun, ObservedRun, VerifyIn
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.results import TaskResult
@@ -268,44 +268,53 @@ class Fixer:
         Raises GaveUpError if no executor could be started.
         """
         task = request.task
-        timeout = request.history.timeout
+        started = time.time()
+        run = self._start(request)
+        outcome = run.outcome
+        if outcome.trouble is not None:
+            self.services.budget.give_back()
+            return self._failed_run(request, run, started)
+
+        self._untried_fix = None
+        self._waited = 0.0
+        if self._modify(outcome.output):
+            return self._carry_out(request)
+        is_tried = outcome.completed or run.refused
+        if is_tried and task is not self.task:
+            self.spec_files.executed(task)
+        if not outcome.completed:
+            return self._failed_run(request, run, started)
+        if task is not self.task:
+            self._completed_fix = task
+        return None
+
+    def _start(self, request: Request) -> ExecutorRun:
+        """Have an executor run to its end, or raise GaveUpError if that is not possible."""
+        task = request.task
         self._request = request
         if self.services.outage:
             self._remove_untried_fix()
             raise GaveUpError(executors_unavailable(self.services.outage))
         if self.services.budget.is_cost_reached or not self.services.budget.take():
             raise GaveUpError(budget_spent(self._history(task)))
-        started = time.time()
         run = self._executor_runs.run(request)
         if run is None:
             raise GaveUpError(no_executor(task, self.settings.executor))
         if run.given_up is not None:
             raise GaveUpError(run.given_up)
-        outcome = run.outcome
-        if outcome.trouble is None:
-            self._untried_fix = None
-            self._waited = 0.0
-            if self._modify(outcome.output):
-                return self._carry_out(request)
-        else:
-            self.services.budget.give_back()
-        is_tried = outcome.completed or (run.refused and outcome.trouble is None)
-        if is_tried and task is not self.task:
-            self.spec_files.executed(task)
-        if outcome.completed:
-            if task is not self.task:
-                self._completed_fix = task
-            return None
+        return run
 
+    def _failed_run(self, request: Request, run: ExecutorRun, started: float) -> FailedAttempt:
+        outcome = run.outcome
         assert outcome.failure is not None
         progress = False
         if outcome.failure.timed_out:
             has_changed = bool(run.changed) or self.checkpoints.written_since(started)
             progress = outcome.progress or has_changed
         return FailedAttempt(
-            task=task,
+            task=request.task,
             failure=outcome.failure,
-            timeout=timeout,
+            timeout=request.history.timeout,
             doublings=request.doublings,
             progress=progress,
             by_executor=True,
