@@ -219,6 +219,7 @@ class Document:
             offset = self._lines.byte(current.line)
             write_at(self.spec.path, offset, line.encode(), cleared.encode())
             self._seen = ()
+            self._current_index = 0
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
     def _mark_checked(self, task: Task, source: str) -> None:

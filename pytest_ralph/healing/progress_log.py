@@ -37,6 +37,15 @@ class ProgressLog:
         # A pass can be verified again after a crash; a commit id would be lost.
         self._change(change, durable=bool(commit))
 
+    def reopened(self, task: Task) -> None:
+        """Remove the entry of a completed task."""
+
+        def change(text: str) -> str:
+            self._end = 0
+            return progress.reopened(text, task.name)
+
+        self._change(change, durable=False)
+
     def fixes(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
         """Write how the fixes of a task ended; a task without fixes gets no entry."""
 

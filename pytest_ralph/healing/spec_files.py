@@ -328,6 +328,17 @@ class SpecFiles:
             with self._files():
                 self._document.untick(task)
 
+    def take_back(self, task: Task) -> None:
+        """Clear the box and the progress of a task that was recorded as passed in this run."""
+        if task.checked:
+            return
+        self.untick(task)
+        with self._files():
+            self._log.reopened(task)
+            if self.state.exists:
+                self.state.set_number("taskIndex", self._document.index())
+                self.state.save()
+
     def gave_up(self, task: Task, final: str) -> None:
         self.untick(task)
         with self._files():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -106,6 +107,18 @@ class SpecRun:
     def cut_short(self, task: Task, error: BaseException) -> TaskResult:
         """Return the result of a task that an exception ended, such as another plugin's limit."""
         return self._task_run(task).stopped(error)
+
+    def take_back(self, task: Task, reason: str) -> None:
+        """Let a task that passed count as failed: another plugin made its report fail."""
+        self.spec_files.failed[task.name] = reason
+        self.services.passed[:] = [
+            passed
+            for passed in self.services.passed
+            if passed.spec_run is not self or passed.task.name != task.name
+        ]
+        if self._may_break_others:
+            with contextlib.suppress(RecoveryError):
+                self.spec_files.take_back(task)
 
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""

@@ -103,6 +103,11 @@ def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskRes
     nodes[end:end] = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
 
 
+def is_written(config: pytest.Config) -> bool:
+    """Return whether this process writes a JUnit file; known once pytest is configured."""
+    return _writer(config) is not None
+
+
 def _writer(config: pytest.Config) -> Any:
     """Return pytest's JUnit writer, or None without `--junitxml`."""
     from _pytest.junitxml import xml_key

@@ -46,3 +46,12 @@ def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
 def _is_ignored(config: pytest.Config, path: Path) -> bool:
     """Return whether `norecursedirs`, `--ignore`, a conftest or a plugin excludes the path."""
     return bool(config.hook.pytest_ignore_collect(collection_path=path, config=config))
+
+
+def split_nodeid(nodeid: str) -> tuple[str, str]:
+    """Return the path of the spec and the name of the task.
+
+    With `--dist=loadgroup`, pytest-xdist appends the group of an item, as in `tasks.md::1.3@group`.
+    """
+    path, _, name = nodeid.partition("::")
+    return path, name.partition("@")[0]

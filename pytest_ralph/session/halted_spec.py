@@ -48,7 +48,7 @@ class HaltedSpec:
         failed = tuple(result.id for result in self.results if result.bad)
         blocked = tuple(result.id for result in self.results if result.outcome == "blocked")
         try:
-            Hooks(self.run.config.hook).halted(self._spec, failed, blocked)
+            Hooks(self.run.hooks_for(self._spec.path)).halted(self._spec, failed, blocked)
         except HookError as error:
             self.run.messages.note(str(error))
 

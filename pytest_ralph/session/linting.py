@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
-from pytest_ralph.session.discovery import find_specs
+from pytest_ralph.session.discovery import find_specs, split_nodeid
 from pytest_ralph.session.items import LONGEST_READING, WARNED, TaskItem
 from pytest_ralph.session.screen import terminal_reporter
 from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
@@ -133,7 +133,7 @@ class SpecRemarks:
         self._is_written = True
         names: dict[str, set[str]] = {}
         for nodeid in ids:
-            path, _, name = nodeid.partition("::")
+            path, name = split_nodeid(nodeid)
             names.setdefault(path, set()).add(name)
         for path in names.keys() & self.run.specs.snapshots.keys():
             spec = self.run.specs.load(self.run.root / path)

@@ -9,6 +9,7 @@ import pytest
 from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport, task_report
 from pytest_ralph.session.items import TaskItem
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,6 +31,13 @@ class Reporting:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        # The item that passed last, until its teardown has been reported.
+        self._passed: TaskItem | None = None
+
+    def pytest_sessionstart(self) -> None:
+        # Only now: a conftest file may have asked for the JUnit file.
+        if junit.is_written(self.run.config):
+            self.run.config.pluginmanager.register(JunitAttempts(self.run), "ralph-junit")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -44,6 +52,7 @@ class Reporting:
         spec_run = self.run.spec_run(item.parent.spec)
         max_attempts = spec_run.services.max_attempts
         report.ralph = TaskReport(result, spec_run.recovery, max_attempts)  # type: ignore[attr-defined]
+        self._passed = item if result.passed else None
         junit.add_properties(item, report, result)
         report.duration = result.duration
         if report.skipped:
@@ -60,6 +69,25 @@ class Reporting:
             if attempt.failed and attempt.output:
                 heading = f"attempt {attempt.number}: {attempt.error}"
                 report.sections.append((heading, attempt.output))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take back the pass of a task whose final report failed.
+
+        Other plugins may change a report until it is logged, and tear-downs may fail.
+        """
+        item = self._passed
+        if item is None or not report.failed or report.nodeid != item.nodeid:
+            return
+        self._passed = None
+        reason = f"passed, but another plugin made it fail: {_last_line(report)}"
+        spec_run = self.run.spec_run(item.parent.spec)
+        spec_run.take_back(item.task, reason)
+        found = task_report(report)
+        if found is not None:
+            result = found.result._replace(outcome="failed", reason=reason)
+            report.ralph = found._replace(result=result)  # type: ignore[attr-defined]
+            junit.add_properties(item, report, result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         found = task_report(report)
@@ -84,6 +112,11 @@ class Reporting:
         if found:
             report.ralph = TaskReport.from_json(cast("dict[str, Any]", found))
         return report
+
+
+def _last_line(report: pytest.TestReport) -> str:
+    lines = report.longreprtext.strip().splitlines()
+    return one_line(lines[-1]) if lines else report.when or "unknown"
 
 
 class JunitAttempts:

@@ -115,7 +115,7 @@ class Resources:
 
         if not settings.execute or len(with_own) == len(spec.tasks):
             return
-        if not self.executors(settings) and not self._has_executor_plugin:
+        if not self.executors(settings) and not self._has_executor_plugin(spec):
             raise pytest.UsageError(
                 "--ralph-execute needs an executor: name one with --ralph-executor"
             )
@@ -164,9 +164,8 @@ class Resources:
         except GitError as error:
             raise pytest.UsageError(f"{option}: {error}") from None
 
-    @property
-    def _has_executor_plugin(self) -> bool:
-        return bool(self.run.config.hook.pytest_ralph_execute.get_hookimpls())
+    def _has_executor_plugin(self, spec: Spec) -> bool:
+        return bool(self.run.hooks_for(spec.path).pytest_ralph_execute.get_hookimpls())
 
     def _usage_error(self, error: Exception) -> pytest.UsageError:
         return pytest.UsageError(str(error).replace(f"{self.run.root}/", ""))
@@ -332,7 +331,7 @@ class Resources:
             make_executors=self.executors,
             outages=self.outages,
             passed=self._passed,
-            hook=self.run.config.hook,
+            hook=self.run.hooks_for(spec.path),
             settings=settings,
             budget=self._budget(settings),
             make_prompts=lambda: self.prompts,

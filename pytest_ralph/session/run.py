@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -111,6 +111,11 @@ class Run:
             raise
         finally:
             self.messages.screen.item = None
+
+    def hooks_for(self, path: Path) -> Any:
+        """Return pytest's hooks without those of conftest files that do not apply to the path."""
+        assert self.session is not None
+        return self.session.gethookproxy(path)
 
     def spec_run(self, spec: Spec) -> SpecRun:
         """Return the work on a spec; it starts with the first call."""

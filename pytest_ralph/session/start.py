@@ -8,7 +8,7 @@ from pytest_ralph.session.collect import SpecCollection
 from pytest_ralph.session.e2e_cleanup import E2ECleanup
 from pytest_ralph.session.hook_defaults import HookDefaults
 from pytest_ralph.session.neighbours import Neighbours
-from pytest_ralph.session.reporting import JunitAttempts, Reporting
+from pytest_ralph.session.reporting import Reporting
 from pytest_ralph.session.run import Run
 from pytest_ralph.session.signals import TerminationSignals
 from pytest_ralph.session.summary import EndOfRun
@@ -29,8 +29,6 @@ def start(config: pytest.Config) -> None:
     register(HookDefaults(run), "ralph-hook-defaults")
     register(SpecCollection(run), "ralph-collection")
     register(Reporting(run), "ralph-reporting")
-    if config.getoption("xmlpath", None):
-        register(JunitAttempts(run), "ralph-junit")
     register(EndOfRun(run), "ralph-summary")
     register(TerminationSignals(run), "ralph-signals")
     register(E2ECleanup(run), "ralph-e2e-cleanup")

@@ -43,6 +43,20 @@ def completed(text: str, task_id: str, title: str, commit: str | None = None) ->
     return _with_entry(text, COMPLETED, known, entry, replace=bool(commit))
 
 
+def reopened(text: str, task_id: str) -> str:
+    """Remove the entry of a completed task."""
+    lines = _lines(text)
+    section = _find_section(lines, COMPLETED)
+    if section is None:
+        return text
+    for number in range(section.start + 1, section.end):
+        entry = _COMPLETED_ENTRY.match(lines[number])
+        if entry and entry[1] == task_id:
+            del lines[number]
+            break
+    return "".join(lines)
+
+
 def completed_tasks(text: str) -> set[str]:
     """Return the ids of the completed tasks."""
     entries = [_COMPLETED_ENTRY.match(line) for line in _section_lines(text, COMPLETED)]

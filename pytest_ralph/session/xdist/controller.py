@@ -16,6 +16,7 @@ from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.session.discovery import split_nodeid
 from pytest_ralph.session.xdist import handover
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
 from pytest_ralph.session.xdist.worker import MESSAGE_KEY
@@ -111,7 +112,7 @@ class Controller:
             return "reported"
         if nodeid in self._finished:
             return "reported"
-        path, _, name = nodeid.partition("::")
+        path, name = split_nodeid(nodeid)
         if path not in self.run.specs.snapshots:
             return "running"
         run_directory = self.run.run_directory
@@ -125,7 +126,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
         """Give a task that crashed with its worker a result, like any other task."""
-        path, _, name = crashitem.partition("::")
+        path, name = split_nodeid(crashitem)
         if path not in self.run.specs.snapshots:
             return
         spec = self._load(path)

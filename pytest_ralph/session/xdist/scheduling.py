@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pytest
 
@@ -38,11 +38,18 @@ class SpecScheduling(LoadScopeScheduling):
         super().__init__(config, log)
         self._progress_of = progress_of
         self._indices: dict[str, int] = {}
+        # The group of each spec that has one, by the path of the spec.
+        self._groups: dict[str, str] = {}
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        if self.config.getvalue("dist") == "loadgroup" and not self._groups:
+            self._groups = _groups_of_specs(collection)
+        super().add_node_collection(node, collection)
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
         if path.endswith(".md"):
-            return path
+            return self._groups.get(path, path)
         mode = self.config.getvalue("dist")
         if mode == "loadfile":
             return path
@@ -96,3 +103,17 @@ def _undone_tests(workload: dict[str, WorkUnit]) -> Iterator[tuple[WorkUnit, str
         for nodeid, done in list(unit.items()):
             if not done:
                 yield unit, nodeid
+
+
+def _groups_of_specs(nodeids: Sequence[str]) -> dict[str, str]:
+    """Return the `xdist_group` of each spec: the first that one of its tasks has.
+
+    With `--dist=loadgroup`, workers append the group to the node id.
+    """
+    groups: dict[str, str] = {}
+    for nodeid in nodeids:
+        path, _, name = nodeid.partition("::")
+        _, at, group = name.partition("@")
+        if path.endswith(".md") and at:
+            groups.setdefault(path, group)
+    return groups

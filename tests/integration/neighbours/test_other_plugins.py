@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,26 +74,85 @@ def test_a_blocked_task_fails_the_run(pytester: pytest.Pytester, make_spec: Spec
     assert result.ret == 1
 
 
-def test_a_report_failed_by_another_plugin_is_not_complete(
+FAILING_REPORTS = """
+    import pytest
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(item, call):
+        report = yield
+        if call.when == "{when}" and item.name == "1.1":
+            report.outcome = "failed"
+            report.longrepr = "too slow"
+        return report
+"""
+
+
+@pytest.mark.parametrize("when", ["call", "teardown"])
+def test_a_report_failed_by_another_plugin_counts(
+    pytester: pytest.Pytester, make_spec: SpecMaker, when: str
+) -> None:
+    spec = make_spec(t1_1="test 1 = 1", t1_2="test 2 = 2")
+    before = spec.read_text()
+    pytester.makeconftest(FAILING_REPORTS.format(when=when))
+    result = pytester.runpytest(*RECOVERY, "--junitxml=result.xml")
+    assert result.ret == 1
+    assert result.parseoutcomes()["blocked"] == 1
+    result.stdout.no_fnmatch_line("*ALL_TASKS_COMPLETE*")
+    # Not ticked, and not listed as completed.
+    assert spec.read_text() == before
+    assert "1.1" not in (spec.parent / ".progress.md").read_text()
+    outcome = "failed" if when == "call" else "passed"
+    properties = (pytester.path / "result.xml").read_text()
+    assert f'name="ralph.outcome" value="{outcome}"' in properties
+
+
+def test_a_recovered_task_failed_by_another_plugin_fails(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    make_spec(t1_1="test 1 = 1")
+    spec = make_spec(t1_1="test -e made")
+    pytester.makeconftest(FAILING_REPORTS.format(when="call"))
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch made", "specs/demo")
+    assert result.parseoutcomes() == {"failed": 1}
+    assert "- [ ] 1.1 " in spec.read_text()
+
+
+def test_junit_requested_by_a_conftest_has_the_attempts(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="test -e made")
     pytester.makeconftest(
         """
-        import pytest
-
-        @pytest.hookimpl(wrapper=True, tryfirst=True)
-        def pytest_runtest_makereport(item, call):
-            report = yield
-            if call.when == "call":
-                report.outcome = "failed"
-                report.longrepr = "too slow"
-            return report
+        def pytest_configure(config):
+            config.option.xmlpath = "result.xml"
         """
     )
-    result = pytester.runpytest(*RECOVERY)
-    assert result.ret == 1
-    result.stdout.no_fnmatch_line("*ALL_TASKS_COMPLETE*")
+    pytester.runpytest("--ralph-recovery", "--ralph-executor", "touch made", "specs/demo")
+    written = (pytester.path / "result.xml").read_text()
+    assert "<flakyFailure" in written
+    assert 'name="1.1 Task 1.1"' in written
+
+
+def test_hooks_of_a_spec_are_not_called_for_others(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    conftest = """
+        from pathlib import Path
+
+        def pytest_ralph_failed(task):
+            with open("{name}.called", "a") as file:
+                file.write(f"{{task.title}} ")
+
+        def pytest_ralph_halted(spec):
+            with open("{name}.called", "a") as file:
+                file.write(f"{{spec.name}} ")
+        """
+    for name in ("a", "b"):
+        make_spec(f"- [ ] 1.1 Task_{name}\n  - **Verify**: `test 2 = 3`\n", name=name)
+        directory = pytester.path / "specs" / name
+        (directory / "conftest.py").write_text(dedent(conftest.format(name=name)))
+    pytester.runpytest("--ralph-recovery", "--ralph-executor=none", "specs")
+    assert (pytester.path / "a.called").read_text() == "Task_a a "
+    assert (pytester.path / "b.called").read_text() == "Task_b b "
 
 
 def test_an_exception_of_another_plugin_fails_the_task(
@@ -244,3 +305,47 @@ def test_looponfail_with_recovery_is_refused(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*RECOVERY[:-1], "--looponfail")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --looponfail runs again*"])
+
+
+@pytest.mark.parametrize("file", ["pytest.ini", "pytest.toml", "pyproject.toml"])
+def test_interactive_with_workers_of_a_file_is_refused(
+    pytester: pytest.Pytester, make_spec: SpecMaker, file: str
+) -> None:
+    pytest.importorskip("xdist", reason="without it there are no workers")
+    if file == "pytest.toml" and pytest.version_tuple < (9,):
+        pytest.skip("pytest 9 is the first to read it")
+    make_spec(t1_1="test 1 = 1")
+    content = {
+        "pytest.ini": "[pytest]\naddopts = -n 2\n",
+        "pytest.toml": '[pytest]\naddopts = ["-n", "2"]\n',
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-n 2"\n',
+    }
+    (pytester.path / file).write_text(content[file])
+    result = pytester.runpytest("--ralph", "--ralph-interactive", "specs/demo")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ralph-interactive needs the terminal*"])
+
+
+def test_specs_of_a_group_share_a_worker(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    pytest.importorskip("xdist", reason="without it there are no workers")
+    for name in ("a", "b", "c"):
+        make_spec(name=name, t1_1="test 1 = 1")
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if item.path.parent.name in ("a", "c"):
+                    item.add_marker(pytest.mark.xdist_group("database"))
+        """
+    )
+    arguments = ["--ralph-recovery", "--ralph-executor=none", "-n2", "--dist=loadgroup", "-v"]
+    result = pytester.runpytest(*arguments, "specs")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: c"])
+    # What `-v` shows before a run is there for tasks with a group, too.
+    result.stdout.fnmatch_lines(["specs/c/tasks.md:*: 1.1 Task 1.1: test 1 = 1"])
+    lines = re.findall(r"\[(gw\d)\].* PASSED specs/([ac])/", result.stdout.str())
+    assert len(lines) == 2
+    assert lines[0][0] == lines[1][0]

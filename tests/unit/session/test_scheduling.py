@@ -90,6 +90,19 @@ def test_each_spec_goes_whole_to_one_worker() -> None:
     assert [scheduler.sent_to(node) for node in scheduler.nodes] == [SPECS[:3], SPECS[3:]]
 
 
+def test_a_group_of_specs_goes_to_one_worker() -> None:
+    tests = [
+        "specs/a/tasks.md::1.1@database",
+        "specs/a/tasks.md::1.2",
+        "specs/b/tasks.md::1.1",
+        "specs/c/tasks.md::1.1@database",
+        "test_it.py::test_it@database",
+    ]
+    scheduler = Scheduler(tests, mode="loadgroup")
+    together = [test for test in tests if "/b/" not in test]
+    assert [scheduler.sent_to(node) for node in scheduler.nodes] == [together, [tests[2]]]
+
+
 @pytest.mark.parametrize(
     ("progress", "crashed", "left"),
     [
