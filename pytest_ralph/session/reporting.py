@@ -116,7 +116,7 @@ class Reporting:
 
 def _last_line(report: pytest.TestReport) -> str:
     lines = report.longreprtext.strip().splitlines()
-    return one_line(lines[-1]) if lines else report.when or "unknown"
+    return one_line(lines[-1]) if lines else report.when
 
 
 class JunitAttempts:
