@@ -115,6 +115,7 @@ class TaskHistory:
     outage: str = ""
     # The built-in repair that applies, by name.
     repair: str | None = None
+    # A rollback is allowed, and there is evidence that the build is broken.
     rollback: bool = False
     # How many steps the task's Do field has.
     steps: int = 0

@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.failure.build_evidence import shows_broken_build
 from pytest_ralph.failure.failure import NO_FIX
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.naming import display_name
@@ -156,7 +157,6 @@ class Fixer:
             max_cost=self.services.budget.max_cost,
             has_agent=self.services.has_agent,
             outage=self.services.outage,
-            rollback=self.settings.rollback,
             steps=len(steps(self.task)),
             continuations=self._continuations,
             enriched=self._enriched,
@@ -180,7 +180,15 @@ class Fixer:
             made_progress=failed.progress,
             by_executor=failed.by_executor,
             timeout=failed.timeout,
+            rollback=self.settings.rollback and self._shows_broken_build(failed),
         )
+
+    def _shows_broken_build(self, failed: FailedAttempt) -> bool:
+        """Whether Verify, and not only the words of an executor, shows a broken build."""
+        commands = [check.command for check in self.task.verify.checks]
+        if failed.by_executor and failed.failure.command not in commands:
+            return False
+        return shows_broken_build(failed.failure, self.services.root)
 
     def _is_split(self) -> bool:
         """Whether the task was split into parts that have all been carried out."""

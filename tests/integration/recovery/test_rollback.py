@@ -203,3 +203,24 @@ def test_repository_without_commits_is_left_alone(broken_build: Project) -> None
 
     result.stdout.fnmatch_lines(["*no rollback: nothing to go back to: the branch has no commit*"])
     assert (project.root / "new.txt").read_text() == "not to be lost\n"
+
+
+def test_words_in_a_searched_file_roll_nothing_back(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It is there
+          - **Verify**: `test -e notes.txt`
+
+        - [ ] 1.2 Notes are fixed
+          - **Do**: Fix them
+          - **Verify**: `cat notes.txt && grep -q fixed notes.txt`
+    """)
+    project.write("notes.txt", "open\n")
+    project.repository()
+    project.write("notes.txt", "build error: syntax error in notes.txt, line 3\n")
+    project.write("mine.txt", "not to be lost\n")
+    result = project.run("--ralph-rollback", executor=project.shell("echo fixed >> notes.txt"))
+
+    assert result.ret == 0
+    assert (project.root / "mine.txt").read_text() == "not to be lost\n"
+    assert "syntax error" in (project.root / "notes.txt").read_text()
+    assert project.git("for-each-ref", "refs/ralph/demo/1.2") == ""
