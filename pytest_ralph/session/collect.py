@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.files import SPECS_NAME, STATE_NAME, TASKS_NAME
-from pytest_ralph.session.discovery import find_below, find_specs
+from pytest_ralph.session.discovery import (
+    SpecIdentity,
+    find_below,
+    find_specs,
+    identity_of,
+    with_known_paths,
+)
 from pytest_ralph.session.items import SpecFile, TaskItem
 from pytest_ralph.session.setting_sources import similar_ini_key
 from pytest_ralph.spec.current_spec import current_spec
@@ -40,6 +46,8 @@ class SpecCollection:
         self._has_noted_recovery = False
         # The directory of smart-ralph's current spec, if that is what is run.
         self._current: Path | None = None
+        # The path under which each spec is collected.
+        self._collected: dict[SpecIdentity, Path] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -49,6 +57,7 @@ class SpecCollection:
         """
         config = session.config
         if config.args_source is pytest.Config.ArgsSource.ARGS:
+            config.args[:] = with_known_paths(config)
             return
         current = current_spec(config.invocation_params.dir)
         if current is not None and asks_for_ralph(config):
@@ -135,9 +144,26 @@ class SpecCollection:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
         is_markdown = file_path.suffix.lower() == ".md"
         is_named = is_markdown and parent.session.isinitpath(file_path)
-        if is_named or file_path.name == TASKS_NAME:
-            return SpecFile.of(parent, file_path, self.run)
-        return None
+        if not is_named and file_path.name != TASKS_NAME:
+            return None
+        known_path = self._known_path(parent.config, file_path)
+        if known_path != file_path:
+            shown = self.run.specs.relative(known_path)
+            same = f"{self.run.specs.relative(file_path)} is {shown}: its tasks run once"
+            if not self.run.worker:
+                self.run.messages.note(same)
+            return None
+        return SpecFile.of(parent, file_path, self.run)
+
+    def _known_path(self, config: pytest.Config, path: Path) -> Path:
+        """Return the path under which the spec at `path` is collected."""
+        identity = identity_of(path)
+        if identity not in self._collected:
+            self._collected[identity] = path
+            if Path(os.path.realpath(path)) != path:
+                # pytest also follows links; the spec itself may be collected later.
+                self._collected.update((identity_of(one), one) for one in find_specs(config))
+        return self._collected[identity]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

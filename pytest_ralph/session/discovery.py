@@ -13,15 +13,57 @@ from pytest_ralph.files import TASKS_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Equal for two paths that lead to the same spec.
+SpecIdentity = tuple[object, ...]
+
 
 def find_specs(config: pytest.Config) -> Iterator[Path]:
-    """Yield every tasks.md below the given paths and every Markdown file given by name, once."""
-    seen: set[Path] = set()
+    """Yield every tasks.md below the given paths and every Markdown file given by name.
+
+    A spec that is reached by several paths is yielded once, by the first of them.
+    """
+    seen: set[SpecIdentity] = set()
     for argument in config.args:
         for path in _selected_by(config, argument.partition("::")[0]):
-            if path not in seen:
-                seen.add(path)
+            identity = identity_of(path)
+            if identity not in seen:
+                seen.add(identity)
                 yield path
+
+
+def identity_of(path: Path) -> SpecIdentity:
+    """Return what is the same for a spec by whatever path it is reached.
+
+    Links are followed, and numbers of inodes stand for names that differ in case only. Hard links
+    in two directories are two specs, because each directory has its own state file.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        file = real.stat()
+        directory = real.parent.stat()
+    except OSError:
+        return (str(real),)
+    return file.st_dev, file.st_ino, directory.st_dev, directory.st_ino
+
+
+def with_known_paths(config: pytest.Config) -> list[str]:
+    """Return the arguments, with files by the path under which the spec is collected.
+
+    `a/tasks.md::1.1 b/tasks.md::1.2` selects two tasks of one spec if `b` is a link to `a`.
+    """
+    if len(config.args) < 2:
+        return config.args
+    directory = config.invocation_params.dir
+    collected = {identity_of(path): path for path in find_specs(config)}
+    arguments = []
+    for argument in config.args:
+        file, separator, name = argument.partition("::")
+        path = Path(os.path.normpath(directory / file))
+        known = collected.get(identity_of(path), path)
+        if known != path:
+            file = os.path.relpath(known, directory)
+        arguments.append(file + separator + name)
+    return arguments
 
 
 def _selected_by(config: pytest.Config, argument: str) -> Iterator[Path]:

@@ -113,3 +113,45 @@ def test_a_path_to_lint_that_is_not_there_is_a_usage_error(pytester: pytest.Pyte
     result = pytester.runpytest("--ralph-lint", "nowhere")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: file or directory not found: nowhere"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("specs",),
+        ("specs/a", "specs/link"),
+        ("specs/a", "./specs/a/../a"),
+        ("specs/a/tasks.md", "specs/link/tasks.md"),
+        ("specs/a/tasks.md::1.1", "specs/link/tasks.md::1.1"),
+        ("specs/a", "specs/other/tasks.md"),
+    ],
+)
+def test_a_spec_reached_twice_is_collected_once(
+    pytester: pytest.Pytester, make_spec: SpecMaker, arguments: tuple[str, ...]
+) -> None:
+    make_spec(TASK, name="a")
+    (pytester.path / "specs" / "link").symlink_to("a")
+    (pytester.path / "specs" / "0-link").symlink_to("a")
+    (pytester.path / "specs" / "other").mkdir()
+    (pytester.path / "specs" / "other" / "tasks.md").symlink_to("../a/tasks.md")
+    result = pytester.runpytest("--ralph-recovery", "-v", *arguments)
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["specs/a/tasks.md::1.1 PASSED*"])
+
+
+def test_a_link_alone_keeps_its_path(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(TASK, name="a")
+    (pytester.path / "specs" / "link").symlink_to("a")
+    result = pytester.runpytest("--ralph", "--co", "-q", "specs/link")
+
+    assert collected(result) == ["specs/link/tasks.md::1.1"]
+
+
+def test_tasks_of_one_spec_by_two_paths(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(TASK + TASK.replace("1.1", "1.2"), name="a")
+    (pytester.path / "specs" / "link").symlink_to("a")
+    arguments = ("specs/link/tasks.md::1.1", "specs/a/tasks.md::1.2")
+    result = pytester.runpytest("--ralph", "--co", "-q", *arguments)
+
+    assert collected(result) == ["specs/link/tasks.md::1.1", "specs/link/tasks.md::1.2"]
