@@ -15,6 +15,7 @@ from pytest_ralph.verify.stdout_kind import (
     is_http,
     prints,
     prints_in_turn,
+    prints_nothing,
     shows_contents,
     shows_http_status,
     summarises,
@@ -27,7 +28,7 @@ _WORD = r"(?:[\w-]+ ){0,2}"
 # What only the tool itself counts: its exit status speaks for it.
 _OUTCOME = regex(
     rf"{_WORD}(?:passes|fails|failures?|errors?|warnings?|tests?|specs?|suites?|checks?|problems?"
-    r"|issues?|violations?|assertions?|skipped|vulnerabilit\w+|offenses|regressions|conflicts)\b"
+    r"|issues?|violations?|assertions?|skipped|xfailed|xpassed|deselected|examples?|vulnerabilit\w+|offenses|regressions|conflicts)\b"
 )
 # Not in the output at all.
 _MEASURE = regex(
@@ -58,6 +59,8 @@ def expect_amount(
         return None
     if op == "==" and each and prints_in_turn(command):
         return [Expect("stdout", "each_line==", number)]
+    if op == "==" and verb in _STATUS_VERBS and not noun and prints_nothing(command):
+        return [Expect("exit", "==", number)]
     shown = prints(command)
     if shown is Prints.COUNT:
         return [Expect("stdout", op, number)]
@@ -149,6 +152,7 @@ def _expect_of_listing(
         if noun or not number or verb == "with":
             return None
         return [Expect("stdout", op, number)]
-    if verb == "with" and not noun:
+    if verb in ("with", "shows") and not noun:
+        # "shows 5": a number of lines, or one that stands in a line.
         return None
     return expect_lines(command, op, number)

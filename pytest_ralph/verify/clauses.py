@@ -61,6 +61,10 @@ _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
 _CONDITION = any_of("condition", r"\W*", r"\b")
 _RESULT = any_of("result", r"\W*")
 _TOLD = any_of("told", r"\W*")
+# `(or so)`: a remark that takes back a part of what stands before it.
+_DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
+# The same for a clause: "returns 3, or 4 on another system".
+_RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 _EMPTY = regex(r"[\W_]*")
 
 
@@ -93,7 +97,7 @@ def split_clauses(words_after: str) -> list[Clause]:
     values: list[Value] = []
     text = _take_values(text, values)
     remarks = [match[1] for match in _BRACKETS.finditer(text)]
-    text = _BRACKETS.sub(" ", text)
+    text = _BRACKETS.sub(_without_remark, text)
     found: list[Clause] = []
     for index, sentence in enumerate(_SENTENCE_END.split(text)):
         if index == 0 or _RESULT.match(sentence):
@@ -106,7 +110,21 @@ def split_clauses(words_after: str) -> list[Clause]:
     return found
 
 
-def _clauses_of(sentence: str, values: list[Value]) -> Iterator[Clause]:
+def _without_remark(brackets: re.Match[str]) -> str:
+    return brackets[0] if _DOUBTING.match(brackets[1]) else " "
+
+
+def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
+    """Return the clauses of a sentence; one that a later clause takes back says nothing."""
+    found: list[Clause] = []
+    for clause in _split_sentence(sentence, values):
+        if _RETRACTING.match(clause.source):
+            found = [Clause("", (), earlier.source) for earlier in found]
+        found.append(clause)
+    return found
+
+
+def _split_sentence(sentence: str, values: list[Value]) -> Iterator[Clause]:
     sentence = _BETWEEN.sub(r"\1..\2", sentence)
     sentence = _RANGE.sub(r"\1..\2", sentence)
     joined = _join_values(_take_listed_numbers(sentence, values))
@@ -136,7 +154,7 @@ def normalise(text: str) -> str:
     text = _OR_FEWER.sub(r"<= \1", text)
     text = rewriter("english")(text)
     text = re.sub(r"[*_:]+", " ", text)
-    return " ".join(text.split()).lstrip(" .,#").rstrip(" .,!")
+    return " ".join(text.split()).lstrip(" .,#)").rstrip(" .,!(")
 
 
 def _take_values(text: str, values: list[Value]) -> str:
@@ -188,4 +206,7 @@ def _source(text: str, values: list[Value]) -> str:
 
     written = re.sub(r"⟦([\d&/]+)⟧", quote, text)
     written = re.sub(r"(\d)\.\.(\d)", r"\1-\2", written)
-    return " ".join(written.split()).strip(" .,;:—–-()>")
+    written = " ".join(written.split()).strip(" .,;:—–->")
+    if written.count("(") != written.count(")"):
+        return written.strip(" ()")
+    return written

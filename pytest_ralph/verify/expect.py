@@ -7,6 +7,7 @@ that no pattern knows ask nothing; they are returned as unread, because nothing 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,19 +16,20 @@ from pytest_ralph.verify import statements
 from pytest_ralph.verify.clauses import split_clauses
 from pytest_ralph.verify.model import Expect
 from pytest_ralph.verify.statements import Ask, Statement
-from pytest_ralph.verify.vocabulary import any_of
+from pytest_ralph.verify.vocabulary import any_of, phrases
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
     from pytest_ralph.verify.clauses import Clause
 
 # `make list  # expect 3`
 _COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
+_ECHO = regex(r"\becho +(?P<quote>[\"']?)(?P<word>[A-Za-z][\w-]*)(?P=quote)\s*(?:$|[;&|)])")
 _MERGED_STREAMS = regex(r"2>&1|&>|\|&")
 _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
 _PRINTING = regex(r"(?:prints|shows)\b")
+_QUALIFIED = any_of("qualifying", r"(?<![\w-])", r"(?![\w-])")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 _PLACE = regex(
     r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within"
@@ -55,6 +57,8 @@ class Pattern(NamedTuple):
     name: str
     form: re.Pattern[str]
     ask: Ask
+    # Whether the pattern knows what the qualifying words in it mean.
+    reads_qualifiers: bool = False
 
 
 def read_expectations(command: str, said: str) -> Demands:
@@ -64,7 +68,7 @@ def read_expectations(command: str, said: str) -> Demands:
     comment = _COMMENT.search(command)
     if comment:
         said = f"{said}\n{comment['words']}"
-    for clause in split_clauses(said):
+    for clause in split_clauses(_with_echoed_words_quoted(command, said)):
         is_about_output = clause.goes_on and is_about_output
         _take(command, clause, demands, is_about_output)
         has_output = any(one.stream != "exit" for one in demands.expect)
@@ -75,6 +79,22 @@ def read_expectations(command: str, said: str) -> Demands:
         demands.expect = _with_system_errors(demands.expect)
     demands.expect = _consistent(demands.expect)
     return demands
+
+
+def _with_echoed_words_quoted(command: str, said: str) -> str:
+    """Return the words with backticks around a word that the command itself prints.
+
+    "prints ok" means that very word behind `… && echo ok`; of any other command it only says that
+    all went well.
+    """
+    for echo in _ECHO.finditer(command):
+        word = echo["word"]
+        said = re.sub(
+            rf"(?i)(\b(?:prints?|outputs?|shows?|says?|returns?|echoes) ){word}\b",
+            rf"\1`{word}`",
+            said,
+        )
+    return said
 
 
 def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool) -> None:
@@ -88,12 +108,16 @@ def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool)
         if all(_PATH.fullmatch(path) for path in paths):
             demands.files += paths
             return
+    is_qualified = bool(_QUALIFIED.search(clause.text))
     for text in (clause.text, _PLACE.sub("", clause.text)):
         for pattern in PATTERNS:
+            if is_qualified and not pattern.reads_qualifiers:
+                continue
             match = pattern.form.fullmatch(text)
             if match is None:
                 continue
-            asked = pattern.ask(Statement(command, clause, match, is_about_output))
+            place = clause.text[len(text) :]
+            asked = pattern.ask(Statement(command, clause, match, is_about_output, place))
             if asked is not None:
                 demands.expect += asked
                 return
@@ -176,11 +200,12 @@ _AROUND = (
     r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
     r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
     r"|tags?|property|routes?|endpoints?|types?|errors?|names?|files?|tables?|once|appears?|present"
-    r"|first|last|too|again|somewhere|version|badge|branch|found|output|banner|prefix|title"
+    r"|first|last|too|again|somewhere|warnings?|notices?|version|badge|branch|found|output|banner|prefix|title"
     r"|(?:sub)?commands?|arguments?|parameters?|variables?|functions?|class|classes|methods?|modules?|packages?|services?|steps?"
     r"|exports?|imports?|attributes?|settings?|links?|items?|targets?|tasks?|scripts?|dependency"
     r"|dependencies|directories|directory|extension|permission|role|users?))*"
 )
+_CHECKED = "|".join(phrases("prose")["checked"])
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
 
 
@@ -193,16 +218,19 @@ PATTERNS = (
         "status that means failure",
         _form(rf"exits (?:\d+|nonzero) (?:=|means|→|is) (?:fails|{_ERRORS}).*"),
         statements.always(),
+        reads_qualifiers=True,
     ),
     Pattern(
         "exit status other than zero",
         _form(r"exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0).*"),
         statements.always(Expect("exit", "nonzero")),
+        reads_qualifiers=True,
     ),
     Pattern(
         "one of two exit statuses",
         _form(r"exits (?P<number>\d+) or (?P<other>\d+)"),
         statements.exit_status_in,
+        reads_qualifiers=True,
     ),
     Pattern(
         "exit status",
@@ -218,16 +246,19 @@ PATTERNS = (
         "failure at another time",
         _form(r"fails (?:before|until|without|prior to)\b.*"),
         statements.always(),
+        reads_qualifiers=True,
     ),
     Pattern(
         "must fail",
         _form(r"(?:(?:fails|expect failures?)(?: (?!if|when|unless|on |for )\S.*)?|red)"),
         statements.failure,
+        reads_qualifiers=True,
     ),
     Pattern(
         "nothing but exceptions",
         _form(rf"{_VERB}?(?:nothing|no {_THING}) (?:except|apart|besides|aside|!=)\b.*"),
         statements.excepted,
+        reads_qualifiers=True,
     ),
     Pattern(
         "names from the command",
@@ -242,6 +273,7 @@ PATTERNS = (
         "one of two numbers",
         _form(rf"{_VERB}?{_NUMBER} or (?P<other>\d+){_NOUN}"),
         statements.amount_in,
+        reads_qualifiers=True,
     ),
     Pattern(
         "number in a range",
@@ -251,7 +283,11 @@ PATTERNS = (
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), statements.amount),
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), statements.nonzero),
     Pattern("clean working tree", _form("passes"), statements.clean),
-    Pattern("passes", _form(r"(?:[\w/-]+ ){0,3}passes(?: .*)?|not fails"), statements.always()),
+    Pattern(
+        "passes",
+        _form(rf"(?:(?:{_CHECKED}) )*passes(?: (?:{_CHECKED}|passes|exits))*|not fails"),
+        statements.always(),
+    ),
     Pattern(
         "no output",
         _form(
@@ -307,11 +343,13 @@ PATTERNS = (
         "text or nothing",
         _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
         statements.whole_text_or_nothing,
+        reads_qualifiers=True,
     ),
     Pattern(
         "whole output",
         _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or .*)?"),
         statements.whole_text,
+        reads_qualifiers=True,
     ),
     Pattern(
         "text of each command", regex(rf"(?:both|each|all|every) {_VALUES}"), statements.whole_text
@@ -327,7 +365,6 @@ PATTERNS = (
         _form(rf"{_VERB}?no (?P<word>(?!non-|pre-|un|off-|cross-|out-)[a-z]\w*[-_][\w.-]+)"),
         statements.no_file_name,
     ),
-    Pattern("word that is echoed", _form(rf"{_VERB}{_WORD}"), statements.echoed),
     Pattern(
         "word in the output",
         regex(rf"(?:prints contains|expect|expect prints|expect contains) {_WORD}"),

@@ -40,7 +40,7 @@ _PLACEHOLDER = regex(
 # `-H "Cookie: ..."`
 _HEADER_LEFT_OUT = regex(r"[:=] ?(?:\w+ )?\.\.\.[\"']")
 _QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
-_CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but)\s+)?", r"\b")
+_CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but),?\s+)?", r"\b")
 _CONDITION_AFTER = any_of(
     "condition after", r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*", r"\b"
 )
@@ -71,7 +71,10 @@ _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 # In front of everything else these are commands; anywhere else they are mostly values.
 _CONSTANT = ("true", "false")
 # "`make`, and the page looks right": the words are about something else.
-_NEXT_CLAUSE = regex(r"\s*(?:[,.;]\s+(?:and\s+)?|and\s+)(?:the|a|no|coverage)\s", re.IGNORECASE)
+_NEXT_CLAUSE = regex(
+    r"\s*(?:[,.;]\s+(?:and\s+)?|and\s+)(?:the|a|no|coverage)\s|\s*[—–:]\s|\s-\s|[,;]\s",
+    re.IGNORECASE,
+)
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(

@@ -17,6 +17,11 @@ _SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
 _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
+_QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
+_SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
+_QUIETED = frozenset(["cmp", "egrep", "fgrep", "grep", "rg"])
+_EXITING_CODE = re.compile(r"\bexit\(")
+_PRINTING_CODE = re.compile(r"print|puts|console|write|echo|say ")
 _STATUS_OPTION = re.compile(r"-[A-Za-z]*[iIv]|--include|--head|--verbose")
 
 __all__ = ["Prints", "prints"]
@@ -32,6 +37,12 @@ def prints(command: str) -> Prints:
 def split_stages(command: str) -> list[str]:
     """Return the simple commands of a command line as written."""
     return [stage.source for stage in Command.parse(command).own_stages] or [command]
+
+
+def prints_nothing(command: str) -> bool:
+    """Whether its exit status is all that it can return: `test -f x`, `sh -c 'exit 3'`."""
+    stages = Command.parse(command).own_stages
+    return bool(stages) and all(_is_silent(stage) for stage in stages)
 
 
 def ends_with_echo(command: str) -> bool:
@@ -134,6 +145,15 @@ def lists_names(command: str) -> bool:
     """Whether it prints names of files."""
     last = Command.parse(command).last
     return last is not None and lists_file_names(last)
+
+
+def _is_silent(stage: Stage) -> bool:
+    if stage.program in _SILENT or stage.has_stdout_redirected:
+        return True
+    if stage.program in _QUIETED:
+        return has_option(stage, _QUIET_OPTION)
+    code = " ".join(stage.arguments)
+    return bool(_EXITING_CODE.search(code)) and not _PRINTING_CODE.search(code)
 
 
 def _last_is_listed(command: str, key: str) -> bool:
