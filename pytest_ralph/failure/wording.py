@@ -111,6 +111,11 @@ def title(failure: Failure) -> str:
     return shorten(point, LONGEST_TITLE)
 
 
+def without_shell(error: str) -> str:
+    """Return an error of a shell without its path and line: `foo: command not found`."""
+    return SHELL_PLACE.sub("", error, count=1)
+
+
 def place_of(failure: Failure) -> str:
     """Return where to look: the failing tests, or the file with its line."""
     tests = failure.failed_tests
@@ -150,6 +155,10 @@ def shorten(text: str, limit: int) -> str:
     if shortened == text:
         # One long word: cut between its parts.
         shortened = re.sub(r"(?<=\w)\W\w*$", "", text[:limit])
+    bracket = shortened.rfind("(")
+    if bracket > limit // 2 and ")" not in shortened[bracket:]:
+        # The remark in brackets is cut: do without it.
+        shortened = shortened[:bracket]
     return shortened.rstrip(" ,:;([{-–—\"'`") or text[:limit]
 
 

@@ -251,9 +251,7 @@ def _is_stuck(past: TaskHistory) -> bool:
 
 def _circular(_: Failure, past: TaskHistory) -> Decision:
     if _is_stuck(past):
-        return Decision(
-            "escalate", "the same error again and nothing in the working tree changed", "circular"
-        )
+        return Decision("escalate", "the same error came back, and no file had changed", "circular")
     return Decision("escalate", "the same approach was tried before without success", "circular")
 
 

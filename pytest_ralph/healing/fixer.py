@@ -415,8 +415,10 @@ class Fixer:
         else:
             then = f"{display_name(following.command)} takes over"
         line = f"executor {name} is unavailable ({then}): {self.services.mask(str(trouble))}"
-        self.log.note(line)
         self.services.announce(line)
+        if following is not None:
+            # Otherwise the reason for giving up says it.
+            self.log.note(line)
 
     def _remove_untried_fix(self) -> None:
         """Remove the fix task that was written for executors that turned out to be unavailable."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +15,6 @@ from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 from pytest_ralph.text.inert import one_line
-from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
-
-# The Verify field often starts with the word that the reason starts with.
-_MANUAL = regex(r"^manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 NO_VERIFY = "no Verify field"
 # How often a fix of a regression may break another task.
@@ -340,7 +335,7 @@ class SpecRun:
         if blocker:
             return "blocked", f"blocked by {blocker}"
         if task.verify.manual:
-            return "manual", f"manual: {_MANUAL.sub('', one_line(task.verify.manual))}"
+            return "manual", f"manual: {one_line(task.verify.by_hand)}"
         if not task.verify.checks and not task.verify.invalid:
             return "skipped", NO_VERIFY
         if self.services.settings.strict and task.verify.unread:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.wording import headline as words_for
+from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.lines import Line
 from pytest_ralph.report.phrases import duration
 from pytest_ralph.text.bounded import GAP, near, with_gaps
@@ -73,7 +74,7 @@ class FailureText:
 
 def failure_headline(attempt: Attempt) -> str:
     """Return the kind of a failure in words and its error: `tests failed: 3 != 4`."""
-    error = one_line(attempt.error, LONGEST_LINE)
+    error = without_shell(one_line(attempt.error, LONGEST_LINE))
     if attempt.kind in ("", "unknown"):
         return error
     words = words_for(attempt.kind)

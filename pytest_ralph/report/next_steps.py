@@ -16,7 +16,7 @@ TO_FIX = {
     "typecheck_error": "the type errors",
     "format_error": "the formatting",
     "build_error": "the build",
-    "timeout": "what takes too long",
+    "timeout": "the timeout",
 }
 
 # The kinds of which `missing` names something that can be installed.
@@ -31,13 +31,15 @@ def next_step(task: TaskResult) -> str:
 
     failure = task.last_failure
     if failure is None:
-        return f"Fix what fails in task {task.id} ({task.place})"
+        return f"Fix task {task.id} ({task.place})"
     if failure.missing and failure.kind in INSTALLABLE:
         return f"Install {failure.missing}, which task {task.id} needs"
-    what = TO_FIX.get(failure.kind, "what fails")
+    what = f"task {task.id}"
+    if failure.kind in TO_FIX:
+        what = f"{TO_FIX[failure.kind]} of task {task.id}"
     if failure.files:
-        return f"Fix {what} of task {task.id} in {', '.join(failure.files[:3])}"
-    return f"Fix {what} in task {task.id} ({task.place})"
+        return f"Fix {what} in {', '.join(failure.files[:3])}"
+    return f"Fix {what} ({task.place})"
 
 
 def next_lines(failed: Sequence[TaskResult], command: str, where: str) -> list[str]:

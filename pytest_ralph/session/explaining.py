@@ -88,7 +88,7 @@ def why_not_run(task: Task, settings: Settings) -> str | None:
     if task.verify.invalid:
         return f"fails as invalid: {one_line(task.verify.invalid)}"
     if task.verify.manual:
-        return f"manual: {one_line(task.verify.manual)}"
+        return f"manual: {one_line(task.verify.by_hand)}"
     if not task.verify.checks:
         return "no Verify field"
     if settings.strict and task.verify.unread:

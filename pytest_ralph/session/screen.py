@@ -55,15 +55,11 @@ class Screen:
         if reporter is None:
             return False
         with self._uncaptured():
-            for line in lines:
-                if self.item is None:
-                    start_line(reporter)
-                    reporter.write_line(line)
-                else:
-                    if self._config.option.verbose < 0:
-                        start_line(reporter)
-                    # pytest's line for the running item already starts on a new line.
-                    reporter.write_ensure_prefix(line, "")
+            start_line(reporter)
+            reporter.write("\n".join(lines), flush=True)
+            if self.item is None or self._config.option.verbose < 0:
+                reporter.write_line("")
+            # Otherwise pytest starts a new line before it writes about the item again.
             self._restart_item_line(reporter)
         return True
 

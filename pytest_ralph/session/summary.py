@@ -117,7 +117,7 @@ class EndOfRun:
             return
         here = self.run.config.invocation_params.dir
         shown = path.relative_to(here) if path.is_relative_to(here) else path
-        self._report = f"report: {shown}"
+        self._report = str(shown)
 
     def _write_github_annotations(self) -> None:
         from pytest_ralph.report import github
@@ -142,7 +142,7 @@ class EndOfRun:
         notes = list(self.run.messages.notes)
         lines = self._next_lines()
         if self._report and not lines:
-            notes.append(self._report)
+            notes.append(f"report: {self._report}")
         summary.notes(notes)
         if lines:
             summary.next(lines)
@@ -153,7 +153,9 @@ class EndOfRun:
         command = command_line(
             self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)
         )
-        where = self._report or f"output of all commands: {RALPH_DIRECTORY}/{LOGS_NAME}/"
+        where = f"Output of all commands: {RALPH_DIRECTORY}/{LOGS_NAME}/"
+        if self._report:
+            where = f"Report: {self._report}"
         if self.run.interrupted is not None:
             heading = self.run.interrupted.task.heading
             return interrupted_lines(heading, command, where)

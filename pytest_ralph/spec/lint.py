@@ -148,7 +148,7 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
         message = f"{task.id}: {task.verify.invalid}"
         yield Finding(expect_line, "expect-field", message, "error")
     elif task.verify.manual:
-        message = f"{task.id}: only a person can check this: {task.verify.manual}"
+        message = f"{task.id}: only a person can check this: {task.verify.by_hand}"
         yield Finding(verify_line, "manual", message)
     else:
         message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"

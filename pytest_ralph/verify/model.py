@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 Stream = Literal["exit", "stdout", "stderr"]
+
+
+# A reason that says itself that the check is manual.
+_MANUAL = re.compile(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
 class OneOf(tuple[int | float | str, ...]):
@@ -68,12 +73,17 @@ class Verify(NamedTuple):
     unread: tuple[str, ...] = ()
     invalid: str | None = None
 
+    @property
+    def by_hand(self) -> str:
+        """The reason in `manual`, without the word "Manual:" at its start."""
+        return _MANUAL.sub("", self.manual or "", count=1)
+
     def describe(self) -> str:
         """Return how the field is read, in one line."""
         if self.invalid:
             return f"invalid: {self.invalid}"
         if self.manual:
-            return f"manual: {self.manual}"
+            return f"manual: {self.by_hand}"
         if not self.checks:
             return "no Verify field"
         joint = " and " if self.mode == "all" else " or "

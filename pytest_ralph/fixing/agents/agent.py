@@ -105,7 +105,7 @@ class Agent:
         program = self.program[0]
         if shutil.which(program):
             return None
-        return f"executor {self.name}: {program!r} is not installed ({self.install})"
+        return f"{program} is not on PATH (to install it: {self.install})"
 
     def run(
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None

@@ -35,6 +35,19 @@ def test_no_fix_task_is_left(one_task: Project, trouble: str, reason: str) -> No
     assert one_task.calls == ["1.3.1"]
 
 
+@pytest.mark.parametrize("options", [(), ("-q",), ("-v",)])
+def test_the_note_has_a_line_of_its_own(one_task: Project, options: tuple[str, ...]) -> None:
+    result = one_task.run(*options, "--ralph-keep-going", executor=one_task.shell(LOGIN))
+    (note,) = (line for line in result.outlines if line.startswith("ralph: executor "))
+    assert note.endswith("Invalid API key · Please run /login")
+
+
+def test_the_reason_is_given_once_per_task(one_task: Project) -> None:
+    result = one_task.run(executor=one_task.shell(LOGIN))
+    failures = result.stdout.str().partition(" FAILURES ")[2]
+    assert failures.count("Please run /login") == 1
+
+
 def test_the_task_keeps_its_own_failure(one_task: Project) -> None:
     one_task.run("--junitxml", "junit.xml", executor=one_task.shell(LOGIN))
 

@@ -54,7 +54,7 @@ def test_next_has_three_lines(pytester: pytest.Pytester, make_spec: SpecMaker) -
         " Fix tasks 1.5 and 1.6 (see FAILURES)."
     )
     assert command.startswith("  Continue: pytest --ralph-recovery specs --ralph-report=out.html")
-    assert report == "  report: out.html"
+    assert report == "  Report: out.html"
     assert end.startswith("====")
 
 

@@ -11,7 +11,15 @@ import pytest
 
 from pytest_ralph import Failure, classify
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.failure.wording import HEADLINES, headline, place_of, shorten, title, tool_hint
+from pytest_ralph.failure.wording import (
+    HEADLINES,
+    headline,
+    place_of,
+    shorten,
+    title,
+    tool_hint,
+    without_shell,
+)
 
 WORD = re.compile(r"[^\W\d_]{2}")
 SAMPLES = Path(__file__).parents[2] / "samples" / "failures"
@@ -74,10 +82,18 @@ def test_do_texts_of_all_samples_read_well(family: str) -> None:
     assert bad == []
 
 
+@pytest.mark.parametrize(
+    "error", ["/usr/bin/bash: line 1: foo: command not found", "sh: 1: foo: command not found"]
+)
+def test_a_headline_does_without_the_shell(error: str) -> None:
+    assert without_shell(error) == "foo: command not found"
+
+
 def test_a_text_is_cut_at_a_word() -> None:
     assert shorten("one two three", 9) == "one two"
     assert shorten("one two", 9) == "one two"
     assert shorten("one two, three", 9) == "one two"
+    assert shorten("one two three (four five)", 20) == "one two three"
 
 
 def test_every_kind_has_a_headline() -> None:

@@ -321,7 +321,7 @@ def test_a_program_that_vanished_is_command_not_found(
     assert not outcome.completed
     assert outcome.failure is not None
     assert outcome.failure.kind == "command_not_found"
-    assert "is not installed" in outcome.failure.error
+    assert "is not on PATH" in outcome.failure.error
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ OPEN, TRIED = (
             (),
             "Fix the linting errors of task 1.3 in a.py",
         ),
-        ({"kind": "unknown"}, (TRIED,), "Fix what fails in task 1.3 (specs/a/tasks.md:7)"),
+        ({"kind": "unknown"}, (TRIED,), "Fix task 1.3 (specs/a/tasks.md:7)"),
         (
             {"kind": "dependency_missing", "missing": "yaml"},
             (),
@@ -207,7 +207,7 @@ OPEN, TRIED = (
         (
             {"kind": "task_incomplete", "missing": "out.txt"},
             (),
-            "Fix what fails in task 1.3 (specs/a/tasks.md:7)",
+            "Fix task 1.3 (specs/a/tasks.md:7)",
         ),
         ({"kind": "test_failure"}, (OPEN,), "Do task 1.3.1 (Fix: it) in specs/a/tasks.md"),
         (

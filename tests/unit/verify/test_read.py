@@ -368,3 +368,8 @@ def test_powershell_is_manual_where_it_cannot_run(text: str) -> None:
 
 def test_powershell_started_by_name_is_run() -> None:
     assert commands("`pwsh -c Get-ChildItem`") == ["pwsh -c Get-ChildItem"]
+
+
+@pytest.mark.parametrize("field", ["Manual: look at it", "manually - look at it", "look at it"])
+def test_a_manual_check_says_so_once(field: str) -> None:
+    assert read_verify(field).describe() == "manual: look at it"
