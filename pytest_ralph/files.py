@@ -38,6 +38,12 @@ GITIGNORE_NAME = ".gitignore"
 # Identifies one version of a file; None if there is no file.
 Seen = tuple[int, ...] | None
 
+# Flags that only some systems have. Without O_BINARY, Windows would change line ends.
+_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+# Without it, opening a pipe waits for another process to write.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
 on_fault_point: Callable[[str], None] | None = None
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
@@ -51,8 +57,8 @@ def fault_point(name: str) -> None:
 def _create_temporary(path: Path) -> tuple[int, Path]:
     """Create a temporary file beside `path`; unlike mkstemp, with the permissions of the umask."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    return descriptor, temporary
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSE_ON_EXEC | _BINARY
+    return os.open(temporary, flags, 0o666), temporary
 
 
 def is_temporary(name: str) -> bool:
@@ -85,8 +91,7 @@ def is_process_running(pid: int) -> bool:
 
 def read_regular(path: Path) -> bytes:
     """Return the content of a file. Raise OSError at once for a device or a pipe."""
-    # Without O_NONBLOCK, opening a pipe waits for somebody to write.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _CLOSE_ON_EXEC | _BINARY)
     with os.fdopen(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):

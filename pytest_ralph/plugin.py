@@ -31,6 +31,11 @@ HOOKS = (
     "pytest_ralph_halted",
 )
 
+ON_WINDOWS = (
+    "specs are not run on Windows, only inside WSL; --ralph-lint, --ralph-explain, --ralph-stats "
+    "and --collect-only work"
+)
+
 # Values of an ini key that turn it on or off.
 ON = ("1", "true", "yes", "on")
 OFF = ("0", "false", "no", "off")
@@ -163,6 +168,19 @@ def is_requested(config: pytest.Config) -> bool:
     return _is_on(config, "ralph") or _is_on(config, "ralph_recovery")
 
 
+def can_run(config: pytest.Config) -> bool:
+    """Return whether what is asked for is possible on this system.
+
+    Raise UsageError if the command line, as opposed to the ini file, asks for more.
+    """
+    if sys.platform != "win32" or config.option.collectonly or config.option.ralph_explain:
+        return True
+    for key in ("ralph", "ralph_recovery", "ralph_execute"):
+        if config.getoption(key):
+            raise pytest.UsageError(f"ralph: {ON_WINDOWS}")
+    return False
+
+
 def _is_on(config: pytest.Config, key: str) -> bool:
     value = ini_value(config, key)
     word = str(value).lower()
@@ -183,7 +201,7 @@ def _changes_files(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    if is_requested(config) and not is_nested():
+    if is_requested(config) and not is_nested() and can_run(config):
         _fix_import_path(getattr(config, "workerinput", {}).get("ralph", {}))
         from pytest_ralph.session.start import start
 
@@ -232,4 +250,6 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if is_nested() and is_requested(config):
         return "ralph: inside another ralph run, so specs are not collected here"
+    if sys.platform == "win32" and is_requested(config) and not can_run(config):
+        return f"ralph: {ON_WINDOWS}"
     return None

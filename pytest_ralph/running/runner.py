@@ -349,8 +349,6 @@ class Runner:
         )
 
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
-        if os.name == "nt":
-            raise RunError("commands can only be run on a POSIX system (on Windows: inside WSL)")
         # Register it before it exists: until it has its own mark, its children cannot be told from
         # those of other commands.
         self._starting[plan.mark.number] = True

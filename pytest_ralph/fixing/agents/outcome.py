@@ -35,13 +35,10 @@ NOT_FOUND = 127
 OUTPUT_LIMIT = 16 * 1024
 LOG_LIMIT = 8 * 1024
 LAST_LINES = 8
-FATAL_SIGNALS = (
-    signal.SIGILL,
-    signal.SIGABRT,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGKILL,
-    signal.SIGSEGV,
+# By name: Windows, where prompts can be explained, does not have all of them.
+FATAL_SIGNALS = frozenset(
+    getattr(signal, name, -1)
+    for name in ("SIGILL", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV")
 )
 ERROR_WORDS = re.compile(
     r"error|exception|exceed|reached|exhausted|overloaded|too (?:long|many|large|low)|unavailable"
