@@ -31,6 +31,7 @@ HOOKS = (
     "pytest_ralph_halted",
 )
 
+WINDOWS = sys.platform == "win32"
 ON_WINDOWS = (
     "specs are not run on Windows, only inside WSL; --ralph-lint, --ralph-explain, --ralph-stats "
     "and --collect-only work"
@@ -173,7 +174,7 @@ def can_run(config: pytest.Config) -> bool:
 
     Raise UsageError if the command line, as opposed to the ini file, asks for more.
     """
-    if sys.platform != "win32" or config.option.collectonly or config.option.ralph_explain:
+    if not WINDOWS or config.option.collectonly or config.option.ralph_explain:
         return True
     for key in ("ralph", "ralph_recovery", "ralph_execute"):
         if config.getoption(key):
@@ -250,6 +251,6 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if is_nested() and is_requested(config):
         return "ralph: inside another ralph run, so specs are not collected here"
-    if sys.platform == "win32" and is_requested(config) and not can_run(config):
+    if WINDOWS and is_requested(config) and not can_run(config):
         return f"ralph: {ON_WINDOWS}"
     return None
