@@ -17,7 +17,7 @@ from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.healing.services import Services
@@ -240,7 +240,7 @@ class SpecRun:
         """
         changed = result.changed
         for _ in range(MAX_ROUNDS):
-            broken = self._find_regression(culprit, changed)
+            broken = next(self._find_regressions(culprit, changed), None)
             if broken is None:
                 return result
             passed, run = broken
@@ -250,20 +250,21 @@ class SpecRun:
             healed = run.finish()
             run.close()
             result = result.with_work_of(healed)
-            if healed.bad:
-                self.services.passed.remove(passed)
-                return self._regressed(culprit, result, f"{line}: {healed.reason}")
-            if result.passed and self._task_run(culprit).verify() is not None:
-                line = f"{culprit.id} and {name} do not pass together: {line}"
-                return self._regressed(culprit, result, line)
             # The fix of one may have broken another.
             changed = (*changed, *healed.changed)
-        return self._regressed(culprit, result, "fixes of its regressions keep breaking each other")
+            if healed.bad:
+                self.services.passed.remove(passed)
+                return self._regressed(culprit, result, f"{line}: {healed.reason}", changed)
+            if result.passed and self._task_run(culprit).verify() is not None:
+                line = f"{culprit.id} and {name} do not pass together: {line}"
+                return self._regressed(culprit, result, line, changed)
+        reason = "fixes of its regressions keep breaking each other"
+        return self._regressed(culprit, result, reason, changed)
 
-    def _find_regression(
+    def _find_regressions(
         self, culprit: Task, changed: Sequence[str]
-    ) -> tuple[PassedTask, TaskRun] | None:
-        """The first task of any spec that passed before and does not pass any more."""
+    ) -> Iterator[tuple[PassedTask, TaskRun]]:
+        """Yield the tasks of any spec that passed before and do not pass any more."""
         for passed in list(self.services.passed):
             is_culprit = passed.spec_run is self and passed.task.name == culprit.name
             if is_culprit or not is_affected(passed.files, changed):
@@ -271,10 +272,16 @@ class SpecRun:
             run = passed.spec_run._task_run(passed.task)  # noqa: SLF001 - another SpecRun
             run.failed = run.verify()
             if run.failed is not None:
-                return passed, run
-        return None
+                yield passed, run
 
-    def _regressed(self, culprit: Task, result: TaskResult, reason: str) -> TaskResult:
+    def _regressed(
+        self, culprit: Task, result: TaskResult, reason: str, changed: Sequence[str]
+    ) -> TaskResult:
+        """Fail the culprit, and name all tasks that it broke: they are shown as passed."""
+        for passed, run in self._find_regressions(culprit, changed):
+            run.close()
+            self.services.passed.remove(passed)
+            reason += f"; {passed.name_for(self)} no longer passes either"
         self.spec_files.failed[culprit.name] = reason
         return result._replace(outcome="failed", reason=reason)
 

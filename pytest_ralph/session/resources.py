@@ -350,7 +350,7 @@ class Resources:
             edit=interactive.edit if interactive else None,
             git_lock=self._git_lock,
             merge_lock=self._merge_lock,
-            turn=self._turn_lock if settings.guard == "refuse" else nullcontext(),
+            turn=self._turn_lock if _must_tell_apart(settings) else nullcontext(),
             shared_passes=self._shared_passes,
             take_turn=self._file_turns.take if self.run.worker else None,
             load_spec=lambda path: self.run.specs.load(self.run.root / path),
@@ -406,3 +406,11 @@ def copy_environment() -> dict[str, str]:
     environ = dict(os.environ)
     environ.pop("PYTEST_CURRENT_TEST", None)
     return environ
+
+
+def _must_tell_apart(settings: Settings) -> bool:
+    """Return whether it must be known which executor run changed which file.
+
+    Then executors that share the working tree take turns.
+    """
+    return settings.guard == "refuse" or settings.commit != "none" or settings.rollback

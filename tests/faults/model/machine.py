@@ -1,0 +1,178 @@
+"""A state machine of a user, an executor, pytest and kills, in one repository.
+
+`python -m tests.faults.model` runs it for many thousand steps.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from tests.faults.forkserver import ForkServer
+from tests.faults.model.agent import ACTIONS, GOOD, SLOW
+from tests.faults.model.promises import check, check_bytes_kept, look
+from tests.faults.model.world import FILES, IGNORED, TRACKED, UNTRACKED, RunPlan, World
+from tests.faults.remains import BrokenError
+
+FAST_ACTIONS = sorted(set(ACTIONS) - set(SLOW))
+EDITABLE = sorted({*FILES.values(), "src/old.txt", "src/mixed.txt", "notes.txt", "build.sh"})
+COMMITTED = sorted(path for path in TRACKED if not path.startswith("specs/"))
+WORDS = ("fixed", "to do", "BROKEN")
+
+OPTIONS = st.tuples(
+    st.sampled_from(["none", "auto", "auto", "message-only"]),
+    st.booleans(),
+    st.sampled_from(["report", "refuse", "off"]),
+    st.sampled_from(["none", "none", "worktree"]),
+)
+GOOD_ENDS = st.sampled_from(GOOD)
+DEEDS = st.lists(st.sampled_from(FAST_ACTIONS), max_size=2)
+ACTIONS_OF_TASK = st.one_of(
+    GOOD_ENDS.map(lambda end: (end,)),
+    st.tuples(DEEDS, GOOD_ENDS).map(lambda both: (*both[0], both[1])),
+    DEEDS.map(tuple),
+)
+ACTIONS_OF_RUN = st.fixed_dictionaries(dict.fromkeys(FILES, ACTIONS_OF_TASK))
+
+
+def options(chosen: tuple[str, bool, str, str]) -> tuple[str, ...]:
+    commit, rollback, guard, isolate = chosen
+    words = ["--ralph-commit", commit, f"--ralph-guard={guard}", f"--ralph-isolate={isolate}"]
+    if rollback:
+        words.append("--ralph-rollback")
+    return (*words, "--ralph-jobs=2", "--ralph-max-fixes=2", "--ralph-executor-timeout=20")
+
+
+class Machine(RuleBasedStateMachine):
+    """Every rule is one step; after each run all promises are checked."""
+
+    server: ClassVar[ForkServer | None] = None
+    steps: ClassVar[int] = 0
+    runs: ClassVar[int] = 0
+
+    @initialize()
+    def begin(self) -> None:
+        if Machine.server is None:
+            Machine.server = ForkServer()
+        self.world = World(Machine.server)
+
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.world.close()
+
+    # The user
+
+    @rule(path=st.sampled_from(EDITABLE), word=st.sampled_from(WORDS))
+    def edit(self, path: str, word: str) -> None:
+        Machine.steps += 1
+        text = self.world.text(word)
+        if path == "build.sh":
+            text = f"true # {text}"
+        if path == "src/mixed.txt":
+            text += "more\r\nmixed\n"
+        self.world.write(path, text)
+
+    @rule()
+    def break_build(self) -> None:
+        Machine.steps += 1
+        self.world.write("build.sh", f"if then fi ( # {self.world.text('broken')}")
+
+    @rule(path=st.sampled_from([*UNTRACKED, *IGNORED]))
+    def create(self, path: str) -> None:
+        Machine.steps += 1
+        self.world.write(path, self.world.text("new"))
+
+    @rule(path=st.sampled_from([*EDITABLE, *UNTRACKED]))
+    def remove(self, path: str) -> None:
+        Machine.steps += 1
+        self.world.remove(path)
+
+    @rule()
+    def edit_plan(self) -> None:
+        Machine.steps += 1
+        path = self.world.project / "specs/a/tasks.md"
+        if path.exists():
+            text = path.read_text().replace("[x]", "[ ]")
+            path.write_text(f"{text}\n<!-- {self.world.text('remark').strip()} -->\n")
+
+    @rule(path=st.sampled_from([*COMMITTED, *UNTRACKED]))
+    def git_add(self, path: str) -> None:
+        Machine.steps += 1
+        self.world.git("add", "--", path)
+
+    @rule(path=st.sampled_from(COMMITTED))
+    def git_rm_cached(self, path: str) -> None:
+        Machine.steps += 1
+        self.world.git("rm", "-q", "--cached", "--", path)
+
+    @rule(everything=st.booleans())
+    def git_commit(self, everything: bool) -> None:
+        Machine.steps += 1
+        self.world.git("commit", "-q", "-m", "the user", *(["-a"] if everything else []))
+
+    @rule()
+    def git_stash(self) -> None:
+        Machine.steps += 1
+        self.world.git("stash", "-q")
+
+    @rule()
+    def git_stash_pop(self) -> None:
+        Machine.steps += 1
+        self.world.git("stash", "pop", "-q")
+        # A conflict would only keep git from doing anything more.
+        self.world.git("checkout", "-q", "--theirs", "--", ".")
+        self.world.git("reset", "-q")
+
+    @rule(name=st.sampled_from(["main", "topic", "other"]))
+    def git_switch(self, name: str) -> None:
+        Machine.steps += 1
+        self.world.git("switch", "-q", "-c", name)
+        self.world.git("switch", "-q", name)
+
+    @rule(mode=st.sampled_from(["--mixed", "--soft"]))
+    def git_reset(self, mode: str) -> None:
+        Machine.steps += 1
+        self.world.git("reset", "-q", mode, "HEAD~1")
+
+    @rule(
+        path=st.sampled_from(EDITABLE),
+        flag=st.sampled_from(["skip-worktree", "assume-unchanged"]),
+        on=st.booleans(),
+    )
+    def git_flag(self, path: str, flag: str, on: bool) -> None:
+        Machine.steps += 1
+        self.world.git("update-index", f"--{flag}" if on else f"--no-{flag}", "--", path)
+
+    # pytest
+
+    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN)
+    def run(self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]]) -> None:
+        self._run(RunPlan(options(chosen), actions))
+
+    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, kill_at=st.integers(1, 400))
+    def run_and_kill(
+        self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]], kill_at: int
+    ) -> None:
+        self._run(RunPlan(options(chosen), actions, kill_at=kill_at))
+
+    @rule()
+    def undo(self) -> None:
+        Machine.steps += 1
+        before = look(self.world)
+        output = self.world.undo()
+        try:
+            check_bytes_kept(self.world, before, RunPlan())
+        except BrokenError as error:
+            raise BrokenError(f"{error}\n{output}") from None
+
+    def _run(self, plan: RunPlan) -> None:
+        Machine.steps += 1
+        Machine.runs += 1
+        before = look(self.world)
+        ended = self.world.run(plan)
+        try:
+            check(self.world, before, plan, ended)
+        except BrokenError as error:
+            raise BrokenError(f"{error}\n{ended.output}") from None

@@ -1,0 +1,252 @@
+"""What must hold after every run, whatever the user, the executor and a kill did."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.faults.model.agent import DESTROYS_IGNORED, MOVES_GIT
+from tests.faults.model.world import ALSO_NAMED, FILES, SPEC_PATHS, IndexEntry, git
+from tests.faults.remains import demand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tests.faults.model.world import Ended, RunPlan, World
+
+MOST_SECONDS = 10.0
+TICK = re.compile(r"\[[ xX]\]")
+KNOWN_REFS = ("refs/heads/", "refs/stash", "refs/ralph/", "HEAD")
+
+
+@dataclass(frozen=True)
+class Before:
+    """The world before a run."""
+
+    files: Mapping[str, bytes]
+    ignored: set[str]
+    index: Mapping[str, IndexEntry]
+    head_index: Mapping[str, str]
+    refs: Mapping[str, str]
+    specs: Mapping[str, str]
+
+
+def look(world: World) -> Before:
+    return Before(
+        files=world.files(),
+        ignored=world.ignored(),
+        index=world.index(),
+        head_index=_tree(world.project, "HEAD"),
+        refs=world.refs(),
+        specs={path: _text(world.project / path) for path in SPEC_PATHS},
+    )
+
+
+def check(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
+    """Raise BrokenError with the output of the run if one of the promises is not kept."""
+    check_bytes_kept(world, before, plan)
+    check_specs_kept(world, before, plan)
+    check_passed_tasks_pass(world, ended)
+    check_commits(world, before, plan, ended)
+    check_index_kept(world, before, plan)
+    check_nothing_left(world, ended)
+
+
+def check_bytes_kept(world: World, before: Before, plan: RunPlan) -> None:
+    """Every file of the user is in the tree, in a ref, or below `.ralph`."""
+    now = world.files()
+    contents = set(now.values())
+    destroys_ignored = plan.all_actions.intersection(DESTROYS_IGNORED)
+    missing = {}
+    for path, content in before.files.items():
+        if content in contents or (destroys_ignored and path in before.ignored):
+            continue
+        missing[path] = content
+    if missing:
+        kept = _kept_contents(world, set(missing.values()))
+        missing = {path: content for path, content in missing.items() if content not in kept}
+    if "remove .ralph" in plan.all_actions or "git clean -x" in plan.all_actions:
+        # The copies are gone with the directory they are in.
+        missing = {}
+    demand(not missing, f"in no file, ref or backup any more: {missing}")
+
+
+def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:
+    """Return those of the contents that a ref or a file below `.ralph` holds."""
+    found = set()
+    for path in (world.project / ".ralph").rglob("*"):
+        if path.is_file() and path.stat().st_size < 1_000_000:
+            content = path.read_bytes()
+            if content in wanted:
+                found.add(content)
+    reachable = git(world.project, "rev-list", "--objects", "--all", "--reflog")
+    for content in wanted - found:
+        name = subprocess.run(
+            ["git", "hash-object", "--no-filters", "--stdin"],
+            cwd=world.project,
+            input=content,
+            capture_output=True,
+            check=True,
+        )
+        if name.stdout.decode().strip() in reachable:
+            found.add(content)
+    return found
+
+
+def check_specs_kept(world: World, before: Before, plan: RunPlan) -> None:
+    """Every line of tasks.md stays, in its order; only ticks change."""
+    for path, text in before.specs.items():
+        after = _text(world.project / path)
+        rest = iter([TICK.sub("[ ]", line) for line in after.split("\n")])
+        lines = [TICK.sub("[ ]", line) for line in text.split("\n")]
+        gone = [line for line in lines if line not in rest]
+        kept = not gone or text.encode() in _kept_contents(world, {text.encode()})
+        demand(kept, f"lines of {path} are gone: {gone}\n{after}")
+
+
+def check_passed_tasks_pass(world: World, ended: Ended) -> None:
+    """Every task that is shown as passed passes in the tree as it is now.
+
+    pytest cannot take a report back: a later task that broke it names it, and fails.
+    """
+    for key, outcome in ended.outcomes.items():
+        if outcome != "passed" or VERIFY[key](world.project):
+            continue
+        is_named = f"{key.partition(':')[2]} no longer passes" in ended.output
+        demand(is_named and ended.status, f"{key} is shown as passed and does not pass")
+
+
+def _is_fixed(path: str) -> Callable[[Path], bool]:
+    return lambda project: "fixed" in _text(project / path)
+
+
+def _builds(project: Path) -> bool:
+    text = _text(project / "build.sh")
+    is_broken = "if then" in text or not (project / "build.sh").exists()
+    return not is_broken and "fixed" in _text(project / FILES["a:1.4"])
+
+
+def _nothing_broken(project: Path) -> bool:
+    return not any("BROKEN" in _text(path) for path in (project / "src").rglob("*"))
+
+
+VERIFY: dict[str, Callable[[Path], bool]] = {
+    "a:1.1": _is_fixed(FILES["a:1.1"]),
+    "a:1.2": _is_fixed(FILES["a:1.2"]),
+    "a:1.3": _is_fixed(FILES["a:1.3"]),
+    "a:1.4": _builds,
+    "a:1.5": _nothing_broken,
+    "b:1.1": _is_fixed(FILES["b:1.1"]),
+}
+
+
+def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
+    """Every new commit of ours holds what was done for its task, and nothing else."""
+    listed = git(
+        world.project, "log", "--format=%H %s", "HEAD", "--not", *_commits(before.refs), check=False
+    )
+    for line in listed.splitlines():
+        commit, _, subject = line.partition(" ")
+        if subject == "agent":
+            continue
+        key = subject.removeprefix("feat: ").removeprefix("wip: ")
+        demand("auto" in plan.options, f"a commit in mode {plan.options}: {line}")
+        demand(key in FILES, f"a commit of an unknown task: {line}")
+        touched = ended.touched.get(key, set())
+        if "*" in touched or ended.killed:
+            continue
+        spec_directory = f"specs/{key.partition(':')[0]}/"
+        named = {FILES[key]} | ALSO_NAMED.get(key, set())
+        allowed = touched or named
+        changed = git(
+            world.project,
+            "diff-tree",
+            "-r",
+            "-z",
+            "--root",
+            "--name-only",
+            "--no-commit-id",
+            commit,
+        )
+        foreign = [
+            path
+            for path in changed.split("\0")
+            if path and path not in allowed and not path.startswith(spec_directory)
+        ]
+        demand(not foreign, f"the commit of {key} also holds {foreign}")
+
+
+def _commits(refs: Mapping[str, str]) -> set[str]:
+    return set(refs.values())
+
+
+def check_index_kept(world: World, before: Before, plan: RunPlan) -> None:
+    """What the user staged is still staged, unless the executor used git; flags stay too."""
+    if plan.all_actions.intersection(MOVES_GIT):
+        return
+    now = world.index()
+    for path, entry in before.index.items():
+        was_staged = before.head_index.get(path) != entry.blob
+        if was_staged and (path not in now or now[path].blob != entry.blob):
+            kept = "--ralph-rollback" in plan.options and _is_in_kept_index(world, path, entry.blob)
+            demand(kept, f"{path} is no longer staged as it was")
+        if path in now and entry.tag != now[path].tag:
+            demand(entry.tag == "H", f"{path} lost its flag {entry.tag}")
+    gone = [path for path in before.head_index if path not in before.index and path in now]
+    demand(not gone, f"staged removals are gone: {gone}")
+
+
+def _is_in_kept_index(world: World, path: str, blob: str) -> bool:
+    for ref in world.refs():
+        if ref.startswith("refs/ralph/") and not ref.endswith("/good"):
+            found = git(world.project, "rev-parse", f"{ref}^2:{path}", check=False).strip()
+            if found == blob:
+                return True
+    return False
+
+
+def check_nothing_left(world: World, ended: Ended) -> None:
+    """No process, worktree, lock or temporary file is left."""
+    deadline = time.monotonic() + MOST_SECONDS
+    left = world.processes()
+    while left and time.monotonic() < deadline:
+        time.sleep(0.02)
+        left = world.processes()
+    demand(not left, f"still running: {[_command(pid) for pid in left]}")
+    unknown = [ref for ref in world.refs() if not ref.startswith(KNOWN_REFS)]
+    demand(not unknown, f"unknown refs: {unknown}")
+    if ended.killed:
+        return
+    worktrees = git(world.project, "worktree", "list", "--porcelain").count("worktree ")
+    demand(worktrees == 1, "worktrees are left")
+    stray = [
+        str(path.relative_to(world.project))
+        for pattern in ("**/.*.tmp", ".git/*.lock", ".git/ralph*", ".ralph/worktrees/*")
+        for path in world.project.glob(pattern)
+    ]
+    demand(not stray, f"left behind: {stray}")
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - may vanish
+            return file.read().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return str(pid)
+
+
+def _tree(project: Path, commit: str) -> dict[str, str]:
+    entries = {}
+    for line in git(project, "ls-tree", "-r", "-z", commit, check=False).split("\0"):
+        about, _, path = line.partition("\t")
+        if path:
+            entries[path] = about.split(" ")[2]
+    return entries
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""

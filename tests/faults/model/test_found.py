@@ -1,0 +1,64 @@
+"""Combinations in which the state machine once found a broken promise."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.forkserver import ForkServer
+from tests.faults.model.promises import check, look
+from tests.faults.model.world import FILES, RunPlan, World, git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.faults.model.world import Ended
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+FIX_ALL: dict[str, tuple[str, ...]] = dict.fromkeys(FILES, ("fix",))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    server = ForkServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def world(server: ForkServer) -> Iterator[World]:
+    world = World(server)
+    yield world
+    world.close()
+
+
+def run(world: World, *options: str, **actions: tuple[str, ...]) -> Ended:
+    """Run pytest, where all tasks but the given ones are fixed, and check all promises."""
+    given = {key.replace("_", ":").replace("p", "."): deeds for key, deeds in actions.items()}
+    plan = RunPlan(("--ralph-jobs=2", "--ralph-max-fixes=2", *options), {**FIX_ALL, **given})
+    before = look(world)
+    ended = world.run(plan)
+    check(world, before, plan, ended)
+    return ended
+
+
+def test_commits_of_siblings_are_told_apart(world: World) -> None:
+    deeds = ("new file", "pause", "fix")
+
+    run(world, "--ralph-commit", "auto", a_1p2=deeds, a_1p3=deeds)
+
+    log = git(world.project, "log", "--format=%s", "--name-only", "--diff-filter=A")
+    assert log.count("src/new-a-1.2.txt") == 1
+    assert log.count("src/new-a-1.3.txt") == 1
+
+
+def test_all_tasks_that_a_fix_broke_are_named(world: World) -> None:
+    once = ("fix once",)
+
+    ended = run(world, a_1p1=once, a_1p2=once, a_1p3=once, a_1p4=("git stash",))
+
+    assert ended.status == 1
+    for task in ("1.1", "1.2", "1.3"):
+        assert f"{task} no longer passes" in ended.output
