@@ -298,7 +298,7 @@ def _ask_again(failure: Failure, past: TaskHistory) -> bool:
 def _not_retryable(failure: Failure, _: TaskHistory) -> Decision:
     known = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
     missing = f" ({failure.missing})" if failure.missing else ""
-    reason = f"{headline(known)}{missing} needs a person: trying again cannot help"
+    reason = f"{headline(known)}{missing}: trying again cannot help"
     return Decision("escalate", reason, "not retryable")
 
 
@@ -410,7 +410,7 @@ RULES: tuple[Rule, ...] = (
         _is(VERIFICATION_FAILED),
         _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
-    (_unknown_once, _answer("fix", "{what}: one fix, then it needs a person")),
+    (_unknown_once, _answer("fix", "{what}: one fix, then a person has to look at it")),
     (
         _always,
         _answer("escalate", "an error of unknown type came back after a fix", "unknown error"),

@@ -468,7 +468,7 @@ class TaskRun:
     def _why_not_again(self, failed: FailedAttempt, number: int, tries: int) -> tuple[str, ...]:
         if not failed.failure.retryable:
             what = headline(failed.failure.kind)
-            return (f"{self.task.id}: not tried again: {what} needs a person",)
+            return (f"{self.task.id}: {what}: trying again cannot help",)
         if number == tries:
             return (f"ERROR: Max retries reached for task {self.task.id} after {number} attempts",)
         return ()

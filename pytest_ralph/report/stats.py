@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.wording import headline, without_shell
 from pytest_ralph.files import HISTORY_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.history.stats import (
+        Blocker,
         Calibration,
         LastDay,
         Recovery,
@@ -78,23 +80,20 @@ def statistics_lines(statistics: Statistics, width: int = 80) -> list[Line]:
     if not statistics.totals.attempts and not statistics.totals.fixes:
         return [Line("ralph: no attempts are recorded yet", NOTE)]
     room = max(width - 1, NARROWEST)
-    return [Line(fitted(line.text, room), line.markup) for line in _lines(statistics)]
+    return [Line(fitted(line.text, room), line.markup) for line in _lines(statistics, room)]
 
 
-def _lines(statistics: Statistics) -> Iterator[Line]:
+def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
     yield from _totals(statistics.totals)
     yield from _last_day(statistics.last_day)
     yield from _list("failures by category", map(share_text, statistics.by_category))
-    yield from _list("failures by kind", map(share_text, statistics.by_kind))
+    yield from _list("failures by kind", map(kind_text, statistics.by_kind))
     yield from _scores("specs", statistics.by_spec)
     failed = [score for score in statistics.by_task if score.failures]
     yield from _scores("tasks that failed most", failed)
     yield from _executors(statistics)
     yield from _fix_rates(statistics)
-    yield from _list(
-        "top blockers",
-        [f"{_name(one.name)}: {count(one.count, 'occurrence')}" for one in statistics.blockers],
-    )
+    yield from _list("top blockers", (_blocker(one, room) for one in statistics.blockers))
     yield from _flaky(statistics)
     yield from _recovery(statistics.recovery)
     yield from _calibration(statistics.calibration)
@@ -124,8 +123,21 @@ def _last_day(day: LastDay) -> Iterator[Line]:
 
 
 def share_text(share: Share) -> str:
-    """Return `timeout: 3 (30.0%)`."""
-    return f"{_name(share.name or 'other')}: {share.count} ({share.percent:.1f}%)"
+    """Return a category in words with its share: `tool error: 3 (30.0%)`."""
+    name = (share.name or "other").replace("_", " ")
+    return f"{_name(name)}: {share.count} ({share.percent:.1f}%)"
+
+
+def kind_text(share: Share) -> str:
+    """Return a kind of failure in words with its share: `tests failed: 3 (30.0%)`."""
+    return f"{_name(headline(share.name or ''))}: {share.count} ({share.percent:.1f}%)"
+
+
+def _blocker(blocker: Blocker, room: int) -> str:
+    """Return what failed and how often; a narrow terminal cuts only the former."""
+    times = count(blocker.count, "occurrence")
+    name = without_shell(_name(blocker.name))
+    return f"{fitted(name, room - len(times) - len('  : '))}: {times}"
 
 
 def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
@@ -181,7 +193,9 @@ def _executors(statistics: Statistics) -> Iterator[Line]:
 def _fix_rates(statistics: Statistics) -> Iterator[Line]:
     rows = []
     for rate in statistics.fix_rates:
-        name = f"{rate.kind} by {rate.executor}" if rate.executor else rate.kind
+        name = headline(rate.kind)
+        if rate.executor:
+            name = f"{name} by {rate.executor}"
         rows.append((_name(name), str(rate.tried), str(rate.worked), f"{rate.rate:.1%}"))
     return _table("fixes by kind and executor", ("", "tried", "worked", "rate"), rows)
 

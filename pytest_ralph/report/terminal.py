@@ -117,7 +117,7 @@ class Summary:
 
     def write(self, tasks: Sequence[TaskResult], complete: Sequence[str] = ()) -> None:
         """Write the section, unless there is nothing to report."""
-        shown = tasks if self.verbosity >= 2 else [task for task in tasks if _is_notable(task)]
+        shown = [task for task in tasks if self.verbosity >= 2 or _is_notable(task)]
         blocked = blocked_lines(tasks)
         if shown or blocked or complete:
             self.start_section()
@@ -128,19 +128,24 @@ class Summary:
                 self._task(task)
         for line in blocked:
             self._line(one_line(line, LONGEST), "yellow")
-        if self.reporter.hasopt("skipped"):
-            # pytest lists only its own category under -rs.
-            for task in tasks:
-                if task.outcome in ("blocked", "manual"):
-                    self._line(f"SKIPPED [1] {task.place}: {one_line(task.reason, LONGEST)}")
-        if set(self.reporter.config.option.reportchars) & RECOVERED_CHARS:
-            self._recovered(tasks)
+        self._list_skipped(tasks)
+        self._list_recovered(tasks)
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._cost(tasks)
 
-    def _recovered(self, tasks: Sequence[TaskResult]) -> None:
-        """List the tasks that passed in the end, which pytest's own summary does not know."""
+    def _list_skipped(self, tasks: Sequence[TaskResult]) -> None:
+        """With `-rs`, list the tasks that pytest does not, as it knows only its own categories."""
+        if not self.reporter.hasopt("skipped"):
+            return
+        for task in tasks:
+            if task.outcome in ("blocked", "manual"):
+                self._line(f"SKIPPED [1] {task.place}: {one_line(task.reason, LONGEST)}")
+
+    def _list_recovered(self, tasks: Sequence[TaskResult]) -> None:
+        """With `-rr`, `-rR` or `-rA`, list the tasks that passed in the end."""
+        if not RECOVERED_CHARS.intersection(self.reporter.config.option.reportchars):
+            return
         for task in tasks:
             if task.outcome in ("recovered", "flaky"):
                 helped = f" - by {task.fixes[-1].id}" if task.fixes else ""
@@ -203,8 +208,10 @@ class Summary:
                 details += [line for line in notes[branch.fix.id] if self._is_shown(line)]
             for line in details:
                 self._detail(line, f"  {branch.below}  ")
+        for line in _executions(task):
+            self._detail(line, "  ")
         if not task.bad:
-            for line in (*_executions(task), *self._own_notes(task, notes[""])):
+            for line in self._own_notes(task, notes[""]):
                 self._detail(line, "  ")
         if task.fixes and (task.final or not task.bad):
             self._line(f"  {history_line(task)}")
@@ -297,11 +304,16 @@ def _is_notable(task: TaskResult) -> bool:
 
 def _executions(task: TaskResult) -> list[str]:
     """Return who carried out the task itself, what that changed, and the commit of the task."""
-    lines = []
+    by_executor: dict[str, list[Attempt]] = {}
     for attempt in task.attempts:
         if attempt.what == "execute" and not attempt.failed:
-            who = f"carried out by {display_name(attempt.executor)}"
-            lines.append(", ".join([who, *_changes([attempt])]))
+            by_executor.setdefault(attempt.executor, []).append(attempt)
+
+    lines = []
+    for executor, attempts in by_executor.items():
+        times = f" {len(attempts)} times" if len(attempts) > 1 else ""
+        who = f"carried out{times} by {display_name(executor)}"
+        lines.append(", ".join([who, *_changes(attempts)]))
     if task.commit and task.passed:
         lines.append(f"committed as {task.commit[:12]}")
     return lines

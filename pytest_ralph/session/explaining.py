@@ -112,7 +112,7 @@ def expected(check: Check) -> str:
 def what_follows(settings: Settings) -> str:
     """Return in one line what a failure leads to with these settings."""
     if settings.recovery is not True:
-        return "the failure is reported and nothing is changed (--ralph-recovery to heal it)"
+        return "the failure is reported and nothing is changed (add --ralph-recovery to heal it)"
     agents = [name for name in settings.executor if name not in NO_EXECUTOR]
     if not agents:
         return f"built-in repairs ({', '.join(settings.repair) or 'none'}), then it is reported"

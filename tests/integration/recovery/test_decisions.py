@@ -55,7 +55,7 @@ def test_a_missing_command_gets_one_fix_from_an_agent(project: Project) -> None:
 
     assert project.calls == ["1.1.1"]
     result.stdout.fnmatch_lines(
-        ["*given up: command not found (frobnicate) needs a person: trying again cannot help"]
+        ["*given up: command not found (frobnicate): trying again cannot help"]
     )
     assert "Final: FAIL (not retryable)" in project.progress
 
@@ -68,7 +68,7 @@ def test_a_missing_command_without_an_agent_is_for_a_person_at_once(
     result = project.run("--ralph-executor", executor)
 
     result.stdout.fnmatch_lines(
-        ["*given up: command not found (frobnicate) needs a person: trying again cannot help"]
+        ["*given up: command not found (frobnicate): trying again cannot help"]
     )
     assert list(project.boxes) == ["1.1"]
 
@@ -99,7 +99,7 @@ def test_giving_up_is_stored_too(project: Project) -> None:
 
     assert project.history("decision, outcome, kind", "what = 'decide'") == [
         (
-            "escalate: command not found (frobnicate) needs a person: trying again cannot help",
+            "escalate: command not found (frobnicate): trying again cannot help",
             "escalated",
             "command_not_found",
         )
@@ -145,7 +145,7 @@ def test_context_is_added_once_and_no_more(one_task: Project) -> None:
 
     assert result.ret == 1
     assert one_task.calls == ["1.3.1", "1.3.1"]
-    result.stdout.fnmatch_lines(["*information missing*needs a person*"])
+    result.stdout.fnmatch_lines(["*information missing*: trying again cannot help"])
 
 
 REPORT = """\

@@ -171,7 +171,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         replace(INVALID, kind="unknown"),
         AGENT,
         "escalate",
-        "invalid task needs a person",
+        "invalid task: trying again cannot help",
     ),
     ("broken build", BUILD, AGENT, "fix", "fix it"),
     ("broken build, rollback", BUILD, {**AGENT, "rollback": True}, "rollback", "last good commit"),
@@ -185,7 +185,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ("failed verification", TESTS, AGENT, "fix", "verification failed"),
     ("failed verification again", TESTS, {**AGENT, "fixes": ("1",)}, "fix", "different approach"),
     ("failed verification, nobody", TESTS, {}, "fix", ""),
-    ("unknown", UNKNOWN, AGENT, "fix", "one fix, then it needs a person"),
+    ("unknown", UNKNOWN, AGENT, "fix", "one fix, then a person has to look"),
     ("unknown again", UNKNOWN, {**AGENT, "fixes": ("1",)}, "escalate", "unknown error"),
 ]
 

@@ -67,8 +67,8 @@ def test_the_whole_page_reads_well() -> None:
             "  other: 1 (20.0%)",
             "",
             "failures by kind",
-            "  timeout: 4 (80.0%)",
-            "  test_failure: 1 (20.0%)",
+            "  timed out: 4 (80.0%)",
+            "  tests failed: 1 (20.0%)",
             "",
             "specs",
             "  attempts  failures  runs recovered  runs failed  mean time",
@@ -84,7 +84,7 @@ def test_the_whole_page_reads_well() -> None:
             "",
             "fixes by kind and executor",
             "  tried  worked   rate",
-            "      4       3  75.0%  timeout by claude",
+            "      4       3  75.0%  timed out by claude",
             "",
             "top blockers",
             "  docker is down: 4 occurrences",
@@ -142,6 +142,14 @@ def test_few_predictions_are_not_scored() -> None:
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     wide = replace(FULL, blockers=(Blocker("データベース" * 40, 2), Blocker("x" * 500, 1)))
     assert max(columns(line.text) for line in statistics_lines(wide, width)) <= max(width - 1, 40)
+
+
+def test_a_narrow_terminal_keeps_the_counts() -> None:
+    wide = replace(FULL, blockers=(Blocker("x" * 500, 2),))
+    shown = [line.text for line in statistics_lines(wide, 60)]
+    (blocker,) = (line for line in shown if line.startswith("  xxx"))
+    assert blocker.endswith("x…: 2 occurrences")
+    assert columns(blocker) == 59
 
 
 def test_nothing_recorded_can_steer_the_terminal() -> None:

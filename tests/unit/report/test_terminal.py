@@ -158,6 +158,16 @@ def test_an_executed_task_says_what_was_done(recorder: Recorder) -> None:
     assert recorder.summary(task, verbosity=-1) == ""
 
 
+def test_a_failed_execution_says_what_was_done(recorder: Recorder) -> None:
+    executed = Attempt(1, what="execute", executor="claude", changed=("a.py",), cost=0.2)
+    attempts = (executed, Attempt(2, outcome="failed"), executed, Attempt(4, outcome="failed"))
+    task = TaskResult("1.7", spec="demo", title="Add", outcome="failed", attempts=attempts)
+    assert recorder.summary(task).splitlines()[1:] == [
+        "FAILED demo 1.7 Add",
+        "  carried out 2 times by claude, changed a.py, cost $0.40",
+    ]
+
+
 def test_an_open_fix_alone_is_not_repeated(recorder: Recorder) -> None:
     assert recorder.summary(FAILED) == ""
 
