@@ -64,7 +64,7 @@ class SpecRun:
         self.spec_files = spec_files
         self.recovery = recovery
         self.takeover_log = takeover_log
-        self._checkpoints = Checkpoints(services, spec_files)
+        self.checkpoints = Checkpoints(services, spec_files)
         self._spec_path = _relative(spec_files.spec.path, services.root)
         self._start_error: RecoveryError | None = None
         # The tasks whose recovery or execution changed files, with these files.
@@ -143,7 +143,7 @@ class SpecRun:
         return TaskRun(
             services,
             self.spec_files,
-            self._checkpoints,
+            self.checkpoints,
             task,
             spec_path=self._spec_path,
             recovery=self.recovery if recovery is None else recovery,

@@ -69,7 +69,9 @@ class SpecFile(pytest.File):
     @classmethod
     def of(cls, parent: pytest.Collector, path: Path, run: Run) -> SpecFile:
         """Create the collector of a spec."""
-        node: SpecFile = cls.from_parent(parent, path=path)
+        # Workers must collect the same node ids, wherever they find the project.
+        nodeid = run.specs.relative(path) if run.root != parent.config.rootpath else None
+        node: SpecFile = cls.from_parent(parent, path=path, nodeid=nodeid)
         node.run = run
         return node
 

@@ -148,6 +148,9 @@ class Resources:
 
     def _check_isolation(self, settings: Settings) -> None:
         """Raise UsageError if executors cannot work in worktrees."""
+        if self.run.run_directory.is_elsewhere:
+            # A copy of the project without git: its changes are merged by the controller.
+            return
         option = "--ralph-isolate=worktree"
         if settings.isolate == "none":
             if settings.candidates == 1:
@@ -366,7 +369,7 @@ class Resources:
 
     def _record(self, record: Record) -> None:
         self.history.record(record)
-        if self.run.worker and not self.run.run_directory.with_controller:
+        if self.run.run_directory.is_elsewhere:
             self.records.append(record)
 
     # The end

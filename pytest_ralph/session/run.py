@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
+from pytest_ralph.files import PROGRESS_NAME, RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.messages import Messages
@@ -41,13 +41,15 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.worker = Handover.received(config)
         self.root: Path = config.rootpath
+        if self.worker:
+            self.root = self.worker.find_project(self.root)
         self.directory = self.root / RALPH_DIRECTORY
         self.started = time.time()
         self.session: pytest.Session | None = None
         # The item that Ctrl-C cut off.
         self.interrupted: TaskItem | None = None
-        self.worker = Handover.received(config)
         self.id = self.worker.run_id if self.worker else new_run_id()
         self.run_directory = RunDirectory(
             self.directory / RUNS_NAME / self.id,
@@ -55,7 +57,7 @@ class Run:
             every_spec=self.worker.every_spec if self.worker else False,
         )
         self.messages = Messages(config, self.root)
-        self.specs = Specs(config, self.worker)
+        self.specs = Specs(config, self.root, self.worker)
         self.resources = Resources(self)
         self.preflight = Preflight(self)
         self.groups = ParallelGroups(self._failures_left, self.messages.show)
@@ -135,13 +137,13 @@ class Run:
 
         # The state file of a spec that is only verified is neither read nor written.
         is_written = self.specs.is_written(spec)
-        spec_files = SpecFiles(
+        spec_files = self._spec_files_class(spec)(
             spec,
             self.specs.plan(spec),
             verify=self.settings.verify,
             state=None if is_written else State(spec.directory / STATE_NAME),
         )
-        settings = self.specs.settings_of(spec, spec_files.state)
+        settings = self._adapted(self.specs.settings_of(spec, spec_files.state))
         if self.specs.awaits_approval(spec) and (settings.execute or settings.recovery):
             settings = replace(settings, execute=False)
             self.messages.note(
@@ -155,6 +157,26 @@ class Run:
             for line in spec_run.start(self.specs.relative(spec.directory)):
                 self.messages.note(f"{spec.name}: {line}")
         return spec_run
+
+    def _spec_files_class(self, spec: Spec) -> type[SpecFiles]:
+        """Return the class for the files of a spec; in a copy of the project they are put back."""
+        if not self.run_directory.is_elsewhere:
+            return SpecFiles
+        from pytest_ralph.session.xdist.outbox import keep_originals
+        from pytest_ralph.session.xdist.recorded_files import RecordedSpecFiles
+
+        own_files = (spec.path, spec.directory / STATE_NAME, spec.directory / PROGRESS_NAME)
+        keep_originals(self, own_files)
+        return RecordedSpecFiles
+
+    def _adapted(self, settings: Settings) -> Settings:
+        """Leave out what only the controller can do if this worker has a copy of the project."""
+        if not self.run_directory.is_elsewhere:
+            return settings
+        settings = replace(settings, commit="none")
+        if self.resources.git is None:
+            settings = replace(settings, isolate="none", candidates=1)
+        return settings
 
     def _set_state_aside(self, spec: Spec) -> None:
         moved_to = set_aside(spec.directory / STATE_NAME)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
 
 
+# Marks the directory that the controller created, and one in a project that had no `.ralph`.
+CONTROLLER_NAME = "controller"
+NEW_NAME = "new"
+
+
 class RunDirectory:
     """The shared directory of a run, as one of its processes sees it.
 
@@ -30,13 +35,23 @@ class RunDirectory:
         self.path = path
         self.worker = worker
         self.every_spec = every_spec
-        self.with_controller = path.is_dir()
+        self.with_controller = (path / CONTROLLER_NAME).exists()
         self._turn = TurnLock(path, "turn")
         self._has_turn = False
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether this is a worker that has only a copy of the project."""
+        return bool(self.worker) and not self.with_controller
+
     def create(self) -> None:
         """Create the directory; the controller does before it starts a worker."""
+        is_new = not self.path.parent.parent.exists()
         self.path.mkdir(parents=True, exist_ok=True)
+        if not self.worker:
+            (self.path / CONTROLLER_NAME).touch()
+        elif is_new:
+            (self.path / NEW_NAME).touch()
 
     def remove(self) -> None:
         """Remove the directory with everything in it."""
@@ -81,9 +96,11 @@ class RunDirectory:
     # The processes of each worker, which the controller ends if the worker dies.
 
     def register_worker(self) -> None:
-        """Record that this worker shares the directory with the controller."""
+        """Record that this worker shares the directory with the controller, or create another."""
         if self.with_controller:
             self._marks(self.worker).touch()
+        else:
+            self.create()
 
     def record_mark(self, mark: int) -> None:
         """Record the mark that processes started by this worker carry."""

@@ -35,9 +35,9 @@ class Specs:
     settings: The settings of the run, for specs without front matter.
     """
 
-    def __init__(self, config: pytest.Config, worker: Handover | None) -> None:
+    def __init__(self, config: pytest.Config, root: Path, worker: Handover | None) -> None:
         self._config = config
-        self._root = config.rootpath
+        self._root = root
         self._given = worker.specs if worker else {}
         self._plans: dict[Path, Plan] = {}
         self._awaiting: dict[Path, bool] = {}

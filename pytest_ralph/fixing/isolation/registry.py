@@ -43,10 +43,15 @@ class Registry:
         with self._threads:
             return tuple(self._paths)
 
-    def add(self, path: Path) -> None:
-        """Record a directory that is to be removed if this process cannot do that itself."""
+    def open(self) -> None:
+        """Let later runs find what this process leaves behind if it is killed."""
         with self._threads:
             self._take_lock()
+
+    def add(self, path: Path) -> None:
+        """Record a directory that is to be removed if this process cannot do that itself."""
+        self.open()
+        with self._threads:
             self._paths.append(path)
             self._write()
 

@@ -165,6 +165,7 @@ class Worktrees:
 
     def new_journal(self) -> Path:
         """Return the path for the journal of a merge, found again by `sweep` after a kill."""
+        self.registry.open()
         name = f"{self.registry.token}-{secrets.token_hex(4)}{JOURNAL_SUFFIX}"
         return self.registry.directory / name
 
@@ -332,8 +333,8 @@ class Worktrees:
             for container in containers:
                 if container.name.startswith("ralph-worktree-"):
                     remove_directory(container)
-            self._top.run("worktree", "prune")
             if containers:
+                self._top.run("worktree", "prune")
                 lines.append(f"removed the worktrees of a run that was killed: {len(containers)}")
             for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
                 lines += self._take_back(journal)

@@ -7,6 +7,7 @@ and history records come back with the workers' reports.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.session.discovery import split_nodeid
 from pytest_ralph.session.xdist import handover
+from pytest_ralph.session.xdist.places import Places
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
 from pytest_ralph.session.xdist.worker import MESSAGE_KEY
 from pytest_ralph.spec.document import Spec, SpecError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
+    from pytest_ralph.session.xdist.inbox import Inbox
     from pytest_ralph.session.xdist.scheduling import Progress
     from pytest_ralph.spec.task import Task
 
@@ -42,6 +45,7 @@ class Controller:
         # Node ids whose teardown was reported, and reports of calls whose teardown was not.
         self._finished: set[str] = set()
         self._called: dict[str, pytest.TestReport] = {}
+        self._places = Places(run.id)
 
     # Before the first task
 
@@ -52,10 +56,17 @@ class Controller:
         return SpecScheduling(config, log, self._progress)
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_newgateway(self, gateway: Any) -> None:
+        if gateway.spec.popen and not gateway.spec.chdir:
+            return
+        session = self.run.config.pluginmanager.getplugin("dsession")
+        self._places.add(gateway, session.nodemanager.roots)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         self.run.run_directory.create()
         every_spec = self.run.config.getvalue("dist") == "each"
-        handover.send(node, self.run.id, self.run.specs.snapshots, every_spec=every_spec)
+        handover.send(node, self.run, every_spec=every_spec)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -78,13 +89,23 @@ class Controller:
         elif report.when == "teardown":
             self._called.pop(report.nodeid, None)
             self._finished.add(report.nodeid)
-        self._receive(getattr(report, "ralph_message", {}))
+        message = report.__dict__.pop("ralph_message", {})
+        self._receive(message)
+        if "work" in message:
+            self._inbox.receive(report, message["work"], message["root"])
         self._failures += report.failed
         limit = self.run.config.getoption("maxfail")
         if limit and self._failures >= limit:
             self.run.run_directory.call_off()
 
-    def _receive(self, message: dict[str, list[Any]]) -> None:
+    @cached_property
+    def _inbox(self) -> Inbox:
+        # Imported here: most workers share the files of the project.
+        from pytest_ralph.session.xdist.inbox import Inbox
+
+        return Inbox(self.run)
+
+    def _receive(self, message: dict[str, Any]) -> None:
         for note in message.get("notes", ()):
             self.run.messages.note(note)
         lines = message.get("lines")
@@ -97,11 +118,20 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        self._receive(getattr(node, "workeroutput", {}).get(MESSAGE_KEY, {}))
+        message = getattr(node, "workeroutput", {}).get(MESSAGE_KEY, {})
+        self._receive(message)
+        if "root" in message:
+            self._places.add_root(node.gateway, message["root"])
         if error:
             # The worker could not end its processes, and its tasks go to another worker.
             for mark in self.run.run_directory.marks_of(node.gateway.id):
                 kill_marked(Mark(mark, 0), whole_run=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Clean up on other machines while their gateways are open."""
+        for line in self._places.clean_up():
+            self.run.messages.note(line)
 
     def _progress(self, node: Any, nodeid: str) -> Progress:
         """Return how far a dead worker had come with an item."""

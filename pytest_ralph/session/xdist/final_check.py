@@ -49,7 +49,7 @@ def broken_by_others(run: Run, results: Sequence[TaskResult]) -> Iterator[tuple[
             continue
         files = (*task.files, *result.changed)
         culprits = [work for work in others if is_affected(files, work.changed)]
-        if culprits and not _passes(run, spec, task):
+        if culprits and not passes(run, spec, task):
             culprit = culprits[-1]
             by = f"{culprit.result.spec} {culprit.result.id}"
             changed = ", ".join(culprit.changed[:3])
@@ -83,7 +83,8 @@ def _load(run: Run, path: str) -> Spec | None:
         return None
 
 
-def _passes(run: Run, spec: Spec, task: Task) -> bool:
+def passes(run: Run, spec: Spec, task: Task) -> bool:
+    """Verify a task in the project, without recording the attempt."""
     settings = run.specs.settings_of(spec)
     context = RunContext(
         root=run.root,

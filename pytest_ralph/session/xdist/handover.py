@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import pytest
+
+    from pytest_ralph.session.run import Run
 
 KEY = "ralph"
 
@@ -20,12 +23,14 @@ class Handover(NamedTuple):
         replaces a dead one must collect the same tasks in the same order, whatever tasks.md
         contains by then.
     every_spec: Whether each worker runs every spec (`--dist=each`). xdist does not tell workers.
+    project: The name of the project's directory, which xdist gives to a copy of it, too.
     """
 
     run_id: str
     worker_id: str
     specs: Mapping[str, str]
     every_spec: bool
+    project: str
 
     @classmethod
     def received(cls, config: pytest.Config) -> Handover | None:
@@ -34,15 +39,28 @@ class Handover(NamedTuple):
         if KEY not in given:
             return None
         data = given[KEY]
-        return cls(data["run"], given["workerid"], data["specs"], data["every_spec"])
+        return cls(
+            data["run"], given["workerid"], data["specs"], data["every_spec"], data["project"]
+        )
+
+    def find_project(self, root: Path) -> Path:
+        """Return the root of the project.
+
+        pytest takes the directory around a copy without an ini file for the root.
+        """
+        copy = root / self.project
+        is_around = any((copy / spec).exists() for spec in self.specs)
+        is_root = any((root / spec).exists() for spec in self.specs)
+        return copy if is_around and not is_root else root
 
 
-def send(node: Any, run_id: str, specs: Mapping[str, str], *, every_spec: bool) -> None:
+def send(node: Any, run: Run, *, every_spec: bool) -> None:
     """Add the data for a worker to what xdist sends it at its start."""
     node.workerinput[KEY] = {
-        "run": run_id,
+        "run": run.id,
+        "project": run.root.name,
         # A worker may run on another version of Python: see `plugin._fix_import_path`.
         "python": sys.implementation.cache_tag,
-        "specs": dict(specs),
+        "specs": dict(run.specs.snapshots),
         "every_spec": every_spec,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from pytest_ralph.results import TaskReport
     from pytest_ralph.session.run import Run
+    from pytest_ralph.session.xdist.outbox import Outbox
 
 MESSAGE_KEY = "ralph"
 
@@ -23,12 +25,28 @@ class Worker:
         run.run_directory.register_worker()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         message = self._take_message()
+        if self.run.run_directory.is_elsewhere and hasattr(report, "ralph"):
+            message |= self._work(item, report.ralph)
         if message:
             report.ralph_message = message  # type: ignore[attr-defined]
         return report
+
+    def _work(self, item: Any, report: TaskReport) -> dict[str, Any]:
+        """Return what was done about a task in a copy of the project."""
+        work = self._outbox.collect(self.run.spec_run(item.parent.spec), report.result)
+        return {"work": work, "root": str(self.run.root)} if work else {}
+
+    @cached_property
+    def _outbox(self) -> Outbox:
+        # Imported here: most workers have no need to send files.
+        from pytest_ralph.session.xdist.outbox import Outbox
+
+        return Outbox(self.run)
 
     def _take_message(self) -> dict[str, Any]:
         """Return what the controller has not received yet; empty if there is nothing."""
@@ -49,10 +67,7 @@ class Worker:
             self.run.halt("called off by the controller")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        is_recovered = any(spec_run.recovery for spec_run in self.run.spec_runs.values())
-        if is_recovered and not self.run.run_directory.with_controller:
-            self.run.messages.note(
-                f"{platform.node()}:{self.run.root} is a copy of the project: "
-                "what was written there stays there"
-            )
-        session.config.workeroutput[MESSAGE_KEY] = self._take_message()  # type: ignore[attr-defined]
+        message = self._take_message()
+        if self.run.run_directory.is_elsewhere:
+            message["root"] = str(self.run.root)
+        session.config.workeroutput[MESSAGE_KEY] = message  # type: ignore[attr-defined]

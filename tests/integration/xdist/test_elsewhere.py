@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import site
 import socket
 import sqlite3
@@ -81,12 +83,23 @@ def test_workers_of_another_environment_work_on_the_same_files(
     assert len(attempts(pytester.path)) == 10
 
 
+def git(root: Path, *arguments: str) -> str:
+    command = ["git", *arguments]
+    ended = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    return ended.stdout
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """execnet's socket server, as it would be started on another machine; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-u", "-m", "execnet.script.socketserver", f"127.0.0.1:{port}"]
     with (tmp_path / "server.log").open("w") as log:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT)
@@ -96,49 +109,172 @@ def server(tmp_path: Path) -> Iterator[str]:
     process.wait()
 
 
-@pytest.mark.parametrize("via", ["popen", "socket"])
-def test_a_worker_with_a_copy_of_the_project_sends_its_results_and_its_history_home(
+@pytest.fixture
+def sshd(tmp_path: Path) -> Iterator[str]:
+    """A real sshd on the loopback with its own keys; gives the address of a worker behind it."""
+    program = shutil.which("sshd") or "/usr/sbin/sshd"
+    if not os.access(program, os.X_OK) or not shutil.which("ssh-keygen"):
+        pytest.skip("sshd is not installed")
+    for name in ("host", "user"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{tmp_path}/{name}"]
+        subprocess.run(command, check=True, timeout=30)
+    (tmp_path / "keys").write_bytes((tmp_path / "user.pub").read_bytes())
+    port = free_port()
+    (tmp_path / "sshd_config").write_text(
+        f"ListenAddress 127.0.0.1:{port}\nHostKey {tmp_path}/host\n"
+        f"AuthorizedKeysFile {tmp_path}/keys\nStrictModes no\nUsePAM no\n"
+        f"PasswordAuthentication no\nPidFile {tmp_path}/sshd.pid\n"
+    )
+    (tmp_path / "ssh_config").write_text(
+        f"Host elsewhere\n HostName 127.0.0.1\n Port {port}\n IdentityFile {tmp_path}/user\n"
+        f" IdentitiesOnly yes\n StrictHostKeyChecking no\n BatchMode yes\n"
+        f" UserKnownHostsFile {tmp_path}/known\n LogLevel ERROR\n"
+    )
+    with (tmp_path / "sshd.log").open("w") as log:
+        command = [program, "-D", "-e", "-f", f"{tmp_path}/sshd_config"]
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    login = ["ssh", "-F", f"{tmp_path}/ssh_config", "elsewhere", "true"]
+
+    def answers() -> bool:
+        if process.poll() is not None:
+            pytest.skip(f"sshd does not start: {(tmp_path / 'sshd.log').read_text()}")
+        ended = subprocess.run(login, check=False, capture_output=True, timeout=30)
+        return ended.returncode == 0
+
+    try:
+        wait_for(answers, 20)
+        yield f"ssh=-F {tmp_path}/ssh_config elsewhere//python={sys.executable}"
+    except AssertionError:
+        pytest.skip(f"nobody can log in: {(tmp_path / 'sshd.log').read_text()}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The directory on the other machine that xdist copies the project into."""
+    directory = tmp_path / "elsewhere"
+    directory.mkdir()
+    return directory
+
+
+def recover(root: Path, place: Path, executor: str, *options: str, via: str = "popen") -> str:
+    """Run the specs of a project in a copy below `place`; gives the output."""
+    _, output = run(
+        root,
+        *(
+            "--ralph-recovery",
+            f"--ralph-executor={executor}",
+            "--dist=load",
+            *options,
+            "-W",
+            "ignore",
+        ),
+        *("--tx", f"{via}//chdir={place}", "--rsyncdir", str(root), str(root / "specs")),
+    )
+    return output
+
+
+@pytest.mark.parametrize("via", ["server", pytest.param("sshd", marks=pytest.mark.slow)])
+def test_a_healed_spec_comes_home(
     pytester: pytest.Pytester,
     make_spec: SpecMaker,
-    tmp_path: Path,
+    place: Path,
     request: pytest.FixtureRequest,
     via: str,
 ) -> None:
-    address = request.getfixturevalue("server") if via == "socket" else "popen"
+    address = request.getfixturevalue(via)
     path = make_spec(TASKS)
-    before = path.read_bytes()
-    pytester.makeini("[pytest]\nfilterwarnings = ignore::DeprecationWarning")
-    place = tmp_path / "elsewhere"
-    place.mkdir()
 
-    code, output = run(
-        pytester.path,
-        *(
-            "--ralph-recovery",
-            "--ralph-executor=touch fixed",
-            "--dist=load",
-            "--tx",
-            f"{address}//chdir={place}",
-        ),
-        *("--rsyncdir", str(pytester.path), str(pytester.path / "specs")),
-    )
+    output = recover(pytester.path, place, "echo done > fixed", via=address)
 
-    assert code == 0, output
     assert "2 passed, 1 recovered" in output
+    assert (pytester.path / "fixed").read_text() == "done\n"
+    text = path.read_text()
+    assert text.count("- [x]") == 4
+    assert "- [x] 1.2.1 [FIX 1.2]" in text
+    state = json.loads((path.parent / ".ralph-state.json").read_text())
+    assert state["fixTaskMap"]["1.2"]["fixTaskIds"] == ["1.2.1"]
+    assert "1.2.1" in (path.parent / ".progress.md").read_text()
+    assert attempts(pytester.path) == [
+        ("1.1", "passed"),
+        ("1.2", "failed"),
+        ("1.2", "recovered"),
+        ("1.1", "passed"),
+        ("1.3", "passed"),
+    ]
+    assert list(place.iterdir()) == []
+
+
+def test_edits_at_home_and_a_copy_elsewhere_stay(
+    pytester: pytest.Pytester, make_spec: SpecMaker, place: Path
+) -> None:
+    path = make_spec(spec(task("1.1 Colour", "grep -q green colours.txt")))
+    before = path.read_text()
+    colours = pytester.path / "colours.txt"
+    colours.write_text("".join(f"line {number}\n" for number in range(20)))
     copy = place / pytester.path.name
-    assert (copy / "here").exists()
-    assert not (pytester.path / "here").exists()
-    assert (
-        attempts(pytester.path)
-        == attempts(copy)
-        == [
-            ("1.1", "passed"),
-            ("1.2", "failed"),
-            ("1.2", "recovered"),
-            ("1.1", "passed"),
-            ("1.3", "passed"),
-        ]
+    copy.mkdir()
+    # The executor runs in the copy, and edits the project as its user would.
+    executor = (
+        f"sed -i 's/line 19/green/' colours.txt; sed -i 's/line 2$/mine/' {colours}; "
+        f"echo 'Note of mine.' >> {path}"
     )
-    assert path.read_bytes() == before
-    assert (copy / "specs/demo/tasks.md").read_text().count("- [x]") == 4
-    assert output.count("is a copy of the project: what was written there stays there") == 1
+
+    output = recover(pytester.path, place, executor)
+
+    assert "1 recovered" in output
+    lines = colours.read_text().splitlines()
+    assert (lines[2], lines[19]) == ("mine", "green")
+    text = path.read_text()
+    assert "Note of mine." in text
+    assert text.count("- [x]") == 2
+    # The copy was there before the run, so it is there after it.
+    assert "green" not in (copy / "colours.txt").read_text()
+    assert not (copy / ".ralph").exists()
+    assert (copy / "specs/demo/tasks.md").read_text() == before
+    assert sorted(file.name for file in (copy / "specs/demo").iterdir()) == ["tasks.md"]
+
+
+def test_what_cannot_be_merged_fails_with_a_patch(
+    pytester: pytest.Pytester, make_spec: SpecMaker, place: Path
+) -> None:
+    conflicting = make_spec(spec(task("1.1 Colour", "grep -q green colours.txt")), name="colour")
+    failing = make_spec(spec(task("1.1 There", "test -e fixed && pwd | grep elsewhere")), name="go")
+    colours = pytester.path / "colours.txt"
+    colours.write_text("red\n")
+    executor = f"touch fixed; echo green > colours.txt; echo mine > {colours}"
+
+    output = recover(pytester.path, place, executor)
+
+    assert "conflicts with changes made here meanwhile: colours.txt" in output
+    assert "passed on another machine, but not here" in output
+    assert "2 failed" in output
+    assert colours.read_text() == "mine\n"
+    assert not (pytester.path / "fixed").exists()
+    assert "- [ ] 1.1" in conflicting.read_text()
+    assert "- [ ] 1.1" in failing.read_text()
+    (patch,) = (pytester.path / ".ralph/patches").iterdir()
+    assert "+green" in patch.read_text()
+
+
+def test_the_controller_commits_what_came_home(
+    pytester: pytest.Pytester, make_spec: SpecMaker, place: Path
+) -> None:
+    make_spec(TASKS)
+    # With an ini file, pytest finds the project in the copy by itself.
+    pytester.makeini("[pytest]")
+    git(pytester.path, "init", "-q")
+    git(pytester.path, "config", "user.name", "Ada")
+    git(pytester.path, "config", "user.email", "ada@example.org")
+    git(pytester.path, "add", "-A")
+    git(pytester.path, "commit", "-qm", "start")
+
+    output = recover(
+        pytester.path, place, "echo done > fixed", "--ralph-commit=auto", "--ralph-isolate=worktree"
+    )
+
+    assert "1 recovered" in output
+    assert git(pytester.path, "show", "HEAD~1:fixed") == "done\n"
+    assert git(pytester.path, "rev-list", "--count", "HEAD").strip() == "4"

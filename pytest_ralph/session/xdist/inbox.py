@@ -1,0 +1,196 @@
+"""What workers on other machines send home: merge it into the project, and verify it there."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.fixing.git.command import GitCommand, GitError
+from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge, write_side
+from pytest_ralph.fixing.isolation.worktree import WorktreeChange
+from pytest_ralph.healing.errors import RecoveryError
+from pytest_ralph.healing.isolated_run import PATCHES_NAME
+from pytest_ralph.session.xdist.final_check import passes
+from pytest_ralph.session.xdist.outbox import SentFile, unpack
+from pytest_ralph.session.xdist.recorded_files import repeat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ralph.fixing.isolation.merge import AppliedMerge
+    from pytest_ralph.healing.spec_run import SpecRun
+    from pytest_ralph.results import TaskReport, TaskResult
+    from pytest_ralph.session.run import Run
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
+# What became of the changes of a task, for the state and the progress file.
+NOT_MERGED = "not merged"
+
+
+class Inbox:
+    """The controller's side of the workers that have only a copy of the project."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        # Each spec as it was before the first of its tasks was reported.
+        self._specs: dict[str, Spec] = {}
+        # Whether other machines have changes that the project does not have.
+        self._differs = False
+
+    def receive(self, report: Any, work: dict[str, Any], root: str) -> None:
+        """Take over what belongs to the report of a task; `root` is the project over there.
+
+        A task whose changes cannot be merged, or do not pass here, becomes a failed task.
+        """
+        found: TaskReport = report.ralph
+        result = _with_local_logs(found.result, root, self._run.root)
+        self._write_logs(work.get("logs", ()))
+        try:
+            problem = self._take_over(result, work)
+        except (RecoveryError, GitError, OSError) as error:
+            problem = f"could not be taken over from another machine: {error}"
+        if problem:
+            result = result._replace(outcome="failed", reason=problem)
+            report.outcome = "failed"
+            report.longrepr = f"{result.heading}: {problem}"
+        elif result.passed:
+            result = result._replace(commit=self._commit(result))
+        report.ralph = found._replace(result=result)
+
+    def _take_over(self, result: TaskResult, work: dict[str, Any]) -> str:
+        """Write what was done into the project; return why the task does not pass here."""
+        for path, operations in work.get("operations", {}).items():
+            repeat(self._spec_run(path).spec_files, self._specs[path], operations)
+        spec_run = self._spec_run(result.spec_path)
+        task = self._specs[result.spec_path][result.name]
+        files = [SentFile(*file) for file in work.get("files", ())]
+        files = [file for file in files if _is_acceptable(file.path)]
+        if not result.passed:
+            self._keep_patch(files, spec_run, task)
+            return ""
+        spec_run.checkpoints.begin(task)
+        if not files and not self._differs:
+            return ""
+        problem = self._merge(files, spec_run, task, work.get("protected", ()))
+        if problem:
+            spec_run.spec_files.gave_up(task, NOT_MERGED)
+        return problem
+
+    def _commit(self, result: TaskResult) -> str:
+        """Commit what was merged for a task, if commits are asked for; return the commit."""
+        task = self._specs[result.spec_path][result.name]
+        try:
+            return self._spec_run(result.spec_path).checkpoints.passed(task)
+        except GitError as error:
+            self._run.messages.note(f"no commit for {result.id}: {error}")
+            return ""
+
+    def _spec_run(self, path: str) -> SpecRun:
+        if path not in self._specs:
+            self._specs[path] = self._run.specs.load(self._run.root / path)
+        return self._run.spec_run(self._specs[path])
+
+    def _write_logs(self, logs: Iterable[Sequence[Any]]) -> None:
+        for path, packed in logs:
+            parts = PurePosixPath(path).parts
+            if parts[0] == RALPH_DIRECTORY and ".." not in parts:
+                write_side(self._run.root, self._run.root / path, unpack(packed))
+
+    # Merging
+
+    def _merge(
+        self, files: Sequence[SentFile], spec_run: SpecRun, task: Task, protected: Iterable[str]
+    ) -> str:
+        """Merge and verify; return why that failed. What does not pass here is taken back."""
+        services = spec_run.services
+        # Until the merged state is verified, no other merge may change it.
+        with services.merge_lock:
+            applied, conflicts = self._apply(files)
+            if applied is None:
+                kept = self._keep_patch(files, spec_run, task)
+                listed = ", ".join(conflicts)
+                return f"conflicts with changes made here meanwhile: {listed} (kept as {kept})"
+            if passes(self._run, spec_run.spec_files.spec, task):
+                owner = f"{spec_run.spec_files.spec.name}::{task.name}"
+                services.tree.record(owner, applied.changes)
+                services.tree.protected.setdefault(owner, set()).update(protected)
+                applied.confirm()
+                return ""
+            applied.take_back()
+        kept = self._keep_patch(files, spec_run, task)
+        if not kept:
+            return "passed on another machine, but not here"
+        return f"passed on another machine, but not here: not merged (kept as {kept})"
+
+    def _apply(self, files: Sequence[SentFile]) -> tuple[AppliedMerge | None, tuple[str, ...]]:
+        """Merge files into the project. Return None and the paths if some of them conflict."""
+        root = self._run.root
+        resources = self._run.resources
+        with tempfile.TemporaryDirectory(prefix="ralph-home-") as directory:
+            changes = [_unpacked(file, Path(directory)) for file in files]
+            plan = plan_merge(GitCommand.at(root), root, changes)
+            if plan.conflicts:
+                return None, tuple(conflict.path for conflict in plan.conflicts)
+            applied = apply_merge(
+                root,
+                plan.files,
+                backups=resources.tree.backups,
+                journal=resources.worktrees.new_journal(),
+            )
+        return applied, tuple(file.path for file in files)
+
+    def _keep_patch(self, files: Sequence[SentFile], spec_run: SpecRun, task: Task) -> str:
+        """Keep changes that are not merged as a patch, and return its path; empty without any."""
+        if not files:
+            return ""
+        self._differs = True
+        name = re.sub(r"[^\w.-]+", "-", f"{spec_run.spec_files.spec.name}-{task.name}")
+        patch = self._run.directory / PATCHES_NAME / f"{self._run.id}-{name}.patch"
+        patch.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="ralph-home-") as directory:
+            for file in files:
+                _unpacked(file, Path(directory))
+            git = GitCommand.at(Path(directory))
+            options = ("--no-index", "--binary", "--no-color", "--no-ext-diff", "--no-prefix")
+            text = git.run("diff", *options, "a", "b").stdout
+        patch.write_text(text, "utf-8", "surrogateescape")
+        return os.path.relpath(patch, self._run.root)
+
+
+def _is_acceptable(path: str) -> bool:
+    """Whether a path leads to a file of the project that workers may change."""
+    parts = PurePosixPath(path).parts
+    if not parts or PurePosixPath(path).is_absolute() or parts[-1] in SPEC_FILES:
+        return False
+    return not {"..", ".git", RALPH_DIRECTORY} & {*parts}
+
+
+def _unpacked(file: SentFile, directory: Path) -> WorktreeChange:
+    """Write both versions of a file below `directory`."""
+    versions: list[Path | None] = []
+    for name, packed in (("a", file.base), ("b", file.new)):
+        top = directory / name
+        top.mkdir(exist_ok=True)
+        side = unpack(packed)
+        if side is None:
+            versions.append(None)
+            continue
+        write_side(top, top / file.path, side)
+        versions.append(top / file.path)
+    base, new = versions
+    return WorktreeChange(file.path, base, new)
+
+
+def _with_local_logs(result: TaskResult, root: str, here: Path) -> TaskResult:
+    """Let the attempts name the logs as they are here."""
+    attempts = []
+    for attempt in result.attempts:
+        log = attempt.log.replace(root, str(here), 1)
+        transcript = attempt.transcript.replace(root, str(here), 1)
+        attempts.append(attempt._replace(log=log, transcript=transcript))
+    return result._replace(attempts=tuple(attempts))

@@ -1,0 +1,181 @@
+"""What a worker on another machine sends home, and what it leaves there.
+
+With the report of a task it sends the files that executors and repairs changed for the task, each
+with the version before, the changes of tasks.md, state and progress, and the logs of the attempts.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import stat
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY, RUNS_NAME, write_atomically
+from pytest_ralph.fixing.change_log import read_changes, undo_changes
+from pytest_ralph.fixing.isolation.merge import Side, read_side, write_side
+from pytest_ralph.session.locks import spec_key
+from pytest_ralph.session.run_directory import NEW_NAME
+from pytest_ralph.session.xdist.recorded_files import RecordedSpecFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.fixing.snapshot import FileState
+    from pytest_ralph.healing.spec_run import SpecRun
+    from pytest_ralph.results import TaskResult
+    from pytest_ralph.session.run import Run
+
+# Larger files are not sent.
+MAX_SIZE = 10 * 1024 * 1024
+MAX_LOG_SIZE = 1024 * 1024
+# In the run directory: the files of a spec as they were.
+ORIGINALS_SUFFIX = ".originals"
+
+# A version of a file: content, mode, and whether it is a link. None stands for no file.
+PackedSide = list[Any] | None
+
+
+class SentFile(NamedTuple):
+    """A file that was changed on another machine: its path in the project and both versions."""
+
+    path: str
+    base: PackedSide
+    new: PackedSide
+
+
+def pack(side: Side | None) -> PackedSide:
+    """Return a version of a file as plain data."""
+    if side is None:
+        return None
+    data = base64.b64encode(zlib.compress(side.data)).decode()
+    return [data, side.mode, side.is_link]
+
+
+def unpack(packed: PackedSide) -> Side | None:
+    """Return the version of a file that `pack` packed."""
+    if packed is None:
+        return None
+    data, mode, is_link = packed
+    return Side(zlib.decompress(base64.b64decode(data)), stat.S_IMODE(mode), bool(is_link))
+
+
+class Outbox:
+    """Collects what the controller has not received yet."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._backups = run.directory / BACKUPS_NAME / run.id
+        # The tasks that were reported, and how many changes of each were sent.
+        self._sent: dict[str, int] = {}
+
+    def collect(self, spec_run: SpecRun, result: TaskResult) -> dict[str, Any]:
+        """Return what belongs to the result of a task; empty if nothing was written."""
+        own = f"{spec_run.spec_files.spec.name}::{result.name}"
+        self._sent.setdefault(own, 0)
+        work = {
+            "files": self._changed_files(),
+            "operations": self._operations(),
+            "logs": self._logs(result) if result.changed or result.bad else [],
+            "protected": self._protected(own),
+        }
+        return work if any(work.values()) else {}
+
+    def _changed_files(self) -> list[list[Any]]:
+        """Return the changes that were made for tasks which have been reported.
+
+        Those for siblings in a [P] group are sent with the reports of the siblings.
+        """
+        bases: dict[str, Side | None] = {}
+        for owner, count in self._sent.items():
+            changes = read_changes(self._backups, owner)
+            for change in changes[count:]:
+                bases.setdefault(change.path, _side_of(change.before))
+            self._sent[owner] = len(changes)
+        files = []
+        for path, base in bases.items():
+            new = read_side(self._run.root / path)
+            if new is not None and len(new.data) > MAX_SIZE:
+                self._run.messages.note(f"{path} is too large to be sent home")
+                continue
+            files.append([*SentFile(path, pack(base), pack(new))])
+        return files
+
+    def _operations(self) -> dict[str, Any]:
+        """Return the changes of all specs: a regression may be one of another spec."""
+        operations = {}
+        for path, spec_run in self._run.spec_runs.items():
+            assert isinstance(spec_run.spec_files, RecordedSpecFiles)
+            taken = spec_run.spec_files.take_operations()
+            if taken:
+                operations[self._run.specs.relative(path)] = taken
+        return operations
+
+    def _logs(self, result: TaskResult) -> list[list[Any]]:
+        logs = []
+        names = [name for attempt in result.attempts for name in (attempt.log, attempt.transcript)]
+        for name in dict.fromkeys(filter(None, names)):
+            path = self._run.root / name
+            side = read_side(path)
+            if side is None or len(side.data) > MAX_LOG_SIZE:
+                continue
+            logs.append([os.path.relpath(path, self._run.root), pack(side)])
+        return logs
+
+    def _protected(self, owner: str) -> list[str]:
+        if not self._backups.is_dir():
+            return []
+        return sorted(self._run.resources.tree.protected.get(owner, ()))
+
+
+def _side_of(state: FileState | None) -> Side | None:
+    if state is None:
+        return None
+    if state.is_link:
+        return Side(os.fsencode(state.target), 0, is_link=True)
+    side = read_side(Path(state.copy)) if state.copy else None
+    return side._replace(mode=stat.S_IMODE(state.mode)) if side else None
+
+
+# What stays on the other machine
+
+
+def keep_originals(run: Run, files: Sequence[Path]) -> None:
+    """Keep the files of a spec as they are before the first of its tasks."""
+    originals = run.run_directory.path / f"{spec_key(files[0])}{ORIGINALS_SUFFIX}"
+    if originals.exists():
+        # By a worker that died.
+        return
+    sides = {os.path.relpath(file, run.root): pack(read_side(file)) for file in files}
+    run.run_directory.create()
+    write_atomically(originals, json.dumps(sides))
+
+
+def clean_up(roots: Sequence[str], new: Sequence[str], run_id: str) -> None:
+    """Remove the `new` copies in this directory, and put back what a run changed in others."""
+    copies = [Path.cwd() / name for name in new]
+    for root in map(Path, roots):
+        if root not in copies:
+            _put_back(root, run_id)
+    for copy in copies:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _put_back(root: Path, run_id: str) -> None:
+    """Put back everything below `root` that the workers of a run changed there."""
+    directory = root / RALPH_DIRECTORY
+    run_directory = directory / RUNS_NAME / run_id
+    for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
+        for path, packed in json.loads(originals.read_text(encoding="utf-8")).items():
+            write_side(root, root / path, unpack(packed))
+    backups = directory / BACKUPS_NAME / run_id
+    undo_changes(root, backups)
+    if (run_directory / NEW_NAME).exists():
+        shutil.rmtree(directory, ignore_errors=True)
+    else:
+        shutil.rmtree(run_directory, ignore_errors=True)
+        shutil.rmtree(backups, ignore_errors=True)
