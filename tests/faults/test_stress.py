@@ -1,4 +1,4 @@
-"""Two hundred specs with random failures and killed workers, by fixed seeds."""
+"""Two hundred specs with random failures and killed workers, and specs that share files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.faults.shared_files import MODES, heal
 from tests.faults.stress import (
     World,
     check_all_told_once_and_run_once,
@@ -45,3 +46,12 @@ def test_two_hundred_specs_whose_workers_are_killed_from_outside(tmp_path: Path)
     check_all_told_once_and_run_once(world)
     check_files_are_whole(world)
     check_calm_finishes_everything(world, 4, timeout=HOUR)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(5))
+def test_recovered_tasks_of_shared_files_pass(tmp_path: Path, seed: int, mode: str) -> None:
+    ended = heal(tmp_path / "project", seed, mode)
+
+    assert ended.problems == [], ended.output
+    assert ended.good > 0

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.faults.shared_files import heal as heal_shared_files
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -77,3 +79,12 @@ def test_overwriting_a_recovered_task_fails(pytester: pytest.Pytester, root: Pat
     assert len(recovered_words(result)) == 1
     result.stdout.fnmatch_lines(["*no longer passes*"])
     assert root.exists()
+
+
+@pytest.mark.slow
+def test_edits_at_random_moments_are_merged(tmp_path: Path) -> None:
+    """The long version is in tests/faults."""
+    ended = heal_shared_files(tmp_path / "project", 1, "worktree", specs=4, workers=2)
+
+    assert ended.problems == [], ended.output
+    assert ended.good > 0
