@@ -245,6 +245,9 @@ def _label(match: re.Match[str], line: str) -> _Label:
     note = match["note"] or ""
     name = known_name(label)
     rest = line[match.end() :]
+    if line.lstrip().startswith("|"):
+        # A row of a table of fields: `| **Verify** | `make` |`.
+        rest = rest.strip(" \t|").replace("\\|", "|")
     if name == "Verify" and _WHERE.match(note):
         rest = f"{note.strip()}: {rest}"
     if name == "Verify" and _BY_HAND.search(label + note):

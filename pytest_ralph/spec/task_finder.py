@@ -99,7 +99,26 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
     # Many specs with tasks also have tables and phases that only describe these.
     if all(_is_fix(block) for block in tasks):
         tasks += finder.find_table_rows() or finder.find_phases()
+    elif any(_is_bare_heading(block) for block in tasks):
+        tasks = _with_rows_for_headings(tasks, finder.find_table_rows())
     return sorted(tasks, key=_by_line)
+
+
+def _is_bare_heading(block: TaskBlock) -> bool:
+    """Whether a task is a heading with no field that says what to do or how to verify it."""
+    return block.level > 0 and not block.has_field(_HEADING_WORK)
+
+
+def _with_rows_for_headings(tasks: list[TaskBlock], rows: list[TaskBlock]) -> list[TaskBlock]:
+    """Return the tasks, with each bare heading over a table of tasks replaced by its rows."""
+    found: list[TaskBlock] = []
+    for block in tasks:
+        own_rows = [row for row in rows if block.line < row.line < block.own_end]
+        if own_rows and _is_bare_heading(block):
+            found += own_rows
+        else:
+            found.append(block)
+    return found
 
 
 def _is_fix(block: TaskBlock) -> bool:

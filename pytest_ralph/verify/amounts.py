@@ -16,6 +16,7 @@ from pytest_ralph.verify.stdout_kind import (
     prints,
     prints_in_turn,
     prints_nothing,
+    searches_quietly,
     shows_contents,
     shows_http_status,
     summarises,
@@ -115,6 +116,9 @@ def expect_nothing(command: str) -> Sequence[Expect] | None:
     if ends_with_echo(command) or always_prints(command):
         # It prints its own verdict or a heading, so its output is never empty.
         return None
+    if searches_quietly(command):
+        # It never prints anything: its status says whether it has found something.
+        return [Expect("exit", "nonzero")]
     shown = prints(command)
     if shown is Prints.COUNT:
         return [Expect("stdout", "==", 0)]

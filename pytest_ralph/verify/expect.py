@@ -239,7 +239,7 @@ PATTERNS = (
     ),
     Pattern(
         "number of failures",
-        _form(r"(?P<number>\d+) (?:fails|failures?)"),
+        _form(r"(?P<number>\d+) (?:fails|failures?)(?: (?:tests?|cases?|specs?|assertions?))?"),
         statements.failure_count,
     ),
     Pattern(
@@ -282,6 +282,11 @@ PATTERNS = (
     ),
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), statements.amount),
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), statements.nonzero),
+    Pattern(
+        "exists",
+        _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),
+        statements.exists,
+    ),
     Pattern("clean working tree", _form("passes"), statements.clean),
     Pattern(
         "passes",

@@ -18,6 +18,7 @@ _NO_COMMAND = any_of("no command", "", "$")
 MAX_LENGTH = 50_000
 # How much of a field is shown as the reason why a person has to look.
 _MAX_REASON = 500
+_PLACEHOLDER_MARKS = ("<", "{{", "…", "...")
 _POWERSHELL = "needs PowerShell: "
 
 
@@ -80,8 +81,8 @@ def _is_one_span(text: str) -> bool:
 
 
 def may_have_placeholder(command: str) -> bool:
-    """Whether a command may hold `<name>`, `…` or `...`: a quick look before the thorough one."""
-    return "<" in command or "…" in command or "..." in command
+    """Whether a command may hold `<name>`, `{{name}}`, `…` or `...`: a quick look."""
+    return any(mark in command for mark in _PLACEHOLDER_MARKS)
 
 
 def _needs_powershell(checks: Sequence[Check]) -> bool:

@@ -33,6 +33,10 @@ _LEAD = regex(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )", re
 _LEAD_END = regex(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
 # `Coverage is at least 80%:` asks for something that the command behind it may not check.
 _AMOUNT = regex(r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d")
+# `All suites pass, and `make docs` is quiet`: a claim beside the command, not about it.
+_CLAIM_BEFORE = regex(
+    r"(?P<claim>[^`]*\w\s+\w[^`]*?)[\s,;.]*(?:\b(?:and|then|plus)\s*|[;.]\s*)", re.IGNORECASE
+)
 _ABSENCE = regex(
     r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
     r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
@@ -145,6 +149,9 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
     required = [mention for mention in found if not mention.is_optional]
     reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
     if required:
+        # Words behind an optional command are reported with it.
+        if not found[0].is_optional:
+            reading.unread += _claims_before(found[0].before)
         _take_commands(passage, required, reading)
     elif reading.checks and not found:
         _take_words(passage.prose, reading)
@@ -177,8 +184,6 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
     directory = _directory_of(found)
     if directory is None and passage.listed:
         directory = reading.directory
-    if _AMOUNT.search(found[0].before) and not _LEAD.match(found[0].before):
-        reading.unread.append(" ".join(found[0].before.split()).strip(" .,;:"))
     for mention in found:
         demands = read_expectations(mention.command, _without_directory(mention.after))
         if not demands.expect:
@@ -189,6 +194,18 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
             # Its exit status would say the opposite of what the words mean.
             continue
         reading.add(_check(mention.command, demands, directory), mention.is_alternative)
+
+
+def _claims_before(words: str) -> list[str]:
+    """Return what the words before a command say that the command may not check."""
+    if _RESULT.match(in_english(words)):
+        return []
+    claim = _CLAIM_BEFORE.fullmatch(words)
+    if claim:
+        return [" ".join(claim["claim"].split()).strip(" .,;:")]
+    if _AMOUNT.search(words) and not _LEAD.match(words):
+        return [" ".join(words.split()).strip(" .,;:")]
+    return []
 
 
 def _asks_for_absence(command: str, unread: Sequence[str]) -> bool:

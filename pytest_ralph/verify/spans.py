@@ -36,6 +36,7 @@ _OR = any_of(
 _EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
 _PLACEHOLDER = regex(
     r"(?<![\w\"'])<[A-Za-z][\w .|/-]*>|…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']"
+    r"|\{\{ ?[A-Za-z][\w -]* ?\}\}"
 )
 # `-H "Cookie: ..."`
 _HEADER_LEFT_OUT = regex(r"[:=] ?(?:\w+ )?\.\.\.[\"']")
@@ -71,10 +72,7 @@ _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 # In front of everything else these are commands; anywhere else they are mostly values.
 _CONSTANT = ("true", "false")
 # "`make`, and the page looks right": the words are about something else.
-_NEXT_CLAUSE = regex(
-    r"\s*(?:[,.;]\s+(?:and\s+)?|and\s+)(?:the|a|no|coverage)\s|\s*[—–:]\s|\s-\s|[,;]\s",
-    re.IGNORECASE,
-)
+_NEXT_CLAUSE = regex(r"[,.;:]\s|\s*[—–-]\s|\s*and\s+(?:the|a|no|coverage)\s", re.IGNORECASE)
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
@@ -214,7 +212,7 @@ def _stands_by_itself(span: Span) -> bool:
     if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
         return False
     words_behind = _PARENTHESES.sub("", span.after)
-    is_first = not span.before.strip()
+    is_first = not span.before.strip() or span.before.rstrip().endswith(":")
     does_something = span.text in _CONSTANT or span.text in load_programs().alone
     if is_first and does_something and _NEXT_CLAUSE.match(words_behind):
         return True

@@ -24,6 +24,7 @@ from pytest_ralph.verify.stdout_kind import (
     lists_names,
     prints,
     prints_in_turn,
+    prints_nothing,
     searches,
     shows_contents,
 )
@@ -219,6 +220,13 @@ def silence(said: Statement) -> Sequence[Expect] | None:
         # `ls a b`: "both empty" is about the files.
         return None
     return expect_nothing(said.command)
+
+
+def exists(said: Statement) -> Sequence[Expect] | None:
+    """`ls menu.md` exists: `ls` and `test` fail otherwise."""
+    if lists_names(said.command) or prints_nothing(said.command):
+        return []
+    return None
 
 
 def clean(said: Statement) -> Sequence[Expect] | None:

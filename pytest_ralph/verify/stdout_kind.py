@@ -64,6 +64,11 @@ def searches(command: str) -> bool:
     return _last_is_listed(command, "searches") and prints(command) is Prints.LINES
 
 
+def searches_quietly(command: str) -> bool:
+    """Whether it looks for something and prints nothing: `grep -q`."""
+    return _last_is_listed(command, "searches") and prints_nothing(command)
+
+
 def compares(command: str) -> bool:
     """Whether it prints nothing but differences."""
     return _last_is_listed(command, "differences")

@@ -85,6 +85,32 @@ def test_other_tables_hold_no_tasks(table: str) -> None:
     assert len(Spec.parse(table).tasks) == table.count("- [ ]")
 
 
+TABLE = (
+    "| # | Step | Verify |\n|---|---|---|\n| 1.1 | Mix | `mix.sh` |\n| 1.2 | Bake | `bake.sh` |\n"
+)
+
+
+def test_a_table_below_a_task_heading_holds_tasks() -> None:
+    tasks = Spec.parse(
+        f"### Task 1: Bread\n\nTwo steps.\n\n{TABLE}\n### Task 2: Tea\n\nBrew.\n"
+    ).tasks
+    assert [task.id for task in tasks] == ["1.1", "1.2", "2"]
+    assert [check.command for task in tasks for check in task.verify.checks] == [
+        "mix.sh",
+        "bake.sh",
+    ]
+
+
+def test_a_table_below_a_verified_task_holds_none() -> None:
+    tasks = Spec.parse(f"### Task 1: Bread\n\n**Verify**: `eat.sh`\n\n{TABLE}").tasks
+    assert [task.id for task in tasks] == ["1"]
+
+
+def test_a_row_of_a_small_table_is_a_verify_field() -> None:
+    source = "### Task 1: Bread\n\n| Field | Value |\n|---|---|\n| **Verify** | `ls \\| wc -l` returns 3 |\n"
+    assert commands(source) == ["ls | wc -l"]
+
+
 def test_phases_with_tasks_are_no_tasks() -> None:
     source = "## Phase 1: A\n\n- [ ] 1.1 B\n  - **Verify**: `true`\n\n**Verify**: `make`\n"
     assert [task.id for task in Spec.parse(source).tasks] == ["1.1"]
