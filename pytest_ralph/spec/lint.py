@@ -6,6 +6,7 @@ import posixpath
 import re
 import subprocess
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import PurePath
 
+    from pytest_ralph.shell.command import Stage
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.plan_problems import PlanProblem
     from pytest_ralph.spec.task import Task
@@ -32,6 +34,7 @@ _PLAN_CODES = {
     "file_conflict": "shared-file",
 }
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\")
+_DURATION_OPTIONS = frozenset(["--duration", "--soak", "--runtime", "--run-time", "--test-time"])
 _DURATION = regex(
     r"(?P<number>\d+(?:\.\d+)?)[ ]?(?P<unit>ms|s|sec\w*|m|min\w*|h|hours?|d)?\b", re.IGNORECASE
 )
@@ -182,19 +185,43 @@ def _check_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
             severity: Severity = "error" if hazard.severe else "warning"
             yield Finding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
 
-        if limit and _seconds(limit) < _sleep_time(check.command):
+        if limit is None:
+            continue
+        stages = Command.parse(check.command).stages
+        if _seconds(limit) < sum(map(_sleep_time, stages)):
             message = f"{task.id}: the time limit {limit[0]} is shorter than the sleep in the check"
             yield Finding(line, "short-timeout", message, "error")
+        for allowed in filter(None, map(_allowed_time, stages)):
+            if _seconds(limit) < _seconds(allowed):
+                message = (
+                    f"{task.id}: the time limit {limit[0]} is shorter than the {allowed[0]}"
+                    " that the check allows itself"
+                )
+                yield Finding(line, "short-timeout", message)
 
 
-def _sleep_time(command: str) -> float:
-    """Return for how many seconds a command sleeps at least."""
-    total = 0.0
-    for stage in Command.parse(command).stages:
-        times = [_DURATION.fullmatch(argument) for argument in stage.arguments]
-        if stage.program == "sleep" and times and times[0]:
-            total += _seconds(times[0])
-    return total
+def _sleep_time(stage: Stage) -> float:
+    """Return for how many seconds a stage sleeps."""
+    if stage.program != "sleep" or not stage.arguments:
+        return 0.0
+    time = _DURATION.fullmatch(stage.arguments[0])
+    return _seconds(time) if time else 0.0
+
+
+def _allowed_time(stage: Stage) -> re.Match[str] | None:
+    """Return the time that a stage allows itself: `timeout 600 ./soak.sh`, `--duration 10m`."""
+    for word, following in pairwise(stage.written):
+        if word in _DURATION_OPTIONS:
+            return _DURATION.fullmatch(following)
+    for word in stage.written:
+        option, equals, value = word.partition("=")
+        if equals and option in _DURATION_OPTIONS:
+            return _DURATION.fullmatch(value)
+    if "timeout" in stage.launchers:
+        times = [_DURATION.fullmatch(word) for word in stage.written]
+        # The last one before the program; `-k 5` may stand before it.
+        return next(filter(None, reversed(times[: len(times) - len(stage.words)])), None)
+    return None
 
 
 def _seconds(duration: re.Match[str]) -> float:

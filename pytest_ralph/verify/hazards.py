@@ -88,7 +88,7 @@ def _status_hazards(command: Command) -> Iterator[Hazard]:
             "grep-hides-status",
             f"`| {_shown(last)}` passes if the text is printed, even by a command that fails",
         )
-    elif _always_raises(last):
+    elif _always_raises(last) or _ends_with_failure(command, last):
         yield Hazard("never-passes", f"`{_shown(last)}` always fails", severe=True)
     elif last.before != "|" and _prints_verdict(last):
         yield Hazard("prints-verdict", f"`{last.program}` prints its result but always succeeds")
@@ -106,17 +106,34 @@ def _greps_output(command: Command) -> bool:
 
 
 def _always_raises(stage: Stage) -> bool:
-    """Whether a Python one-liner raises an exception that no condition guards."""
+    """Whether a Python one-liner ends with an error that no condition guards."""
     if not stage.program.startswith("python") or stage.arguments[:1] != ("-c",):
         return False
     script = "".join(stage.arguments[1:2])
-    if "raise" not in script:
-        return False
     try:
         statements = ast.parse(script).body
     except (SyntaxError, ValueError, RecursionError):
         return False
-    return any(isinstance(statement, ast.Raise) for statement in statements)
+    return any(_is_failure(statement) for statement in statements)
+
+
+def _is_failure(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Raise):
+        return True
+    if isinstance(statement, ast.Assert):
+        return isinstance(statement.test, ast.Constant) and not statement.test.value
+    return False
+
+
+# Inside these, a command is run under a condition.
+_COMPOUND = re.compile(r"\b(?:if|case|for|while|until)\b|[{(]")
+
+
+def _ends_with_failure(command: Command, last: Stage) -> bool:
+    """Whether it ends with `exit 1` or `false` whatever happens before."""
+    if not last.always_fails or last.negated or _COMPOUND.search(command.text):
+        return False
+    return last.after == "" and last.before in ("", ";", "&&")
 
 
 def _always_true(stages: Sequence[Stage]) -> Iterator[Hazard]:

@@ -107,8 +107,8 @@ def test_a_table_below_a_verified_task_holds_none() -> None:
 
 
 def test_a_row_of_a_small_table_is_a_verify_field() -> None:
-    source = "### Task 1: Bread\n\n| Field | Value |\n|---|---|\n| **Verify** | `ls \\| wc -l` returns 3 |\n"
-    assert commands(source) == ["ls | wc -l"]
+    table = "| Field | Value |\n|---|---|\n| **Verify** | `ls \\| wc -l` returns 3 |\n"
+    assert commands(f"### Task 1: Bread\n\n{table}") == ["ls | wc -l"]
 
 
 def test_phases_with_tasks_are_no_tasks() -> None:

@@ -76,6 +76,14 @@ def test_a_sound_spec_has_no_findings() -> None:
             (3, "short-timeout", "error"),
         ),
         (
+            "- [ ] 1.1 A\n  - **Timeout**: 60\n  - **Verify**: `timeout -k 5 600 ./soak.sh`\n",
+            (3, "short-timeout", "warning"),
+        ),
+        (
+            "- [ ] 1.1 A\n  - **Timeout**: 5m\n  - **Verify**: `./soak.sh --duration 10m`\n",
+            (3, "short-timeout", "warning"),
+        ),
+        (
             "- [ ] 1.1 A\n  - **Verify**: `make`, output should be pretty\n",
             (2, "unread-words", "warning"),
         ),
