@@ -131,11 +131,16 @@ class Snapshots:
                 changes.append(Change(path, old, new))
         return tuple(changes)
 
-    def keep(self, changes: Iterable[Change]) -> None:
-        """Keep the copies of the files as they were before `changes` after the run."""
+    def keep(self, changes: Iterable[Change], *, keep_new: bool = False) -> None:
+        """Keep the copies of the files as they were before `changes` after the run.
+
+        With `keep_new`, also those of the files as they were after them.
+        """
         for change in changes:
             if change.before is not None:
                 self._in_use.add(change.before.copy)
+            if change.after is not None and keep_new:
+                self._in_use.add(change.after.copy)
 
     def close(self) -> None:
         """Remove the copies that `keep` did not name."""

@@ -16,8 +16,10 @@ from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_ralph.fixing.git.checkpoint import Git, RollbackResult
-    from pytest_ralph.fixing.snapshot import Snapshot
+    from pytest_ralph.fixing.snapshot import Change, Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -40,6 +42,8 @@ class Checkpoints:
         self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
         sweep(self._script)
         spec_files.commits = self._settings.commit == "auto" and services.git is not None
+        if spec_files.commits:
+            services.tree.keep_new = True
 
     def tree(self) -> str:
         """A fingerprint of the working tree; empty outside git."""
@@ -94,7 +98,8 @@ class Checkpoints:
             return ""
         self._to_commit.remove(task.name)
         message = commit_message(task, self._spec_files.spec.name)
-        work = self._work_on(task)
+        changes = self._changes_for(task)
+        work = self._paths_of(changes)
         if not work:
             # No executor was at work: a person wrote what the task names.
             work = {path for path in self._named_files(task) if path.exists()}
@@ -102,22 +107,25 @@ class Checkpoints:
         if self._settings.commit == "message-only":
             append_commit(self._script, self._services.root, message, git.uncommitted(paths))
             return ""
-        self._require_more_than_checks(task)
-        commit = git.commit(message, paths)
+        self._require_more_than_checks(task, changes)
+        spec_path = self._spec_files.spec.path
+        in_head = git.read_head(spec_path)
+        texts = {} if in_head is None else {spec_path: self._spec_files.own_version(in_head)}
+        commit = git.commit(message, paths, changes=changes, task_files=task.files, texts=texts)
         return commit[:12] if commit else ""
 
-    def _work_on(self, task: Task) -> set[Path]:
-        """The files that executors and repairs changed for the task."""
-        root = self._services.root.resolve()
-        return {root / path for path in self._changed_for(task)} - self._files_of_others(task)
-
-    def _changed_for(self, task: Task) -> tuple[str, ...]:
+    def _changes_for(self, task: Task) -> list[Change]:
+        """What executors and repairs changed for the task."""
         owner = owner_of(self._spec_files, task)
-        return self._services.tree.changed_for(owner, earlier=task.name in self._unfinished)
+        return self._services.tree.changes_for(owner, earlier=task.name in self._unfinished)
 
-    def _require_more_than_checks(self, task: Task) -> None:
+    def _paths_of(self, changes: Iterable[Change]) -> set[Path]:
+        root = self._services.root.resolve()
+        return {root / change.path for change in changes}
+
+    def _require_more_than_checks(self, task: Task, changes: Iterable[Change]) -> None:
         """Refuse to commit a fix that only changed tests or the configuration of checks."""
-        changed = self._changed_for(task)
+        changed = list(dict.fromkeys(change.path for change in changes))
         protected = self._services.tree.protected.get(owner_of(self._spec_files, task), set())
         if changed and protected.issuperset(changed):
             self._spec_files.committed(task, "")
@@ -129,14 +137,6 @@ class Checkpoints:
         named = [(root / name).resolve() for name in task.files]
         return {path for path in named if path.is_relative_to(root)}
 
-    def _files_of_others(self, task: Task) -> set[Path]:
-        """Files named by tasks that may run right now: siblings, and the specs of other workers."""
-        others = set(self._services.files_of_other_specs())
-        for sibling in self._spec_files.plan.group_of(task):
-            if sibling.name != task.name:
-                others |= self._named_files(sibling)
-        return others - self._named_files(task)
-
     def keep_progress(self, task: Task) -> str:
         """Commit what an executor that ran out of context has done; return a note about it."""
         git = self._services.git
@@ -145,7 +145,9 @@ class Checkpoints:
         message = f"wip({self._spec_files.spec.name}): progress on task {task.id}"
         with self._services.git_lock, self._spec_files.lock:
             try:
-                commit = git.commit(message, self._work_on(task))
+                changes = self._changes_for(task)
+                paths = self._paths_of(changes)
+                commit = git.commit(message, paths, changes=changes, task_files=task.files)
             except GitError as error:
                 return f"progress on {task.id} is not committed: {error}"
         return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""
@@ -190,7 +192,7 @@ class Checkpoints:
         kept_as = git.next_ref(name, task.id)
         announce = self._services.announce
         owner = owner_of(self._spec_files, self._original_of(task))
-        if tree.good is not None and tree.changed_for(owner, earlier=False):
+        if tree.good is not None and tree.changes_for(owner, earlier=False):
             changes = tree.snapshots.changes(tree.good.snapshot, now)
             return git.restore(tree.good, changes, keep, kept_as, announce)
         return git.rollback(git.last_good(name) or "", keep, kept_as, announce)

@@ -61,14 +61,16 @@ class ProjectTree:
         # The state in which a task passed last, and how to verify again the tasks that passed.
         self.good: GoodState | None = None
         self.passed: dict[str, Callable[[], bool]] = {}
+        # Whether commits need to know what files contained after each change.
+        self.keep_new = False
         # Tests and configuration of checks that were changed for each task.
         self.protected: dict[str, set[str]] = {}
 
     def record(self, owner: str, changes: Iterable[Change]) -> None:
         """Keep what is needed to undo `changes`, which were made for the task `owner`."""
         changes = tuple(changes)
-        self.snapshots.keep(changes)
-        append_changes(self.backups, changes, owner)
+        self.snapshots.keep(changes, keep_new=self.keep_new)
+        append_changes(self.backups, changes, owner, keep_new=self.keep_new)
 
     def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
         """Return how the files of the project differ from the snapshot `before`."""
@@ -94,24 +96,25 @@ class ProjectTree:
                 copy=str(copy),
             )
             changes.append(Change(saved.path, before, state_of(self.root / saved.path)))
-        append_changes(self.backups, changes, owner)
+        if self.keep_new:
+            now = self.snapshots.take()
+            changes = [replace(change, after=now.get(change.path)) for change in changes]
+        self.record(owner, changes)
         return tuple(
             replace(change, after=change.after._replace(copy=str(self.root / change.path)))
             for change in changes
             if change.after is not None
         )
 
-    def changed_for(self, owner: str, *, earlier: bool) -> tuple[str, ...]:
-        """Return the files that executors and repairs changed for a task in this run.
+    def changes_for(self, owner: str, *, earlier: bool) -> list[Change]:
+        """Return what executors and repairs changed for a task in this run, oldest first.
 
-        With `earlier`, those of earlier runs are included.
+        With `earlier`, changes of earlier runs are included.
         """
-        paths: dict[str, None] = {}
-        directories = sorted(self.backups.parent.glob("*")) if earlier else [self.backups]
-        for directory in directories:
-            for change in read_changes(directory, owner):
-                paths[change.path] = None
-        return tuple(paths)
+        directories = [self.backups]
+        if earlier:
+            directories = sorted(self.backups.parent.glob("*"))
+        return [change for one in directories for change in read_changes(one, owner)]
 
     def close(self) -> None:
         self.snapshots.close()

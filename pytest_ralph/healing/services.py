@@ -95,9 +95,9 @@ class Services:
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None = None
     git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
-    # Held while the changes of a worktree are merged and verified.
-    # Taken by whoever changes the project if the changes of each may have to be undone.
+    # Taken by whoever changes the project if the changes of each are undone or committed apart.
     turn: AbstractContextManager[object] = field(default_factory=contextlib.nullcontext)
+    # Held while the changes of a worktree are merged and verified.
     merge_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
     make_worktrees: Callable[[], Worktrees] | None = None
     # Keeps other workers from changing the same files; None if there are no other workers.

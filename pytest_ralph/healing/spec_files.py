@@ -359,6 +359,14 @@ class SpecFiles:
                 self.state.set_uncommitted(task.name, waits=False)
                 self.state.save()
 
+    def own_version(self, in_head: bytes) -> bytes:
+        """Return the text of the document that HEAD has, with what was written into it since."""
+        from pytest_ralph.healing.own_version import own_version
+
+        with self._files():
+            text = own_version(in_head.decode("utf-8", "surrogateescape"), self._document.read())
+            return text.encode("utf-8", "surrogateescape")
+
     def learnings(self) -> list[str]:
         with self._files():
             return self._log.learnings()

@@ -6,6 +6,7 @@ their branch.
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
 from pytest_ralph.fixing.git.kept_state import read_index, set_index
+from pytest_ralph.fixing.git.own_versions import OwnVersions, Version, read_head
 from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
@@ -215,21 +217,56 @@ class Git:
 
     # Commits
 
-    def commit(self, message: str, paths: Collection[Path]) -> str | None:
+    def commit(
+        self,
+        message: str,
+        paths: Collection[Path],
+        *,
+        changes: Collection[Change] = (),
+        task_files: Collection[str] = (),
+        texts: Mapping[Path, bytes] | None = None,
+    ) -> str | None:
         """Commit what differs from HEAD in `paths`, and return the commit; None if nothing does.
 
-        A directory stands for everything below it. What the user staged stays staged, and hooks
-        run. The state file and `.ralph/` are never committed.
+        A directory stands for everything below it. Of files in `changes`, which were made for a
+        task, only what they changed is committed, and files in `texts` are committed with the
+        content given there. What the user staged stays staged, and hooks run. The state file and
+        `.ralph/` are never committed.
         """
         with self._lock:
-            require_no_operation(self._location.top, self._location.git_dir)
+            location = self._location
+            require_no_operation(location.top, location.git_dir)
             changed = self.uncommitted(paths)
             if not changed:
                 return None
-            require_usable_index(self._git, self._location.git_dir)
+            require_usable_index(self._git, location.git_dir)
+            in_repository = [location.prefix + path for path in changed]
+            own_changes = [change for change in changes if change.path in changed]
+            in_head = read_head(self._top, in_repository)
+            with scratch_directory(location.git_dir) as scratch:
+                own_versions = OwnVersions(self._top, location.prefix, in_head, scratch)
+                versions = own_versions.find(own_changes, task_files)
+            for path, text in (texts or {}).items():
+                name = location.prefix + os.path.relpath(path.resolve(), self.root)
+                if name in in_repository:
+                    versions[name] = self._version_of(name, text, in_head.get(name))
+            if versions == {path: in_head.get(path) for path in in_repository}:
+                # What differs from HEAD are edits of the user.
+                return None
             self.commits += 1
-            commit_paths(self._top, message, [self._location.prefix + path for path in changed])
+            commit_paths(self._top, message, in_repository, versions)
             return self.head()
+
+    def _version_of(self, path: str, text: bytes, in_head: Version | None) -> Version:
+        """Write a text into the repository as the file `path`."""
+        blob = self._top("hash-object", "-w", f"--path={path}", "--stdin", stdin=text).strip()
+        return Version(in_head.mode if in_head else "100644", blob)
+
+    def read_head(self, file: Path) -> bytes | None:
+        """Return the content that HEAD has of a file; None if it has none."""
+        path = self._location.prefix + os.path.relpath(file.resolve(), self.root)
+        stored = self._top.run("cat-file", "blob", f"HEAD:{path}")
+        return os.fsencode(stored.stdout) if stored.status == 0 else None
 
     def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
         """Return which files in `paths` differ from HEAD, relative to the root."""

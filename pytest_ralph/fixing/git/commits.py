@@ -13,30 +13,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
-from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.git.command import GitError, null_separated
+from pytest_ralph.fixing.git.kept_state import LITERAL, NO_ENTRY
+from pytest_ralph.fixing.git.own_versions import Version, read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from pytest_ralph.fixing.git.command import GitCommand
+    from pytest_ralph.fixing.git.own_versions import Versions
 
 UNKNOWN_COMMITTER = re.compile(
     r"tell me who you are|empty ident|unable to auto-detect email|no email was given",
     re.IGNORECASE,
 )
-LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 
 
-def commit_paths(git: GitCommand, message: str, paths: Sequence[str]) -> None:
+def commit_paths(
+    git: GitCommand, message: str, paths: Sequence[str], versions: Versions | None = None
+) -> None:
     """Commit `paths`, relative to git's directory, as they are in the working tree. Hooks run.
 
-    In the user's index, paths that were not staged become those of the commit.
+    Those in `versions` are committed as given there. In the user's index, paths that were not
+    staged become those of the commit.
     """
-    in_head = _entries_of_head(git, paths)
+    versions = versions or {}
+    in_head = read_head(git, paths)
     with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
         if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
             git("read-tree", "HEAD", env=index)
+        as_they_are = [path for path in paths if path not in versions]
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
-        git("update-index", *options, stdin=null_separated(paths), env=index)
+        git("update-index", *options, stdin=null_separated(as_they_are), env=index)
+        _set_entries(git, list(versions), versions, index)
+
         to_commit = _entries_of_index(git, paths, index)
         not_staged = _not_staged(git, paths, in_head, to_commit)
         # Before the commit: a run killed in between leaves an index that agrees with the commit.
@@ -51,7 +62,10 @@ def commit_paths(git: GitCommand, message: str, paths: Sequence[str]) -> None:
 
 
 def _not_staged(
-    git: GitCommand, paths: Sequence[str], in_head: dict[str, str], to_commit: dict[str, str]
+    git: GitCommand,
+    paths: Sequence[str],
+    in_head: Mapping[str, Version],
+    to_commit: Mapping[str, Version],
 ) -> list[str]:
     """Return those of `paths` that the user did not stage in a version of their own."""
     in_index = _entries_of_index(git, paths, {})
@@ -63,41 +77,32 @@ def _not_staged(
     return found
 
 
-def _entries_of_index(git: GitCommand, paths: Sequence[str], env: dict[str, str]) -> dict[str, str]:
-    """Return path → `mode object` for those of `paths` that an index has."""
+def _entries_of_index(
+    git: GitCommand, paths: Sequence[str], env: Mapping[str, str]
+) -> dict[str, Version]:
+    """Return the versions that an index has of `paths`."""
     entries = {}
     listed = git("ls-files", "--stage", "-z", "--", *paths, env={**LITERAL, **env})
     for line in listed.split("\0"):
         entry, _, path = line.partition("\t")
         if path:
             mode, identity, _ = entry.split(" ")
-            entries[path] = f"{mode} {identity}"
+            entries[path] = Version(mode, identity)
     return entries
 
 
-def _entries_of_head(git: GitCommand, paths: Sequence[str]) -> dict[str, str]:
-    """Return path → `mode object` for those of `paths` that HEAD has."""
-    listed = git.run("ls-tree", "-r", "-z", "HEAD", "--", *paths, env=LITERAL)
-    if listed.status != 0:
-        # A branch without commits.
-        return {}
-    entries = {}
-    for line in listed.stdout.split("\0"):
-        entry, _, path = line.partition("\t")
-        if path:
-            mode, _, identity = entry.split(" ")
-            entries[path] = f"{mode} {identity}"
-    return entries
-
-
-def _set_entries(git: GitCommand, paths: Sequence[str], entries: dict[str, str]) -> None:
-    """Make the entries of `paths` in the user's index those given; remove the others."""
+def _set_entries(
+    git: GitCommand,
+    paths: Sequence[str],
+    entries: Mapping[str, Version | None],
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Make the entries of `paths` in an index those given; remove the others."""
     if not paths:
         return
-    # Mode 0 removes an entry.
-    nothing = "0 " + "0" * 40
-    lines = [f"{entries.get(path, nothing)}\t{path}" for path in paths]
-    git("update-index", "-z", "--index-info", stdin=null_separated(lines))
+    lines = [f"{entries.get(path) or NO_ENTRY}\t{path}" for path in paths]
+    options = ("-z", "--replace", "--index-info")
+    git("update-index", *options, stdin=null_separated(lines), env=env)
 
 
 def _why_no_commit(output: str) -> str:

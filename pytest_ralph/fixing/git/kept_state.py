@@ -116,7 +116,7 @@ class KeptState:
         for change in self._changes:
             entry = NO_ENTRY
             if change.after is not None:
-                entry = f"{_git_mode(change.after)} {self._blobs[change.path]}"
+                entry = f"{git_mode(change.after)} {self._blobs[change.path]}"
             lines.append(f"{entry}\t{change.path}")
         entries = null_separated(lines)
         self._git("update-index", "-z", "--replace", "--index-info", stdin=entries, env=copy)
@@ -220,7 +220,8 @@ def _remove_directories(path: str) -> list[str]:
     return [f"rmdir -- {shlex.quote(parent)} 2> /dev/null || :\n" for parent in parents]
 
 
-def _git_mode(state: FileState) -> str:
+def git_mode(state: FileState) -> str:
+    """Return the mode that git stores for a file."""
     if state.is_link:
         return "120000"
     return "100755" if state.mode & stat.S_IXUSR else "100644"

@@ -157,3 +157,145 @@ def test_work_of_earlier_runs_is_not_committed_again(repository: Project) -> Non
     repository.write("helper.txt", "an edit of the user\n")
     repository.run("--ralph-commit=auto", executor=executor)
     assert "helper.txt" not in committed_files(repository)
+
+
+LINES = "".join(f"{number}\n" for number in range(1, 21))
+
+
+@pytest.fixture
+def long_file(project: Project) -> Project:
+    """Task 1.1 passes once the last of the twenty lines of long.txt is `fixed`."""
+    project.spec("""\
+        # Tasks
+
+        - [ ] 1.1 Write it
+          - **Files**: `long.txt`
+          - **Verify**: `grep -q fixed long.txt`
+
+        - [ ] 2.1 Another
+          - **Verify**: `test -d specs`
+    """)
+    project.write("long.txt", LINES)
+    project.write("calls.txt", "")
+    project.write(".gitignore", "calls.txt\nprompt.*\nexecutor.sh\n.ralph/\n")
+    project.repository()
+    return project
+
+
+FIX_LAST_LINE = "sed -i 's/^20$/fixed/' long.txt"
+
+
+def test_own_hunks_of_an_edited_file_are_committed(long_file: Project) -> None:
+    edited = LINES.replace("1\n", "edit of the user\n", 1)
+    long_file.write("long.txt", edited)
+    executor = long_file.shell(FIX_LAST_LINE)
+    long_file.run("--ralph-commit=auto", executor=executor)
+
+    assert long_file.git("show", "HEAD~1:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert (long_file.root / "long.txt").read_text() == edited.replace("20\n", "fixed\n")
+    assert long_file.git("diff", "--numstat", "long.txt").split()[:2] == ["1", "1"]
+
+
+def test_an_edit_after_the_executor_is_not_committed(long_file: Project) -> None:
+    text = long_file.tasks.read_text()
+    verify = "grep -q fixed long.txt && echo edit >> long.txt"
+    long_file.tasks.write_text(text.replace("grep -q fixed long.txt", verify))
+    long_file.git("commit", "-qam", "another Verify")
+    long_file.run("--ralph-commit=auto", executor=long_file.shell(FIX_LAST_LINE))
+
+    assert long_file.git("show", "HEAD~1:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert (long_file.root / "long.txt").read_text().endswith("fixed\nedit\n")
+
+
+def test_an_edit_in_the_same_line_is_reported(long_file: Project) -> None:
+    long_file.write("long.txt", LINES.replace("20\n", "20 edited\n"))
+    executor = long_file.shell("sed -i 's/^20.*/fixed/' long.txt")
+    result = long_file.run("--ralph-commit=auto", executor=executor)
+
+    result.stdout.fnmatch_lines(
+        ["*no commit for 1.1: edits of yours are in the same places: long*"]
+    )
+    assert long_file.git("show", "HEAD:long.txt") == LINES.strip()
+    assert long_file.state["uncommittedTasks"] == ["1.1"]
+
+
+def test_edits_of_the_plan_are_not_committed(long_file: Project) -> None:
+    edited = long_file.tasks.read_text().replace("# Tasks", "# Tasks, reworded")
+    long_file.tasks.write_text(edited.replace("2.1 Another", "2.1 Another, reworded"))
+    long_file.run("--ralph-commit=auto", executor=long_file.shell(FIX_LAST_LINE))
+
+    committed = long_file.git("show", "HEAD:specs/demo/tasks.md")
+    assert "reworded" not in committed
+    assert "- [x] 1.1 Write it" in committed
+    assert "- [x] 1.1.1 [FIX 1.1]" in committed
+    assert long_file.tasks.read_text().count("reworded") == 2
+
+
+def test_untracked_file_that_the_executor_edits(long_file: Project) -> None:
+    long_file.write("mine.txt", "not to be committed\n")
+    executor = long_file.shell(f"{FIX_LAST_LINE}; echo more >> mine.txt")
+    result = long_file.run("--ralph-commit=auto", executor=executor)
+
+    result.stdout.fnmatch_lines(["*no commit for 1.1: edits of yours*mine.txt*"])
+    assert long_file.git("ls-files", "mine.txt") == ""
+
+
+def test_line_ends_that_git_converts_are_no_edits(long_file: Project) -> None:
+    long_file.write(".gitattributes", "*.txt text eol=crlf\n")
+    long_file.git("add", "-A")
+    long_file.git("commit", "-qm", "attributes")
+    long_file.write("long.txt", LINES.replace("\n", "\r\n").replace("1\r", "edit\r", 1))
+    long_file.run(
+        "--ralph-commit=auto", executor=long_file.shell("sed -i 's/^20\\r/fixed\\r/' long.txt")
+    )
+
+    assert long_file.git("show", "HEAD~1:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert b"edit\r\n" in (long_file.root / "long.txt").read_bytes()
+
+
+def test_moved_and_removed_files_of_an_executor(long_file: Project) -> None:
+    long_file.write("old.txt", "content\n")
+    long_file.write("gone.txt", "content\n")
+    long_file.git("add", "-A")
+    long_file.git("commit", "-qm", "more files")
+    body = f"{FIX_LAST_LINE}; git mv old.txt moved.txt; git rm -q gone.txt"
+    long_file.run("--ralph-commit=auto", executor=long_file.shell(body))
+
+    changed = long_file.git("show", "--format=", "--name-status", "--no-renames", "HEAD~1")
+    assert {"A\tmoved.txt", "D\told.txt", "D\tgone.txt"} <= {*changed.splitlines()}
+    assert long_file.git("status", "--porcelain", "*.txt") == ""
+
+
+def test_siblings_commit_their_own_files_only(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 [P] One
+          - **Verify**: `grep -q fixed one.txt`
+          - **Commit**: feat: one
+
+        - [ ] 1.2 [P] Two
+          - **Verify**: `grep -q fixed two.txt`
+          - **Commit**: feat: two
+    """)
+    project.write(".gitignore", "calls.txt\nprompt.*\nexecutor.sh\n.ralph/\n")
+    project.repository()
+    # The first waits a while for the second to begin, and the second for the first to end.
+    executor = project.shell("""\
+        if [ $task = 1.1 ]; then
+            for _ in 1 2 3 4 5; do [ -e two-helper.txt ] || sleep 0.1; done
+            echo fixed > one.txt; echo helper > one-helper.txt
+        else
+            echo helper > two-helper.txt
+            for _ in 1 2 3 4 5; do git log -1 --format=%s | grep -q one || sleep 0.1; done
+            echo fixed > two.txt
+        fi
+    """)
+    result = project.run("--ralph-execute", "--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    for name in ("one", "two"):
+        commit = project.git("log", "--format=%H", f"--grep=feat: {name}")
+        files = project.git("show", "--format=", "--name-only", commit).split()
+        assert {file for file in files if file.endswith(".txt")} == {
+            f"{name}.txt",
+            f"{name}-helper.txt",
+        }

@@ -1,0 +1,176 @@
+"""The version of a file that a commit holds: HEAD's, with what was changed for one task.
+
+The working tree may hold edits of the user in the same files, made before, during or after the work
+on the task. So each change is merged into the version of HEAD, in the form in which git stores
+files: clean filters and conversion of line ends are applied first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.git.kept_state import LITERAL, git_mode
+from pytest_ralph.fixing.snapshot import is_same_now
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.fixing.git.command import GitCommand
+    from pytest_ralph.fixing.snapshot import Change, FileState
+
+
+class Version(NamedTuple):
+    """A file as git stores it."""
+
+    mode: str
+    identity: str
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.identity}"
+
+
+# Path relative to the top of the repository → version to commit; None removes the file.
+Versions = dict[str, Version | None]
+
+
+class OwnVersions:
+    """Finds out what to commit of files that were changed for a task.
+
+    `git` runs at the top of the repository and `prefix` leads from there to the project root.
+    `in_head` are the versions of HEAD. Temporary files are written to `scratch`.
+    """
+
+    def __init__(
+        self, git: GitCommand, prefix: str, in_head: Mapping[str, Version], scratch: Path
+    ) -> None:
+        self._git = git
+        self._prefix = prefix
+        self._in_head = in_head
+        self._scratch = scratch
+
+    def find(self, changes: Iterable[Change], task_files: Collection[str]) -> Versions:
+        """Return the versions of files that cannot be committed as they are in the working tree.
+
+        `changes` were made for the task, oldest first, and `task_files` are files that it names:
+        of these, one that HEAD does not have is committed as a whole, whoever wrote it. Raise
+        GitError if a change cannot be told from edits of the user.
+        """
+        by_path: defaultdict[str, list[Change]] = defaultdict(list)
+        for change in changes:
+            by_path[change.path].append(change)
+        clean = self._clean_before(by_path)
+
+        versions: Versions = {}
+        mixed = []
+        for path, steps in by_path.items():
+            root = self._git.directory / self._prefix
+            if path in clean and is_same_now(root / path, steps[-1].after):
+                continue
+            if self._prefix + path not in self._in_head and path in task_files:
+                continue
+            try:
+                versions[self._prefix + path] = self._version(root / path, steps)
+            except _MixedError:
+                mixed.append(path)
+        if mixed:
+            raise GitError(f"edits of yours are in the same places: {', '.join(sorted(mixed))}")
+        return versions
+
+    def _clean_before(self, by_path: Mapping[str, Sequence[Change]]) -> set[str]:
+        """Return the paths that were what HEAD has before the first change.
+
+        Content that git converts is not found here; `_version` finds that it is the same.
+        """
+        clean = set()
+        copies = {}
+        for path, steps in by_path.items():
+            before = steps[0].before
+            if not _follow_each_other(steps):
+                continue
+            if before is None and self._prefix + path not in self._in_head:
+                clean.add(path)
+            elif before is not None and before.copy:
+                copies[path] = before
+        if copies:
+            listed = os.fsencode("\n".join(state.copy for state in copies.values()))
+            hashed = self._git("hash-object", "--no-filters", "--stdin-paths", stdin=listed)
+            for path, identity in zip(copies, hashed.split(), strict=True):
+                version = Version(git_mode(copies[path]), identity)
+                if self._in_head.get(self._prefix + path) == version:
+                    clean.add(path)
+        return clean
+
+    def _version(self, file: Path, steps: Sequence[Change]) -> Version | None:
+        """Return HEAD's version of a file with all `steps` merged into it."""
+        path = self._prefix + steps[0].path
+        version = self._in_head.get(path)
+        for step in steps:
+            before = self._stored(path, step.before)
+            after = step.after
+            if after is not None and not after.can_be_put_back:
+                if step is not steps[-1] or not is_same_now(file, after):
+                    raise _MixedError
+                after = after._replace(copy=str(file))
+            version = self._merged(before, version, self._stored(path, after))
+        return version
+
+    def _stored(self, path: str, state: FileState | None) -> Version | None:
+        """Write a file into the repository as `git add` would."""
+        if state is None:
+            return None
+        if state.is_link:
+            link = self._git("hash-object", "-w", "--stdin", stdin=state.target.encode())
+            return Version(git_mode(state), link.strip())
+        if not state.copy:
+            raise _MixedError
+        blob = self._git("hash-object", "-w", f"--path={path}", "--", state.copy)
+        return Version(git_mode(state), blob.strip())
+
+    def _merged(
+        self, base: Version | None, ours: Version | None, theirs: Version | None
+    ) -> Version | None:
+        if ours in (base, theirs):
+            return theirs
+        if base == theirs:
+            return ours
+        if base is None or ours is None or theirs is None:
+            raise _MixedError
+        mode = theirs.mode if ours.mode == base.mode else ours.mode
+        files = []
+        for name, version in (("ours", ours), ("base", base), ("theirs", theirs)):
+            file = self._scratch / name
+            file.write_bytes(os.fsencode(self._git("cat-file", "blob", version.identity)))
+            files.append(str(file))
+        merged = self._git.run("merge-file", "-q", *files)
+        if merged.status != 0:
+            raise _MixedError
+        blob = self._git("hash-object", "-w", "--no-filters", "--", files[0])
+        return Version(mode, blob.strip())
+
+
+class _MixedError(Exception):
+    """A change cannot be told from edits of the user."""
+
+
+def _follow_each_other(steps: Sequence[Change]) -> bool:
+    """Return whether nobody changed the file between the changes."""
+    return all(earlier.after == later.before for earlier, later in pairwise(steps))
+
+
+def read_head(git: GitCommand, paths: Iterable[str]) -> dict[str, Version]:
+    """Return the versions that HEAD has of `paths`; none on a branch without commits."""
+    versions = {}
+    listed = git.run("ls-tree", "-r", "-z", "HEAD", "--", *paths, env=LITERAL)
+    if listed.status != 0:
+        return {}
+    for line in listed.stdout.split("\0"):
+        entry, _, path = line.partition("\t")
+        if path:
+            mode, _, identity = entry.split(" ")
+            versions[path] = Version(mode, identity)
+    return versions
