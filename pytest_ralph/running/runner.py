@@ -41,6 +41,7 @@ from pytest_ralph.running.strays import (
     kill_younger,
     set_soft_limit,
 )
+from pytest_ralph.running.watcher import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -175,6 +176,7 @@ class Runner:
         self._children: weakref.WeakSet[Runner] = weakref.WeakSet()
         self._asks_for_junit = not config_speaks_of_junit(root)
         self._own_limit = set_soft_limit(os.getpid(), self.mark.limit)
+        self._watcher = Watcher(self._run)
 
     def use_environment(self, environ: Mapping[str, str]) -> None:
         """Use this environment for all commands that start from now on."""
@@ -308,6 +310,7 @@ class Runner:
         for label in {kept.label for kept in self._kept}:
             self.release(label)
         kill_marked(self.mark, whole_run=True)
+        self._watcher.close()
         if self._own_limit is not None:
             set_soft_limit(os.getpid(), self._own_limit)
 
@@ -349,6 +352,7 @@ class Runner:
         )
 
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
+        self._watcher.start()
         # Register it before it exists: until it has its own mark, its children cannot be told from
         # those of other commands.
         self._starting[plan.mark.number] = True

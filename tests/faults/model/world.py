@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -129,6 +130,7 @@ class Ended:
 def template() -> Path:
     """Make the repository that all worlds are copies of."""
     top = Path(tempfile.mkdtemp(dir=memory(), prefix="ralph-model-template-"))
+    atexit.register(shutil.rmtree, top, ignore_errors=True)
     project = top / "project"
     for name, text in TRACKED.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
