@@ -80,6 +80,31 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
             writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
 
 
+class SupersededTestcases:
+    """Removes the testcases of runs of a task that another plugin had run again.
+
+    pytest-rerunfailures and flaky do not report such a run as failed, but pytest's writer gives it
+    a testcase of its own.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._writer = _writer(config)
+        self._superseded: dict[tuple[str, object], Any] = {}
+
+    def add(self, report: pytest.TestReport, task: TaskResult) -> None:
+        """Remove the testcase of the run before; remember this one if it will be superseded."""
+        key = (report.nodeid, getattr(report, "node", None))
+        earlier = self._superseded.pop(key, None)
+        testcase = self._writer.node_reporter(report)
+        if earlier is not None and earlier is not testcase:
+            self._writer.node_reporters_ordered.remove(earlier)
+        if task.bad and not report.failed:
+            self._superseded[key] = testcase
+            if report.passed:
+                # The writer counted it.
+                self._writer.stats["passed"] -= 1
+
+
 def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskResult) -> None:
     """Add the earlier failed attempts to the testcase.
 

@@ -124,9 +124,11 @@ class JunitAttempts:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self._superseded = junit.SupersededTestcases(run.config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         found = task_report(report)
-        if found:
+        if found and report.when == "call":
+            self._superseded.add(report, found.result)
             junit.add_attempts(self.run.config, report, found.result)

@@ -28,10 +28,14 @@ RECOVERY = ("--ralph-recovery", "--ralph-executor", "none", "specs/demo")
 
 def test_a_rerun_that_passes_unblocks(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(PASSES_LATER)
-    result = pytester.runpytest(*RECOVERY, "--reruns", "1", "-p", "no:randomly")
+    result = pytester.runpytest(*RECOVERY, "--reruns", "1", "--junitxml=result.xml")
     result.assert_outcomes(passed=2)
     assert result.parseoutcomes()["rerun"] == 1
     assert result.ret == 0
+    # One testcase per task.
+    written = (pytester.path / "result.xml").read_text()
+    assert written.count("<testcase ") == 2
+    assert 'tests="2"' in written
 
 
 def test_an_expected_failure_blocks_nothing(
