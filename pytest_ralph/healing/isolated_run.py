@@ -150,12 +150,17 @@ class IsolatedRuns:
         job = replace(job, spec_path=self._mapped(spec.directory, worktree))
         tasks_file = self._mapped(spec.path, worktree)
         tasks_before = _read(tasks_file)
+        stash = self._services.worktrees.stash()
         fault_point("before an executor runs in a worktree")
         outcome = candidate.executor.run(job, candidate.runner, on_output)
+        with self._services.git_lock:
+            stashed = stash.put_right()
         changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
         report = self._guard.inspect(
             tuple(map(_as_change, changes)), task, tasks_before, _read(tasks_file)
         )
+        if stashed:
+            report = replace(report, findings=(*report.findings, f"{task.id} {stashed}"))
         verified = None
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")

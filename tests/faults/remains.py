@@ -6,7 +6,8 @@ import json
 import re
 import sqlite3
 import subprocess
-from contextlib import closing
+import tempfile
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,10 @@ def look(project: Path) -> Remains:
         progress=_text(directory / ".progress.md"),
         history=_history(project / ".ralph" / "history.db"),
         boxes={task.name: task.checked for task in spec.tasks},
-        leftovers=tuple(sorted(path.name for path in _files(project) if _is_left_over(path))),
+        leftovers=(
+            *sorted(path.name for path in _files(project) if _is_left_over(path)),
+            *_worktrees(project),
+        ),
         uncommitted=_git_status(project),
     )
 
@@ -83,13 +87,32 @@ def _is_left_over(path: Path) -> bool:
     return path.name.endswith(".tmp") and "backups" not in path.parts
 
 
+def _worktrees(project: Path) -> list[str]:
+    """Worktrees, merges that are not complete, and what an executor must not leave in git."""
+    if not (project / ".git").exists():
+        return []
+    found = [str(path) for path in project.glob(".ralph/worktrees/*")]
+    administrative = f"gitdir: {project}/.git/worktrees/"
+    for directory in {tempfile.gettempdir(), "/dev/shm"}:
+        for link in Path(directory).glob("ralph-worktree-*/*/.git"):
+            with suppress(OSError):
+                if link.read_text().startswith(administrative):
+                    found.append(str(link.parent))
+    found += _git(project, "worktree", "list").splitlines()[1:]
+    found += _git(project, "branch", "--list").splitlines()[1:]
+    found += _git(project, "stash", "list").splitlines()
+    return found
+
+
+def _git(project: Path, *words: str) -> str:
+    ended = subprocess.run(["git", *words], cwd=project, capture_output=True, text=True, check=True)
+    return ended.stdout
+
+
 def _git_status(project: Path) -> str:
     if not (project / ".git").exists():
         return ""
-    told = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=project, capture_output=True, text=True, check=True
-    )
-    return told.stdout
+    return _git(project, "status", "--porcelain")
 
 
 def is_kept(project: Path, text: str) -> bool:

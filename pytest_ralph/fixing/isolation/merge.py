@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import fault_point, write_atomically
+from pytest_ralph.files import fault_point, sweep, write_atomically
 from pytest_ralph.fixing.snapshot import Change, FileState, put_back, state_of
 
 if TYPE_CHECKING:
@@ -310,6 +310,7 @@ def take_back_unfinished(root: Path, journal: Path) -> tuple[list[str], list[str
     to_undo = []
     left = []
     for path, before, old_digest, new_digest in entries:
+        sweep(root / path)
         now = _digest(read_side(root / path))
         if now == old_digest:
             continue

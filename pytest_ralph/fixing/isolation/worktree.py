@@ -24,6 +24,7 @@ from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import JOURNAL_SUFFIX, take_back_unfinished
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
+from pytest_ralph.fixing.isolation.stash import Stash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,6 +67,7 @@ class _Location(NamedTuple):
     top: Path
     prefix: str
     index_file: Path
+    stash_log: Path
 
 
 @dataclass
@@ -169,6 +171,10 @@ class Worktrees:
         name = f"{self.registry.token}-{secrets.token_hex(4)}{JOURNAL_SUFFIX}"
         return self.registry.directory / name
 
+    def stash(self) -> Stash:
+        """Return the stash of the project as it is now."""
+        return Stash(self._top, self._location.stash_log)
+
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
         names: dict[str, str] = {}
@@ -187,10 +193,10 @@ class Worktrees:
 
     @cached_property
     def _location(self) -> _Location:
-        questions = ("--show-toplevel", "--git-path", "index", "--show-prefix")
+        files = ("--git-path", "index", "--git-path", "logs/refs/stash")
         # An empty prefix is an empty line.
-        lines = self._git("rev-parse", *questions).split("\n")
-        return _Location(Path(lines[0]), lines[2], self.root / lines[1])
+        lines = self._git("rev-parse", "--show-toplevel", *files, "--show-prefix").split("\n")
+        return _Location(Path(lines[0]), lines[3], self.root / lines[1], self.root / lines[2])
 
     @property
     def _top(self) -> GitCommand:
@@ -338,6 +344,8 @@ class Worktrees:
                 lines.append(f"removed the worktrees of a run that was killed: {len(containers)}")
             for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
                 lines += self._take_back(journal)
+            for temporary in self.registry.directory.glob(f".{token}-*"):
+                temporary.unlink(missing_ok=True)
         return lines
 
     def _take_back(self, journal: Path) -> list[str]:

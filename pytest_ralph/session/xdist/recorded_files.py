@@ -31,6 +31,7 @@ CHANGING = (
     "passed",
     "tick",
     "untick",
+    "take_back",
     "gave_up",
 )
 

@@ -164,6 +164,20 @@ def test_git_state_of_the_project_stays(isolated: Project) -> None:
     assert isolated.git("rev-parse", "main") in refs
 
 
+def test_stash_of_the_user_stays(isolated: Project) -> None:
+    isolated.write("parser.txt", "edit of the user\n")
+    isolated.git("stash", "-q")
+    before = isolated.git("stash", "list", "--format=%H %gs")
+    body = "git stash pop -q; echo more > parser.txt; git stash -q; echo fixed > parser.txt"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert isolated.git("stash", "list", "--format=%H %gs") == before
+    result.stdout.fnmatch_lines(
+        ["*1.3.1 stashed changes: taken out*; dropped a stash of yours: put back*"]
+    )
+
+
 def test_worktree_shows_what_is_staged(isolated: Project) -> None:
     isolated.write("staged.txt", "staged\n")
     isolated.git("add", "staged.txt")

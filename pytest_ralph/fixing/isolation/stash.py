@@ -1,0 +1,78 @@
+"""The stash of the project, which git shares between all worktrees of a repository.
+
+What an executor stashes in its worktree would appear in the user's list, and what it drops there
+would be missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_ralph.fixing.git.command import GitCommand
+
+# git writes this into the message of what is stashed where no branch is checked out.
+NO_BRANCH = "(no branch)"
+
+
+class Entry(NamedTuple):
+    """One entry of the stash."""
+
+    commit: str
+    message: str
+
+
+class Stash:
+    """The stash as it was when the object was created.
+
+    `log` is the file in which git keeps the list, oldest entry first.
+    """
+
+    def __init__(self, git: GitCommand, log: Path) -> None:
+        self._git = git
+        self._log = log
+        self._before = self._entries()
+
+    def put_right(self) -> str:
+        """Take out what was stashed in worktrees since, and put back what was dropped.
+
+        Return what was done; empty if there was nothing to do.
+        """
+        now = self._entries()
+        if now == self._before:
+            return ""
+        done = []
+        stashed = [entry for entry in now if self._is_of_worktree(entry)]
+        for entry in stashed:
+            self._drop(entry)
+            done.append(f"stashed changes: taken out of your stash (commit {entry.commit[:12]})")
+        dropped = [entry for entry in self._before if entry not in now]
+        for entry in dropped:
+            self._git("stash", "store", "-m", entry.message, entry.commit)
+            done.append(f"dropped a stash of yours: put back (commit {entry.commit[:12]})")
+        return "; ".join(done)
+
+    def _is_of_worktree(self, entry: Entry) -> bool:
+        """Whether an entry is new, and was not stashed by the user on a branch."""
+        if entry in self._before or NO_BRANCH not in entry.message:
+            return False
+        # With no branch in the project either, it may be an entry of the user.
+        return self._git.succeeds("symbolic-ref", "-q", "HEAD")
+
+    def _drop(self, entry: Entry) -> None:
+        newest_first = self._entries()[::-1]
+        position = newest_first.index(entry)
+        self._git("stash", "drop", "-q", f"stash@{{{position}}}")
+
+    def _entries(self) -> list[Entry]:
+        try:
+            lines = self._log.read_text("utf-8", "surrogateescape").splitlines()
+        except FileNotFoundError:
+            return []
+        entries = []
+        for line in lines:
+            header, _, message = line.partition("\t")
+            entries.append(Entry(header.split(" ")[1], message))
+        return entries
