@@ -32,7 +32,6 @@ NOISE = re.compile(
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed
     | \s*⚠\ufe0f?\s\s
-    | .*\s{2,}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$              # a name in a table of tests
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
     | \(Use\s`node\s--trace
     | \[notice\]
@@ -47,6 +46,8 @@ NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE
 )
 PASSED = re.compile(r"\bPASSED\s*(?:\[|$)")
+# A name in a table of tests.
+IN_TABLE = re.compile(r"\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$", re.IGNORECASE)
 CARET = re.compile(r"^\s+\^+\s*$")
 PYTHON_FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
 TRACEBACK = "Traceback (most recent call last):"
@@ -66,6 +67,7 @@ REPEATED = re.compile(r"\b(?:retrying|will retry|trying again|retry in)\b", re.I
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
 LONGEST_DIFF = 60
+LONGEST_TABLE_MARK = 12
 
 
 def noise_lines(output: CommandOutput) -> frozenset[int]:
@@ -103,7 +105,7 @@ def _noise(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _is_noise(line: str) -> bool:
-    if NOISE.match(line):
+    if NOISE.match(line) or IN_TABLE.search(line[-LONGEST_TABLE_MARK:]):
         return True
     # Most lines contain neither: test for the words before searching with a pattern.
     if "0 " in line or "o " in line:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LARGEST = 2_000_000
 DEEPEST = 40
+MOST_TESTS = 200
 JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
 # Words without which no JSON report speaks of a failing test.
 FAILING = re.compile(r'"(?:failed|fail|failure|failures|error)"')
@@ -46,7 +48,7 @@ def read_json(printed: str) -> Iterator[FailedTest]:
             report, _ = json.JSONDecoder().raw_decode(printed, start.start())
         except (ValueError, RecursionError):
             continue
-        yield from _failed_below(report, DEEPEST)
+        yield from islice(_failed_below(report, DEEPEST), MOST_TESTS)
         return
 
 
@@ -71,20 +73,26 @@ def _failed_below(value: Any, depth: int) -> Iterator[FailedTest]:
             yield from _failed_below(item, depth - 1)
     if not isinstance(value, dict):
         return
-    inner = [test for child in value.values() for test in _failed_below(child, depth - 1)]
-    if inner:
-        yield from inner
-    else:
+    has_failed_inside = False
+    for child in value.values():
+        if isinstance(child, (dict, list)):
+            for test in _failed_below(child, depth - 1):
+                has_failed_inside = True
+                yield test
+    if not has_failed_inside:
         yield from _as_failed_test(value)
 
 
 def _as_failed_test(value: dict[str, Any]) -> Iterator[FailedTest]:
     """Yield an object as a test if it has a name and failed."""
     name = _first_text(value, NAMES)
+    if not name:
+        return
     status = _first_text(value, STATUSES)
+    if status and status.lower() not in FAILED:
+        return
     error = _error_in(value)
-    has_failed = status.lower() in FAILED if status else bool(error)
-    if name and has_failed:
+    if status or error:
         yield FailedTest(name, error)
 
 

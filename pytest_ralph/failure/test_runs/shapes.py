@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
 LONGEST_NAME = 200
+# A name with its number, time, place and expectation.
+LONGEST_TITLE = 600
 MOST_TESTS = 200
 
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
@@ -78,11 +80,13 @@ MARKED = re.compile(
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
-MARKED_AT_END = re.compile(
-    r"^[\s├└─│|+*•-]*(?:test )?(?P<name>\S.*?)(?:\s*(?:\.{2,}|…|-{2,}|:|=>|→)\s*|\s+)"
-    r"(?:\[\s*)?(?P<mark>FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
+END_MARK = re.compile(
+    r"(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
     r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
+# What may stand before the name of a test in a tree or list, and between a name and its mark.
+TREE = " \t├└─│|+*•-"
+SEPARATORS = (" ", "\t", "..", "…", "--", ":", "=>", "→")
 PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
@@ -105,7 +109,7 @@ SCENARIO = re.compile(r"^\s*Scenario(?: Outline)?: (?P<name>\S.*)$")
 COMPARED = re.compile(r"^--- (?P<name>\S+)\n\+\+\+ (?P=name)\.\w+$")
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
 PLACE = re.compile(
-    r"\s*(?:[#@]|\bat\b|\bin\b)?\s*[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
+    r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
     r"|\s*\([EF]\) line: \d+ \S+$"
 )
 TEST_LABEL = re.compile(r"^test(?: ?case)?: ", re.IGNORECASE)
@@ -224,9 +228,10 @@ class _ShapeReader:
     def marked_at_end(self) -> Iterator[FailedTest]:
         """Yield lines that end with a mark for a failure, or with a mark and an expectation."""
         for number, line in enumerate(self.lines):
-            match = MARKED_AT_END.match(line)
-            if match:
-                yield from self._test(match["name"], number, match["error"] or "")
+            found = marked_at_end(line)
+            if found:
+                name, error = found
+                yield from self._test(name, number, error)
 
     def scenarios(self) -> Iterator[FailedTest]:
         """Yield the scenarios that have an exception below one of their steps."""
@@ -253,6 +258,8 @@ class _ShapeReader:
 
     def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
         """Yield the test with this name, unless the text is no name."""
+        if len(text) > LONGEST_TITLE:
+            return
         stated = STATED.match(text)
         if stated and not error:
             text = stated["name"]
@@ -300,13 +307,25 @@ class _ShapeReader:
         """Numbers of the lines at which a block ends."""
         found = set()
         for number, line in enumerate(self.lines):
-            is_title = ITEM.match(line) or MARKED.match(line) or MARKED_AT_END.match(line)
+            is_title = ITEM.match(line) or MARKED.match(line) or marked_at_end(line)
             is_title = is_title or PASSED.match(line)
             # Most lines lack the word: test for it before searching with a pattern.
             is_summary = "fail" in line.lower() and TEST_SUMMARY.search(line)
             if is_title or is_summary:
                 found.add(number)
         return frozenset(found)
+
+
+def marked_at_end(line: str) -> tuple[str, str] | None:
+    """Return the name and the error on a line that ends with a mark for a failure."""
+    mark = END_MARK.search(line)
+    if mark is None:
+        return None
+    before = line[: mark.start()]
+    name = before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
+    if not name or not before.endswith(SEPARATORS):
+        return None
+    return name, mark["error"] or ""
 
 
 def clean_name(text: str) -> str:
