@@ -205,6 +205,11 @@ class FailureContext:
             return ""
         return stage.role
 
+    def is_known_at(self, line: int) -> bool:
+        """Return whether the role of the command that printed a line is more than a guess."""
+        stage = self.stage_at(line)
+        return stage is not None and load_programs().has_role(stage.name)
+
     @property
     def compares(self) -> bool:
         """Whether the last command prints a difference: its words are data."""

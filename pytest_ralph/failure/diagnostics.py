@@ -28,6 +28,8 @@ ROW = re.compile(
     r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)"
     r"|[✖⚠×]\s+\d+:\d+)\s+(?P<message>\S.*)$"
 )
+# `  ^--^ SC2086 (info): ...` below the line of source.
+POINTED_ROW = re.compile(r"^\s*\^[-~]*\^?\s+[A-Z]+\d+ \((?P<level>error|warning|info|style)\): .+$")
 # `L:  3 | P:  5 | ...` and `  3 | ERROR | ...`
 TABLE_ROW = re.compile(
     r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$"
@@ -114,7 +116,7 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
         return Diagnostic(number, text, shape="build", level="error")
     if not DIGIT.search(line):
         return None
-    match = ROW.match(line)
+    match = ROW.match(line) or POINTED_ROW.match(line)
     if match:
         level = match["level"] or "error"
         return Diagnostic(number, text, shape="lint", level=level.lower())

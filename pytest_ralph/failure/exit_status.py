@@ -59,6 +59,7 @@ VERDICT_OF_ROLE = {
     "data": "absent",
 }
 TIMEOUT_COMMAND = re.compile(r"(?:^|[\s;&|(])g?timeout\s")
+XARGS = re.compile(r"\bxargs\s")
 LONGEST_COMMAND = 120
 
 
@@ -70,7 +71,10 @@ def read_time_limit(context: FailureContext) -> Finding | None:
         return Finding("timeout", f"Timed out after {limit:g}s" if limit else "Timed out")
     was_limited = TIMEOUT_COMMAND.search(evidence.command) is not None
     was_killed = evidence.exit_code in {KILLED, TERMINATED}
-    if evidence.exit_code == TIMED_OUT or (was_limited and was_killed):
+    # xargs ends with the same status if one of its commands ends with 255.
+    has_xargs = XARGS.search(evidence.command) is not None
+    has_status = evidence.exit_code == TIMED_OUT and (was_limited or not has_xargs)
+    if has_status or (was_limited and was_killed):
         return Finding("timeout", f"Timed out: {evidence.command}".strip())
     return None
 

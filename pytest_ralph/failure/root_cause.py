@@ -154,16 +154,26 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return diagnostic.shape
     if role == "format":
         return _verdict_of_formatter(context, diagnostic)
+    if role == "lint" and diagnostic.shape == "types" and not context.is_known_at(diagnostic.line):
+        return "types"
     if role in {"lint", "types", "build", "data"}:
         return role
     if role == "test":
         return "test" if COMPARISON.search(diagnostic.text) else "build"
     if role == "run" and not diagnostic.shape:
         return "crash"
+    if not role and not diagnostic.shape and _is_failed_check(context, diagnostic):
+        return "test"
     if not role and not diagnostic.shape and context.names(diagnostic.file):
         # A tool that is not known complains about a file that it was given.
         return "lint"
     return diagnostic.shape
+
+
+def _is_failed_check(context: FailureContext, diagnostic: Diagnostic) -> bool:
+    """Return whether a line with a place is one of the failures that a summary counts."""
+    counts_failures = any(finding.verdict == "test" for finding in context.findings)
+    return counts_failures and COMPARISON.search(diagnostic.text) is not None
 
 
 def _verdict_of_formatter(context: FailureContext, diagnostic: Diagnostic) -> str:

@@ -35,6 +35,8 @@ CHAINED = re.compile(
     r"The above exception was the direct cause|During handling of the above exception"
 )
 WORKER_CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
+# What a plugin says about a test that it ran in a process of its own.
+PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(?P<text>\S+ \S.*)$")
 INTERNAL = "INTERNALERROR> "
 INTERNAL_EXCEPTION = re.compile(
     r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*"
@@ -88,7 +90,9 @@ def _error_of(
         title = ".".join(name.split("::")[1:])
     if subtest and f"{title} {subtest}" in errors:
         return errors[f"{title} {subtest}"]
-    return errors.get(name) or errors.get(title)
+    # A function inside another function has only its own name as title.
+    own_name = name.rsplit("::", 1)[-1]
+    return errors.get(name) or errors.get(title) or errors.get(own_name)
 
 
 def _crashes(output: CommandOutput) -> Iterator[tuple[str, NumberedLine]]:
@@ -163,9 +167,17 @@ def _plain_error(block: Sequence[NumberedLine]) -> NumberedLine | None:
         if line.strip() and not FRAME.match(line)
     ]
     if not plain:
-        return None
+        return _placed_error(block)
     if plain[0].text.startswith("Traceback"):
         raised = [line for line in plain if EXCEPTION.match(line.text)]
         if raised:
             return raised[-1]
     return plain[0]
+
+
+def _placed_error(block: Sequence[NumberedLine]) -> NumberedLine | None:
+    for number, line in block:
+        match = PLACED_ERROR.match(line)
+        if match:
+            return NumberedLine(number, match["text"])
+    return None

@@ -90,7 +90,8 @@ SEPARATORS = (" ", "\t", "..", "…", "--", ":", "=>", "→")
 PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
-    r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?)\b.*|tests?|specs?|build"
+    r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*|tests?"
+    r"|specs?|build"
     r"|the build|assertions?|summary|result|results|total|suites?|overall|test run|test suite"
     r"|FAIL\b.*|.*\d%|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
     r"|.*\[(?:build|setup) failed\].*|.*\bcoverage\b.*%.*|coverage"

@@ -9,7 +9,8 @@ not ok 1 - adds
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 
@@ -33,8 +34,10 @@ EXPLANATIONS = (
     re.compile(r"^\s*#\s+(?P<error>`.*' failed.*)$"),
     re.compile(r"^\s*#\s+(?P<error>got: .*)$"),
     re.compile(r"^\s*(?P<error>(?:expected|found|wanted)\s*: (?!\|).*)$"),
-    re.compile(r"^\s*#\s+(?P<error>[^(\s].*)$"),
+    re.compile(r"^\s*#\s+(?!at \S+ line )(?P<error>[^(\s|+].*)$"),
 )
+# `not ok - reverse (got ba, want ab)`
+STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
 # Without a block of data, what was thrown stands below.
 PLAIN_TEXT = re.compile(r"^\s+(?P<error>\S.*)$")
 DATA_BLOCK = "---"
@@ -45,41 +48,44 @@ THROWN = re.compile(r"^# (?P<error>(?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*
 LONGEST_BLOCK = 40
 
 
+class _Point(NamedTuple):
+    """A line that says `not ok`; `is_subtest` if `# Subtest: name` announced it."""
+
+    number: int
+    indent: int
+    name: str
+    is_subtest: bool
+    has_subtests: bool
+
+    @property
+    def is_assertion(self) -> bool:
+        """Whether it stands inside a test that is announced, but is not announced itself."""
+        return self.indent > 0 and self.has_subtests and not self.is_subtest
+
+
 def read(output: CommandOutput) -> Iterator[FailedTest]:
     """Yield the innermost failing tests: what contains them failed only because they did.
 
-    An assertion is not a test: if the line above it is not announced by `# Subtest: name`, but that
-    of the test around it is, the test has failed, with the words of its assertion.
+    An assertion is not a test: if the test around it is announced, the test has failed, with the
+    words of its assertion.
     """
     if not output.has("ok"):
         return
-    announced = set()
     assertion: FailedTest | None = None
     last_indent = -1
-    for number, line in enumerate(output.lines):
-        subtest = SUBTEST.match(line)
-        if subtest:
-            announced.add((len(subtest["indent"]), subtest["name"]))
-        match = NOT_OK.match(line)
-        if match is None:
-            continue
-        indent = len(match["indent"])
-        name = match["name"].strip()
-        is_inner = indent >= last_indent
-        last_indent = indent
-        is_announced = (indent, name) in announced
-        if not is_inner and assertion is not None and is_announced:
-            yield FailedTest(name, assertion.error, assertion.line)
-            assertion = None
-            continue
-        if not is_inner:
+    for point in _points(output.lines):
+        contains_last = point.indent < last_indent
+        last_indent = point.indent
+        if contains_last:
+            if assertion is not None and point.is_subtest:
+                yield replace(assertion, name=point.name)
+                assertion = None
             continue
         if assertion is not None:
             yield assertion
             assertion = None
-        at, error = _explanation(output.lines, number)
-        test = FailedTest(name, error, at)
-        if indent and announced and not is_announced:
+        test = _read_test(output.lines, point)
+        if point.is_assertion:
             assertion = test
         else:
             yield test
@@ -87,7 +93,29 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         yield assertion
 
 
-def _explanation(lines: Sequence[str], number: int) -> tuple[int, str]:
+def _points(lines: Sequence[str]) -> Iterator[_Point]:
+    announced = set()
+    for number, line in enumerate(lines):
+        subtest = SUBTEST.match(line)
+        if subtest:
+            announced.add((len(subtest["indent"]), subtest["name"]))
+        match = NOT_OK.match(line)
+        if match:
+            indent = len(match["indent"])
+            name = match["name"].strip()
+            yield _Point(number, indent, name, (indent, name) in announced, bool(announced))
+
+
+def _read_test(lines: Sequence[str], point: _Point) -> FailedTest:
+    stated = STATED.match(point.name)
+    if stated:
+        return FailedTest(stated["name"], lines[point.number].strip(), point.number)
+    explained = _explanation(lines, point.number) or _explained_elsewhere(lines, point.name)
+    at, error = explained or (point.number, lines[point.number].strip())
+    return FailedTest(point.name, error, at)
+
+
+def _explanation(lines: Sequence[str], number: int) -> tuple[int, str] | None:
     block = _block(lines, number)
     patterns = list(EXPLANATIONS)
     if not any(lines[at].strip() == DATA_BLOCK for at in block):
@@ -99,7 +127,16 @@ def _explanation(lines: Sequence[str], number: int) -> tuple[int, str]:
                 return at, match["error"].strip()
             if pattern is MESSAGE and BLOCK_MESSAGE.match(lines[at]) and at + 1 in block:
                 return at + 1, lines[at + 1].strip()
-    return _thrown_above(lines, number) or (number, lines[number].strip())
+    return _thrown_above(lines, number)
+
+
+def _explained_elsewhere(lines: Sequence[str], name: str) -> tuple[int, str] | None:
+    """Return what Perl writes to stderr about a test."""
+    title = f"Failed test '{name}'"
+    for number, line in enumerate(lines):
+        if line.startswith("#") and line.endswith(title):
+            return _explanation(lines, number)
+    return None
 
 
 def _block(lines: Sequence[str], number: int) -> range:
