@@ -30,7 +30,8 @@ OUTSIDE = frozenset(
     {"disk full", "resource", "service", "permission", "package", "command", "value"}
 )
 WORKER_DEATH = re.compile(
-    r"worker '.*' crashed|\bcrashed with signal\b|segmentation fault|SIGSEGV|core dumped|SIGABRT|\(SEGFAULT\)"
+    r"worker '.*' crashed|\bcrashed with signal\b"
+    r"|segmentation fault|SIGSEGV|core dumped|SIGABRT|\(SEGFAULT\)"
     r"|(?:Child|Subprocess) aborted",
     re.IGNORECASE,
 )

@@ -28,13 +28,14 @@ END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*
 MESSAGE = re.compile(
     r"^\s*(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null)[\"']?(?P<error>.*?)[\"']?$"
 )
+COMPARED = re.compile(r"^\s*#\s+(?P<error>got: .*)$")
 # Explanations, the most telling first.
 EXPLANATIONS = (
     MESSAGE,
     re.compile(r"^\s*#\s+(?P<error>`.*' failed.*)$"),
-    re.compile(r"^\s*#\s+(?P<error>got: .*)$"),
+    COMPARED,
     re.compile(r"^\s*(?P<error>(?:expected|found|wanted)\s*: (?!\|).*)$"),
-    re.compile(r"^\s*#\s+(?!at \S+ line )(?P<error>[^(\s|+].*)$"),
+    re.compile(r"^\s*#\s+(?P<error>[^(\s].*)$"),
 )
 # `not ok - reverse (got ba, want ab)`
 STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
@@ -134,8 +135,12 @@ def _explained_elsewhere(lines: Sequence[str], name: str) -> tuple[int, str] | N
     """Return what Perl writes to stderr about a test."""
     title = f"Failed test '{name}'"
     for number, line in enumerate(lines):
-        if line.startswith("#") and line.endswith(title):
-            return _explanation(lines, number)
+        if not line.startswith("#") or not line.endswith(title):
+            continue
+        for at in _block(lines, number):
+            match = COMPARED.match(lines[at])
+            if match:
+                return at, match["error"].strip()
     return None
 
 
