@@ -63,6 +63,8 @@ def expect_amount(
     if op == "==" and verb in _STATUS_VERBS and not noun and prints_nothing(command):
         return [Expect("exit", "==", number)]
     shown = prints(command)
+    if shown is Prints.COUNT and hides_zero(command) and (op, number) == ("==", 0):
+        return expect_nothing(command)
     if shown is Prints.COUNT:
         return [Expect("stdout", op, number)]
     if shown is Prints.COUNTS:
@@ -87,9 +89,9 @@ def _expect_of_tool(
         return None
     if _FORMATTED.search(command):
         return [Expect("stdout", op, number)]
-    if verb in ("", "with"):
-        return None
     shown = prints(command)
+    if verb == "with" or (not verb and shown is not Prints.TEXT):
+        return None
     if shown is Prints.STATUS and verb in _STATUS_VERBS and op == "==" and number <= 2:
         # `returns 1` of a tool is its exit status; a larger number is something it counted.
         return [Expect("exit", op, number)]
@@ -120,9 +122,11 @@ def expect_nothing(command: str) -> Sequence[Expect] | None:
         # It never prints anything: its status says whether it has found something.
         return [Expect("exit", "nonzero")]
     shown = prints(command)
+    if hides_zero(command):
+        return [Expect("stdout", "empty")]
     if shown is Prints.COUNT:
         return [Expect("stdout", "==", 0)]
-    if shown is Prints.COUNTS and not hides_zero(command):
+    if shown is Prints.COUNTS:
         return [Expect("stdout", "sum==", 0)]
     return [Expect("stdout", "empty")]
 

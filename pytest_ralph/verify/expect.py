@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify import statements
-from pytest_ralph.verify.clauses import split_clauses
+from pytest_ralph.verify.clauses import normalise, split_clauses
 from pytest_ralph.verify.model import Expect
 from pytest_ralph.verify.statements import Ask, Statement
-from pytest_ralph.verify.vocabulary import any_of, phrases
+from pytest_ralph.verify.stdout_kind import Prints, is_http, prints
+from pytest_ralph.verify.vocabulary import any_of, phrases, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 # `make list  # expect 3`
 _COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
 _ECHO = regex(r"\becho +(?P<quote>[\"']?)(?P<word>[A-Za-z][\w-]*)(?P=quote)\s*(?:$|[;&|)])")
+_SAYS = r"\b(?:prints?|outputs?|shows?|says?|returns?|echoes) "
+# A word that ends its clause: "returns pong", "→ module".
+_BARE_WORD = regex(
+    r"(?P<verb>\b(?:prints?|outputs?|returns?) |(?:→|->|=>) )(?P<word>[a-z][a-z0-9_-]*)"
+    r"(?=\s*(?:[,;]|\.?$))"
+)
+_DESCRIBING = words("prose", "describing")
 _MERGED_STREAMS = regex(r"2>&1|&>|\|&")
 _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
 _PRINTING = regex(r"(?:prints|shows)\b")
@@ -68,7 +76,7 @@ def read_expectations(command: str, said: str) -> Demands:
     comment = _COMMENT.search(command)
     if comment:
         said = f"{said}\n{comment['words']}"
-    for clause in split_clauses(_with_echoed_words_quoted(command, said)):
+    for clause in split_clauses(_with_printed_words_quoted(command, said)):
         is_about_output = clause.goes_on and is_about_output
         _take(command, clause, demands, is_about_output)
         has_output = any(one.stream != "exit" for one in demands.expect)
@@ -81,20 +89,26 @@ def read_expectations(command: str, said: str) -> Demands:
     return demands
 
 
-def _with_echoed_words_quoted(command: str, said: str) -> str:
-    """Return the words with backticks around a word that the command itself prints.
+def _with_printed_words_quoted(command: str, said: str) -> str:
+    """Return the words with backticks around a bare word that is printed as it is.
 
-    "prints ok" means that very word behind `… && echo ok`; of any other command it only says that
-    all went well.
+    "prints ok" means that very word behind `… && echo ok`, and of a command that prints some text;
+    of any other command it only says that all went well.
     """
     for echo in _ECHO.finditer(command):
         word = echo["word"]
-        said = re.sub(
-            rf"(?i)(\b(?:prints?|outputs?|shows?|says?|returns?|echoes) ){word}\b",
-            rf"\1`{word}`",
-            said,
-        )
+        said = re.sub(rf"(?i)({_SAYS}){word}\b", rf"\1`{word}`", said)
+    if prints(command) is Prints.TEXT and not is_http(command):
+        return _BARE_WORD.sub(_quote_bare_word, said)
     return said
+
+
+def _quote_bare_word(found: re.Match[str]) -> str:
+    word = found["word"]
+    is_known = normalise(word) != word and word != "ok"
+    if is_known or word.endswith("s") or word in _DESCRIBING:
+        return found[0]
+    return f"{found['verb']}`{word}`"
 
 
 def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool) -> None:
@@ -152,10 +166,16 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
     kept: list[Expect] = []
     for one in expects:
         subject = _subject_of(one)
+        if one.stream == "exit" and one.value and _NONZERO in kept:
+            # "is rejected with exit code 3"
+            kept[kept.index(_NONZERO)] = one
         is_stated = subject is not None and any(_subject_of(other) == subject for other in kept)
         if not is_stated and one not in kept:
             kept.append(one)
     return kept
+
+
+_NONZERO = Expect("exit", "nonzero")
 
 
 def _subject_of(one: Expect) -> str | None:

@@ -80,7 +80,8 @@ _LAST_CLAUSE = regex(
 )
 # What only joins a command to the next one.
 _CONNECTIVE = regex(
-    r"[\s,;]*\b(?:and|or|then|plus|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)\W*$",
+    r"[\s,;]*\b(?:and then|and|or|then|plus|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且"
+    r"|和)\W*$",
     re.IGNORECASE,
 )
 _SERVER = any_of("server", "", "$")
