@@ -163,4 +163,5 @@ def _outdented(line: str, columns: int) -> str:
     while removed < columns and line[position : position + 1] in (" ", "\t"):
         removed += 1 if line[position] == " " else _TAB_WIDTH - removed % _TAB_WIDTH
         position += 1
-    return line[position:]
+    # A tab may stand for more columns than the line loses.
+    return " " * (removed - columns) + line[position:]

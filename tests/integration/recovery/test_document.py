@@ -329,3 +329,18 @@ def test_a_second_fix_names_the_first(one_task: Project) -> None:
     text = one_task.tasks.read_text()
     assert "1. Analyze the failure: No previous fix attempted\n" in text
     assert "1. Analyze the failure: fix 1.3.1 did not help: guessed the word\n" in text
+
+
+def test_heading_task_with_a_tab_indented_verify(one_task: Project) -> None:
+    one_task.tasks.write_text(
+        "# Tasks\n\n### [ ] 1.3 Add it\n\n- **Do**: it\n- **Verify**:\n"
+        "\t- `test -e parser.txt`\n\t- `grep -q fixed parser.txt`\n"
+    )
+    result = one_task.run(executor=one_task.shell(FIX_IT))
+
+    assert result.ret == 0
+    text = one_task.tasks.read_text()
+    assert "### [x] 1.3 Add it\n" in text
+    assert "### [x] 1.3.1 [FIX 1.3] " in text
+    assert "\n  - `test -e parser.txt`\n  - `grep -q fixed parser.txt`\n" in text
+    result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
