@@ -82,6 +82,8 @@ class SpecFiles:
         self.failed: dict[str, str] = {}
         # The tasks that this run inserted into the document and removed from it.
         self.edits: list[DocumentEdit] = []
+        # Names of tasks that passed, but were no longer in the document.
+        self.gone: set[str] = set()
         # How many executors are at work on the spec.
         self._holds = 0
         # The text that was inserted for a fix, by its id.
@@ -175,7 +177,8 @@ class SpecFiles:
             fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
             self.state.save()
-            return self._document.read()[fix_id]
+            # As it was inserted: another process may have saved the file without it since.
+            return self.spec[fix_id]
 
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""
@@ -186,7 +189,7 @@ class SpecFiles:
             for part_id in blocks:
                 self.state.record_part(target.name, part_id)
             self.state.save()
-            return [self._document.read()[part_id] for part_id in blocks]
+            return [self.spec[part_id] for part_id in blocks]
 
     def add_tasks(self, target: Task, modification: Modification) -> list[Task]:
         """Write the tasks that an executor asked for: all of them or none.
@@ -211,7 +214,7 @@ class SpecFiles:
             if self.state.exists:
                 self.state.save()
             self.plan = plan(self.spec.tasks)
-            return [self._document.read()[task_id] for task_id in blocks]
+            return [self.spec[task_id] for task_id in blocks]
 
     def remove_fix(self, fix: Task) -> bool:
         """Remove a fix task that this run inserted, byte for byte.
@@ -288,6 +291,8 @@ class SpecFiles:
                 self.state.set_uncommitted(task.name, waits=True)
                 self.state.save()
             now = self._document.find(task)
+            if now is None:
+                self.gone.add(task.name)
             fixes = self._done_with(task)
             newly = [one for one in (now, *fixes) if one is not None and not one.checked]
             # The log before the box: after a crash in between, the task is verified again.

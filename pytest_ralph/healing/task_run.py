@@ -497,6 +497,9 @@ class TaskRun:
         return f"passes on exit status only; {words}"
 
     def _passed(self, outcome: str, reason: str = "") -> TaskResult:
+        if self.task.name in self.spec_files.gone:
+            document = self.spec_files.spec.path.name
+            self.log.note(f"{self.task.id} is not ticked: it was removed from {document} meanwhile")
         try:
             commit = self.checkpoints.passed(self.task)
         except GitError as error:

@@ -344,3 +344,18 @@ def test_heading_task_with_a_tab_indented_verify(one_task: Project) -> None:
     assert "### [x] 1.3.1 [FIX 1.3] " in text
     assert "\n  - `test -e parser.txt`\n  - `grep -q fixed parser.txt`\n" in text
     result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
+
+
+def test_a_task_removed_while_it_passes_is_reported(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 First
+          - **Verify**: `sed -i 1,3d specs/demo/tasks.md`
+
+        - [ ] 1.2 Second
+          - **Verify**: `test -d specs`
+    """)
+    result = project.run()
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.1 is not ticked: it was removed from tasks.md meanwhile*"])
+    assert project.boxes == {"1.2": True}

@@ -349,6 +349,19 @@ def test_no_fix_is_inserted_for_a_removed_task(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == source
 
 
+def test_a_fix_that_another_process_removes_at_once(
+    path: Path, at_step: dict[str, Callable[[], object]]
+) -> None:
+    work = open_spec_files(path)
+    at_step["between document and state"] = lambda: path.write_text(TASKS, encoding="utf-8")
+    fix = work.insert_fix(work.spec["1.2"], "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+
+    assert fix.id == "1.2.1"
+    work.executed(fix)
+    work.passed(work.spec["1.2"], 4)
+    assert Spec.load(path)["1.2"].checked
+
+
 def test_another_task_with_a_reused_id_is_left_alone(path: Path) -> None:
     path.write_text("- [ ] 1.1 A\n  - **Verify**: `a`\n- [ ] 1.2 B\n  - **Verify**: `b`\n")
     work = open_spec_files(path)
