@@ -7,6 +7,7 @@ that ran out of context, the return to the last good commit, and fingerprints of
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_ralph.fixing.git.checkpoint import Git, RollbackResult
+    from pytest_ralph.fixing.git.rollback import GoodState
     from pytest_ralph.fixing.snapshot import Change, Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
@@ -163,6 +165,11 @@ class Checkpoints:
             return "no rollback: not in a git repository"
         if any(True for _ in self._services.files_of_other_specs()):
             return "no rollback: other workers are at work in the same files"
+        # No other executor may be at work meanwhile.
+        with self._services.turn:
+            return self._roll_back(git, task)
+
+    def _roll_back(self, git: Git, task: Task) -> str:
         tree = self._services.tree
         with self._services.git_lock, self._spec_files.lock:
             before = tree.snapshots.take()
@@ -182,7 +189,7 @@ class Checkpoints:
         return str(result)
 
     def _go_back(self, git: Git, task: Task, now: Snapshot) -> RollbackResult:
-        """Undo what an executor did for the task since a task passed last, or else go to a commit.
+        """Undo what executors did for the task since a task passed last, or else go to a commit.
 
         Without an executor's work, the build was broken before this run.
         """
@@ -192,9 +199,17 @@ class Checkpoints:
         kept_as = git.next_ref(name, task.id)
         announce = self._services.announce
         owner = owner_of(self._spec_files, self._original_of(task))
-        if tree.good is not None and tree.changes_for(owner, earlier=False):
-            changes = tree.snapshots.changes(tree.good.snapshot, now)
-            return git.restore(tree.good, changes, keep, kept_as, announce)
+        own_changes = tree.changes_for(owner, earlier=False)
+        good = tree.good
+        if own_changes and good is None:
+            # No task has passed in this run: only the work on this one is undone.
+            good = _state_before(own_changes, git)
+        if own_changes and good is not None:
+            # What the user did meanwhile stays.
+            paths = {change.path for change in own_changes}
+            since = tree.snapshots.changes(good.snapshot, now)
+            changes = [change for change in since if change.path in paths]
+            return git.restore(good, changes, keep, kept_as, announce)
         return git.rollback(git.last_good(name) or "", keep, kept_as, announce)
 
     def _work_of_others(self, task: Task) -> list[Path]:
@@ -219,6 +234,19 @@ class Checkpoints:
             if changed >= moment * 1e9 and Path(path).name not in SPEC_FILES:
                 return True
         return False
+
+
+def _state_before(changes: Iterable[Change], git: Git) -> GoodState | None:
+    """Return the files of `changes` as they were before the first of them."""
+    before: Snapshot = {}
+    seen = set()
+    for change in changes:
+        if change.path not in seen and change.before is not None:
+            before[change.path] = change.before
+        seen.add(change.path)
+    state = git.good_state(before)
+    name = "the files as they were before an executor changed them"
+    return None if state is None else replace(state, name=name)
 
 
 def _open_files() -> list[Path]:

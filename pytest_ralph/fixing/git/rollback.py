@@ -45,8 +45,9 @@ NO_FLAGS = IndexEntry("", "")
 
 @dataclass(frozen=True)
 class GoodState:
-    """The project at a moment at which a task passed.
+    """The project at a moment to which it can go back.
 
+    name: Which moment that is.
     commit: HEAD at that moment.
     snapshot: The files of the project, uncommitted ones included, relative to its root.
     index: The entries of the index, relative to the top of the repository.
@@ -55,6 +56,7 @@ class GoodState:
     commit: str
     snapshot: Snapshot
     index: Index
+    name: str = "the files as they were when a task passed last"
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,8 @@ class Target:
 
 
 def target_of_state(good: GoodState, changes: Iterable[Change]) -> Target:
-    """Return the target for a state in which a task passed; `changes` were made since then."""
-    name = "the files as they were when a task passed last"
-    return Target(name, good.commit, tuple(changes), good.index)
+    """Return the target for an earlier state; `changes` were made since then."""
+    return Target(good.name, good.commit, tuple(changes), good.index)
 
 
 def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -> Target:

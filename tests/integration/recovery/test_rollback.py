@@ -224,3 +224,51 @@ def test_words_in_a_searched_file_roll_nothing_back(project: Project) -> None:
     assert (project.root / "mine.txt").read_text() == "not to be lost\n"
     assert "syntax error" in (project.root / "notes.txt").read_text()
     assert project.git("for-each-ref", "refs/ralph/demo/1.2") == ""
+
+
+@pytest.fixture
+def breaking_executor(project: Project) -> Project:
+    """The executor of 1.2 breaks build.sh, and the one of its fix looks at what it finds."""
+    project.spec("""\
+        - [ ] 1.1 It is there
+          - **Verify**: `test -e build.sh`
+
+        - [ ] 1.2 It builds
+          - **Do**: Make it build
+          - **Verify**: `touch user.txt; sh build.sh && grep -q fixed note.txt`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("note.txt", "open\n")
+    project.write(".gitignore", ".ralph/\n")
+    project.shell("""\
+        case $task in
+            1.1) ;;
+            1.2) echo 'if then fi (' > build.sh; echo x > made.txt;;
+            *) cp build.sh seen-build.sh; ls > seen-files.txt; echo fixed > note.txt;;
+        esac
+    """)
+    project.repository()
+    return project
+
+
+def test_edits_of_the_user_during_a_run_stay(breaking_executor: Project) -> None:
+    project = breaking_executor
+    project.run("--ralph-rollback", "--ralph-execute", executor="sh executor.sh")
+
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    seen = (project.root / "seen-files.txt").read_text().split()
+    assert "user.txt" in seen
+    assert "made.txt" not in seen
+
+
+def test_uncommitted_work_of_earlier_runs_stays(breaking_executor: Project) -> None:
+    project = breaking_executor
+    project.run("--ralph-rollback", "-k", "1.1")
+    project.write("build.sh", "true # not committed\n")
+    project.write("draft.txt", "not to be lost\n")
+    options = ("--ralph-rollback", "--ralph-execute", "--ralph-pending")
+    project.run(*options, executor="sh executor.sh")
+
+    assert (project.root / "seen-build.sh").read_text() == "true # not committed\n"
+    assert (project.root / "draft.txt").read_text() == "not to be lost\n"
+    assert "made.txt" not in (project.root / "seen-files.txt").read_text().split()
