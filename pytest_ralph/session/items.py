@@ -63,6 +63,8 @@ class Marks:
 class SpecFile(pytest.File):
     """A Markdown file with tasks."""
 
+    # pytest-pspec expects every collector to be a module or a class.
+    obj = None
     run: Run
     spec: Spec
 

@@ -188,7 +188,7 @@ class Resources:
         self._environ = environ
         for runner in self._runners.values():
             runner.use_environment(environ)
-        masker = self._created("masker")
+        masker: Masker | None = self._created("masker")
         if masker is not None:
             masker.learn(environ)
 

@@ -96,9 +96,9 @@ class Run:
     def perform(self, item: TaskItem) -> TaskResult:
         """Run the task of an item, together with its siblings if it is in a [P] group."""
         self.messages.screen.item = item
-        self.resources.update_environment()
         spec_run = self.spec_run(item.parent.spec)
         try:
+            self.resources.update_environment()
             if item.expected_to_fail:
                 return spec_run.verify_only(item.task)
             return self.groups.perform(spec_run, item.task)

@@ -144,11 +144,15 @@ class Masker:
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
-        spellings: set[str] = set()
-        for value in secret_values(environ):
-            spellings |= spellings_of(value.strip())
-        self._values = _any_of(spellings)
+        self._spellings: set[str] = set()
         self._extra = [_compiled(pattern) for pattern in extra]
+        self.learn(environ)
+
+    def learn(self, environ: Mapping[str, str]) -> None:
+        """Mask the secrets of another environment, too."""
+        for value in secret_values(environ):
+            self._spellings |= spellings_of(value.strip())
+        self._values = _any_of(self._spellings)
 
     def mask(self, text: str) -> str:
         """Return `text` with each secret replaced by `***`."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.session.resources import Resources
+
 if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
@@ -225,6 +227,7 @@ def test_attributes_of_functions_are_there(pytester: pytest.Pytester, make_spec:
                 assert not hasattr(item.obj, "hypothesis")
                 assert "pytester" not in item.fixturenames
                 assert item.function is None
+                assert item.parent.obj is None
                 item._initrequest()
         """
     )
@@ -302,6 +305,45 @@ def test_the_environment_is_that_of_the_moment(
     result = pytester.runpytest("--ralph", "specs/demo")
     monkeypatch.setenv("SET_BY_CONFTEST", "")
     result.assert_outcomes(passed=1)
+
+
+def test_a_secret_set_for_one_task_is_masked(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Restored after the test, which changes it in this process.
+    monkeypatch.setenv("SOME_TOKEN", "")
+    make_spec(t1_1="test 2 = 3", t1_2="echo $SOME_TOKEN; test 2 = 3")
+    pytester.makeconftest(
+        """
+        import os
+
+        def pytest_runtest_setup(item):
+            os.environ["SOME_TOKEN"] = f"quite-secret-{item.name}"
+        """
+    )
+    result = pytester.runpytest(*RECOVERY, "--ralph-keep-going", "-vv")
+    assert result.parseoutcomes()["failed"] == 2
+    assert "***" in result.stdout.str()
+    assert "quite-secret" not in result.stdout.str()
+
+
+def test_an_exception_before_a_task_blocks_others(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = make_spec(FAILS)
+    before = spec.read_text()
+    answers = iter([ValueError("no environment"), None])
+
+    def fail_once(resources: Resources) -> None:
+        answer = next(answers)
+        if answer is not None:
+            raise answer
+
+    monkeypatch.setattr(Resources, "update_environment", fail_once)
+    result = pytester.runpytest_inprocess(*RECOVERY)
+    assert result.parseoutcomes()["failed"] == 1
+    assert result.parseoutcomes()["blocked"] == 1
+    assert spec.read_text() == before
 
 
 def test_looponfail_with_recovery_is_refused(pytester: pytest.Pytester) -> None:
