@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import Expect
@@ -49,53 +49,72 @@ _FORMATTED = regex(r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=")
 _COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
 
 
-def expect_amount(
-    command: str, op: str, number: float, noun: str, verb: str, each: bool = False
-) -> Sequence[Expect] | None:
-    """Return what "VERB OP NUMBER NOUN" asks of a command, or None if that cannot be said.
+class Amount(NamedTuple):
+    """A number that a clause states: "returns >= 3 lines"."""
+
+    op: str
+    number: float
+    noun: str
+    verb: str
+    # Whether it is stated of each line or of each command.
+    each: bool = False
+
+    @property
+    def is_bare_status(self) -> bool:
+        """Whether it may be an exit status: "returns 1"."""
+        return self.op == "==" and self.verb in _STATUS_VERBS and not self.noun
+
+
+def expect_amount(command: str, amount: Amount) -> Sequence[Expect] | None:
+    """Return what an amount asks of a command, or None if that cannot be said.
 
     An empty sequence means that the exit status says it already.
     """
-    if _MEASURE.match(noun) or echoes_words(command):
+    if _MEASURE.match(amount.noun) or echoes_words(command):
         return None
-    if op == "==" and each and prints_in_turn(command):
-        return [Expect("stdout", "each_line==", number)]
-    if op == "==" and verb in _STATUS_VERBS and not noun and prints_nothing(command):
-        return [Expect("exit", "==", number)]
+    if amount.is_bare_status and prints_nothing(command):
+        return [Expect("exit", "==", amount.number)]
+    if amount.each and amount.op == "==" and prints_in_turn(command):
+        return [Expect("stdout", "each_line==", amount.number)]
+
     shown = prints(command)
-    if shown is Prints.COUNT and hides_zero(command) and (op, number) == ("==", 0):
-        return expect_nothing(command)
-    if shown is Prints.COUNT:
-        return [Expect("stdout", op, number)]
-    if shown is Prints.COUNTS:
-        return _expect_sum(op, number, each)
-    if _OUTCOME.match(noun):
+    if shown in (Prints.COUNT, Prints.COUNTS):
+        return _expect_of_count(command, amount)
+    if _OUTCOME.match(amount.noun):
         return []
     if is_http(command):
-        return _expect_http_status(command, op, number)
+        return _expect_http_status(command, amount)
     if shown is Prints.LINES:
-        return _expect_of_listing(command, op, number, noun, verb)
-    return _expect_of_tool(command, op, number, noun, verb)
+        return _expect_of_listing(command, amount)
+    return _expect_of_tool(command, amount)
 
 
-def _expect_of_tool(
-    command: str, op: str, number: float, noun: str, verb: str
-) -> Sequence[Expect] | None:
-    if _LINES.match(noun):
-        is_stated = verb in ("shows", "returns", "prints", "expect")
-        is_counted = bool(_COUNTED_LINES.match(noun))
-        return expect_lines(command, op, number) if is_stated and is_counted else None
-    if noun:
+def _expect_of_count(command: str, amount: Amount) -> Sequence[Expect] | None:
+    if hides_zero(command) and amount.op == "==" and amount.number == 0:
+        return expect_nothing(command)
+    if prints(command) is Prints.COUNTS:
+        return _expect_sum(amount)
+    return [Expect("stdout", amount.op, amount.number)]
+
+
+def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
+    if _LINES.match(amount.noun):
+        is_stated = amount.verb in ("shows", "returns", "prints", "expect")
+        if is_stated and _COUNTED_LINES.match(amount.noun):
+            return expect_lines(command, amount.op, amount.number)
+        return None
+    if amount.noun:
         return None
     if _FORMATTED.search(command):
-        return [Expect("stdout", op, number)]
+        return [Expect("stdout", amount.op, amount.number)]
+
     shown = prints(command)
-    if verb == "with" or (not verb and shown is not Prints.TEXT):
+    if amount.verb == "with" or (not amount.verb and shown is not Prints.TEXT):
         return None
-    if shown is Prints.STATUS and verb in _STATUS_VERBS and op == "==" and number <= 2:
+    if shown is Prints.STATUS and amount.is_bare_status and amount.number <= 2:
         # `returns 1` of a tool is its exit status; a larger number is something it counted.
-        return [Expect("exit", op, number)]
-    return [Expect("stdout", op, number)]
+        return [Expect("exit", "==", amount.number)]
+    return [Expect("stdout", amount.op, amount.number)]
 
 
 def expect_lines(command: str, op: str, number: float) -> Sequence[Expect] | None:
@@ -131,36 +150,38 @@ def expect_nothing(command: str) -> Sequence[Expect] | None:
     return [Expect("stdout", "empty")]
 
 
-def _expect_sum(op: str, number: float, each: bool) -> Sequence[Expect]:
-    if each and op == "==":
-        return [Expect("stdout", "each_line==", number)]
-    if op in ("==", ">="):
-        return [Expect("stdout", f"sum{op}", number)]
-    if op == ">":
-        return [Expect("stdout", "sum>=", number + 1)]
-    return [Expect("stdout", op, number)]
+def _expect_sum(amount: Amount) -> Sequence[Expect]:
+    if amount.each and amount.op == "==":
+        return [Expect("stdout", "each_line==", amount.number)]
+    if amount.op in ("==", ">="):
+        return [Expect("stdout", f"sum{amount.op}", amount.number)]
+    if amount.op == ">":
+        return [Expect("stdout", "sum>=", amount.number + 1)]
+    return [Expect("stdout", amount.op, amount.number)]
 
 
-def _expect_http_status(command: str, op: str, number: float) -> Sequence[Expect] | None:
+def _expect_http_status(command: str, amount: Amount) -> Sequence[Expect] | None:
     """Return what a status asks of a client that prints it; others print only the body."""
-    if op == "==" and shows_http_status(command):
-        return [Expect("stdout", "contains", str(number))]
+    if amount.op == "==" and shows_http_status(command):
+        return [Expect("stdout", "contains", str(amount.number))]
     return None
 
 
-def _expect_of_listing(
-    command: str, op: str, number: float, noun: str, verb: str
-) -> Sequence[Expect] | None:
-    if _FORMATTED.search(command) and not noun:
-        return [Expect("stdout", op, number)]
+def _expect_of_listing(command: str, amount: Amount) -> Sequence[Expect] | None:
+    if _FORMATTED.search(command) and not amount.noun:
+        return [Expect("stdout", amount.op, amount.number)]
     if shows_contents(command):
-        # `cat count.txt` returns 3: what is in the file.
-        if _LINES.match(noun):
-            return expect_lines(command, op, number)
-        if noun or not number or verb == "with":
-            return None
-        return [Expect("stdout", op, number)]
-    if verb in ("with", "shows") and not noun:
+        return _expect_of_contents(command, amount)
+    if amount.verb in ("with", "shows") and not amount.noun:
         # "shows 5": a number of lines, or one that stands in a line.
         return None
-    return expect_lines(command, op, number)
+    return expect_lines(command, amount.op, amount.number)
+
+
+def _expect_of_contents(command: str, amount: Amount) -> Sequence[Expect] | None:
+    """`cat count.txt` returns 3: what is in the file, unless lines are counted."""
+    if _LINES.match(amount.noun):
+        return expect_lines(command, amount.op, amount.number)
+    if amount.noun or not amount.number or amount.verb == "with":
+        return None
+    return [Expect("stdout", amount.op, amount.number)]

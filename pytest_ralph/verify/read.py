@@ -33,16 +33,28 @@ def read_verify(text: str) -> Verify:
         return Verify(text=text)
     if _is_one_span(stripped):
         # By far the most frequent field, read without loading the rest of the package.
-        command = without_prompt(stripped[1:-1].strip())
-        if _NO_COMMAND.match(command) or not runs_alone(command):
-            return _manual(text)
-        if command[0].isupper() and _needs_powershell([Check(command)]):
-            return _manual(text, _POWERSHELL)
-        if "#" not in command and not may_have_placeholder(command):
-            return Verify((Check(command),), text=text)
+        verify = _read_one_span(text, stripped)
+        if verify is not None:
+            return verify
     if len(text) > MAX_LENGTH and not stripped.startswith(("```", "~~~")):
         reason = f"longer than {MAX_LENGTH:,} characters: too long to be read"
         return Verify(manual=reason, text=text)
+    return _read_passages(text)
+
+
+def _read_one_span(text: str, stripped: str) -> Verify | None:
+    """Return the reading of a field that is one code span, or None if it takes a closer look."""
+    command = without_prompt(stripped[1:-1].strip())
+    if _NO_COMMAND.match(command) or not runs_alone(command):
+        return _manual(text)
+    if command[0].isupper() and _needs_powershell([Check(command)]):
+        return _manual(text, _POWERSHELL)
+    if "#" in command or may_have_placeholder(command):
+        return None
+    return Verify((Check(command),), text=text)
+
+
+def _read_passages(text: str) -> Verify:
     from pytest_ralph.verify.reading import read
 
     reading = read(text)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.amounts import expect_amount, expect_lines, expect_nothing
+from pytest_ralph.verify.amounts import Amount, expect_amount, expect_lines, expect_nothing
 from pytest_ralph.verify.model import Expect, OneOf
 from pytest_ralph.verify.names import names_in
 from pytest_ralph.verify.stdout_kind import (
@@ -176,20 +176,34 @@ def nonzero(said: Statement) -> Sequence[Expect] | None:
 def amount(said: Statement) -> Sequence[Expect] | None:
     number = _number(said.group("number"))
     noun = f"{said.group('unit')} {said.group('noun')}".strip()
-    counts = prints(said.command) in (Prints.COUNT, Prints.COUNTS)
-    if not said.group("verb") and not said.group("op") and not counts and not noun:
+    if not _states_amount(said, noun):
         return None
-    if noun.startswith("⟦") and not is_http(said.command):
-        return None
+
     op = said.group("op") or "=="
     if said.group("not"):
         op = "!="
-    is_part = said.group("verb") == "contains" or _AT_ONE_END.search(said.clause.source)
-    if is_part and not noun and op == "==" and not counts_only(said.command):
+    if op == "==" and _is_part_of_output(said, noun):
         return [Expect("stdout", "contains", number)]
-    if said.each_line and op == "==":
+    if op == "==" and said.each_line:
         return [Expect("stdout", "each_line==", number)]
-    return expect_amount(said.command, op, number, noun, said.group("verb"), said.each)
+    stated = Amount(op, number, noun, said.group("verb"), said.each)
+    return expect_amount(said.command, stated)
+
+
+def _states_amount(said: Statement, noun: str) -> bool:
+    """Whether a number is an amount that the command prints; "returns 3 `x`" may be anything."""
+    if noun.startswith("⟦") and not is_http(said.command):
+        return False
+    if said.group("verb") or said.group("op") or noun:
+        return True
+    return prints(said.command) in (Prints.COUNT, Prints.COUNTS)
+
+
+def _is_part_of_output(said: Statement, noun: str) -> bool:
+    """Whether a number stands somewhere in the output: "contains 200", "ends with 200"."""
+    if noun or counts_only(said.command):
+        return False
+    return said.group("verb") == "contains" or bool(_AT_ONE_END.search(said.clause.source))
 
 
 def amount_in(said: Statement) -> Sequence[Expect] | None:
