@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import WORKTREES_NAME
+from pytest_ralph.files import LOCKS_NAME, WORKTREES_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,7 @@ class Registry:
         self.directory = directory / WORKTREES_NAME
         self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._threads = threading.Lock()
+        self._adding = threading.Lock()
         self._lock: FileLock | None = None
         self._paths: list[Path] = []
 
@@ -54,6 +55,17 @@ class Registry:
         with self._threads:
             self._paths.append(path)
             self._write()
+
+    @contextlib.contextmanager
+    def adding(self) -> Iterator[None]:
+        """Let only one thread of one process add a worktree at a time."""
+        from filelock import FileLock
+
+        directory = self.directory.parent / LOCKS_NAME
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(directory / "worktree.lock", thread_local=False)
+        with self._adding, lock.acquire(poll_interval=0.01):
+            yield
 
     def remove(self, path: Path) -> None:
         """Forget a directory that has been removed."""

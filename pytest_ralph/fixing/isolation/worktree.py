@@ -14,7 +14,8 @@ import re
 import secrets
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,6 +41,11 @@ NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
 SUBMODULE = "160000"
 VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
 ADD_TRIES = 6
+
+# The files that git keeps about a worktree in which no merge, rebase or the like is going on.
+ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
+ORDINARY |= {"logs", "refs"}
+SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
 
 # Files in memory are created many times faster than on most disks.
 MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in it
@@ -77,6 +83,7 @@ class Worktree:
     container: The directory that holds the worktree and what is kept about it.
     path: The worktree, which is a copy of the whole repository `project`.
     root: The root of the project in it.
+    branches: The branches of the repository when the worktree was created.
     linked: Paths that lead to ignored files of the project, or are copies of them.
     """
 
@@ -87,6 +94,7 @@ class Worktree:
     git: GitCommand
     prefix: str
     tree: str
+    branches: frozenset[str]
     linked: tuple[str, ...] = ()
     outside: tuple[str, ...] = field(default=(), init=False)
 
@@ -159,6 +167,9 @@ class Worktrees:
         self._link = link
         self._copy = copy
         self._git = GitCommand.at(self.root, environ)
+        self._threads = threading.Lock()
+        # Worktrees that are not used any more, to be used again.
+        self._idle: list[Worktree] = []
 
     @property
     def git(self) -> GitCommand:
@@ -203,7 +214,14 @@ class Worktrees:
         return GitCommand(self._location.top, self._git.environ)
 
     def create(self) -> Worktree:
-        """Create a worktree at the current state of the project. Raise GitError if git cannot."""
+        """Return a worktree at the current state of the project. Raise GitError if git cannot."""
+        with self._threads:
+            idle = self._idle.pop() if self._idle else None
+        if idle is not None:
+            try:
+                return self._renew(idle)
+            except (GitError, OSError):
+                self._discard(idle.container)
         container = Path(tempfile.mkdtemp(prefix="ralph-worktree-", dir=self._place()))
         self.registry.add(container)
         fault_point("before a worktree is created")
@@ -221,7 +239,10 @@ class Worktrees:
         environ = {"GIT_INDEX_FILE": str(container / "start.index")}
         tree = self.write_state(container / "start.index")
         head = self._head(tree)
-        self._top("worktree", "add", "-q", "--no-checkout", "--detach", "--force", str(path), head)
+        options = ("-q", "--no-checkout", "--detach", "--force")
+        # git fails over a worktree that another process is adding at the same moment.
+        with self.registry.adding():
+            self._top("worktree", "add", *options, str(path), head)
         fault_point("before a worktree is checked out")
         git = GitCommand(path, self._git.environ)
         git("checkout-index", "-a", "-f", "-u", "-q", env=environ)
@@ -235,8 +256,31 @@ class Worktrees:
             git=git,
             prefix=location.prefix,
             tree=tree,
+            branches=self._branches(),
             linked=linked,
         )
+
+    def _renew(self, worktree: Worktree) -> Worktree:
+        """Bring a worktree that was used before to the current state of the project.
+
+        Far less has to be written than for a new one. Nothing stays of the run before.
+        """
+        fault_point("before a worktree is used again")
+        index = worktree.container / "next.index"
+        tree = self.write_state(index)
+        index.unlink()
+        administrative = _administrative_directory(worktree.path)
+        (administrative / "HEAD").write_text(f"{self._head(tree)}\n", encoding="utf-8")
+        (administrative / "logs" / "HEAD").unlink(missing_ok=True)
+        worktree.git("clean", "-ffdxq", env=worktree.start)
+        worktree.git("read-tree", "--reset", "-u", tree, env=worktree.start)
+        self._copy_index(worktree.container, worktree.path, tree)
+        linked = add_ignored(self._top, worktree.path, self._link, self._copy)
+        return replace(worktree, tree=tree, branches=self._branches(), linked=linked)
+
+    def _branches(self) -> frozenset[str]:
+        listed = self._top("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads")
+        return frozenset(listed.splitlines())
 
     def write_state(self, index: Path) -> str:
         """Write the current state of the project to an index file, and return its tree."""
@@ -309,8 +353,38 @@ class Worktrees:
         return size
 
     def remove(self, worktree: Worktree) -> None:
-        """Remove a worktree."""
-        self._discard(worktree.container)
+        """Give a worktree back: it is used again, or else removed. A second call does nothing."""
+        if not self._is_in_use(worktree):
+            return
+        administrative = _administrative_directory(worktree.path)
+        self._remove_branches(worktree, administrative)
+        ordinary = {entry.name for entry in administrative.iterdir()} <= ORDINARY
+        if not ordinary or self._copy or self._is_sparse:
+            self._discard(worktree.container)
+            return
+        with self._threads:
+            self._idle.append(worktree)
+
+    def _is_in_use(self, worktree: Worktree) -> bool:
+        with self._threads:
+            idle = [one.container for one in self._idle]
+        return worktree.container in self.registry.paths and worktree.container not in idle
+
+    def _remove_branches(self, worktree: Worktree, administrative: Path) -> None:
+        """Remove the branches that an executor created and switched to in its worktree."""
+        try:
+            log = (administrative / "logs" / "HEAD").read_text("utf-8", "surrogateescape")
+        except OSError:
+            return
+        for name in set(SWITCHED.findall(log)) - worktree.branches:
+            # A commit is no branch, and a branch may have been removed again.
+            self._top.run("update-ref", "-d", f"refs/heads/{name}")
+
+    @cached_property
+    def _is_sparse(self) -> bool:
+        """Whether the project has only a part of its files checked out."""
+        setting = self._git.run("config", "--bool", "core.sparseCheckout")
+        return setting.stdout.strip() == "true"
 
     def _discard(self, container: Path) -> None:
         if container not in self.registry.paths:

@@ -178,6 +178,51 @@ def test_stash_of_the_user_stays(isolated: Project) -> None:
     )
 
 
+def test_branches_of_an_executor_are_removed(isolated: Project) -> None:
+    isolated.git("branch", "mine")
+    body = "git switch -qc fix/parser; echo fixed > parser.txt; git commit -qam fixed"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert isolated.git("branch", "--format=%(refname:short)").split() == ["main", "mine"]
+
+
+def test_worktree_is_used_again_without_traces(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 One
+          - **Verify**: `grep -q fixed one.txt`
+
+        - [ ] 1.2 Two
+          - **Verify**: `grep -q fixed two.txt`
+    """)
+    project.write(".gitignore", "*.cache\ncalls.txt\nprompt.*\n")
+    project.write("tools.cache", "linked\n")
+    project.write("kept.txt", "kept\n")
+    project.repository()
+    (project.root / "pytest.ini").write_text("[pytest]\nralph_isolate_link = tools.cache\n")
+    # The second run sees the work of the first one, and nothing else of it.
+    executor = project.shell(f"""\
+        pwd >> {project.root}/.ralph/where
+        case $task in
+            1.1*)
+                rm kept.txt; mkdir empty; touch left.cache; git add -A; git commit -qm one
+                git checkout -q HEAD~1 -- kept.txt; chmod +x kept.txt; echo fixed > one.txt
+                chmod -x kept.txt;;
+            *)
+                test -e one.txt && test ! -e left.cache && test ! -e empty || exit 1
+                test -z "$(git status --porcelain kept.txt)" && test -e tools.cache || exit 1
+                echo fixed > two.txt;;
+        esac
+    """)
+    result = project.run(ISOLATED, executor=executor)
+
+    assert result.ret == 0
+    first, second = (project.root / ".ralph/where").read_text().split()
+    assert first == second
+    assert (project.root / "tools.cache").read_text() == "linked\n"
+    assert no_worktrees(project)
+
+
 def test_worktree_shows_what_is_staged(isolated: Project) -> None:
     isolated.write("staged.txt", "staged\n")
     isolated.git("add", "staged.txt")
