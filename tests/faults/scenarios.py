@@ -191,12 +191,6 @@ SCENARIOS = (
     Scenario("commits", options=("--ralph-commit", "auto"), git=True),
     Scenario("worktrees", options=("--ralph-isolate", "worktree"), git=True),
     Scenario(
-        "worktrees and commits",
-        options=("--ralph-isolate", "worktree", "--ralph-commit", "auto"),
-        uncommitted={"notes.txt": "not to be lost\n"},
-        git=True,
-    ),
-    Scenario(
         "candidates",
         options=("--ralph-candidates", "2"),
         uncommitted={"notes.txt": "not to be lost\n"},
