@@ -327,6 +327,16 @@ class TaskResult(NamedTuple):
         work = tuple(attempt for attempt in other.attempts if not attempt.verifies)
         return self._replace(attempts=self.attempts + work, notes=self.notes + other.notes)
 
+    def followed_by(self, later: TaskResult) -> TaskResult:
+        """The result of a task that passed, was broken, and ended in the result `later`."""
+        return later._replace(
+            started=self.started,
+            duration=self.duration + later.duration,
+            attempts=self.attempts + later.attempts,
+            fixes=self.fixes + later.fixes,
+            notes=self.notes + later.notes,
+        )
+
     def masked(self, mask: Callable[[str], str]) -> TaskResult:
         """Without secrets in anything that quotes commands, tools or people."""
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)

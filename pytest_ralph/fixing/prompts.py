@@ -90,8 +90,9 @@ class PromptContext:
 
     `fix_for` is the task that `task` is a fix or a part of, and `original` the task at the root of
     all fixes, whose Verify decides. `failure` is what the prompt answers: a failed Verify, or how
-    the executor before failed. `verified` is the last failure of Verify. Paths below `root` are
-    shown relative to it.
+    the executor before failed. `verified` is the last failure of Verify. `culprit` is one line
+    about the work on other tasks that broke a task which had passed. Paths below `root` are shown
+    relative to it.
     """
 
     task: Task
@@ -104,6 +105,8 @@ class PromptContext:
     fix_for: Task | None = None
     failure: Failure | None = None
     verified: Failure | None = None
+    culprit: str = ""
+    culprit_diff: str = ""
     reason: str = ""
     guidance: str = ""
     tried: Sequence[Tried] = ()
@@ -161,6 +164,7 @@ class _TemplateValues:
         self._task = inert.terminal(masker.mask(task_text(context.task)))
         self._original_text = inert.terminal(masker.mask(task_text(self._original)))
         self._diffs = masker.mask("".join(one.diff for one in context.tried))
+        self._culprit_diff = masker.mask(context.culprit_diff)
         self._evidence = ""
         if self._verified is not None:
             output = self._verified.raw_output
@@ -189,7 +193,6 @@ class _TemplateValues:
         guidance = context.guidance
         if not guidance and failure is not None:
             guidance = failure.guidance
-        changes = shortened_diff(self._diffs, limits["changes"])
 
         return {
             "task": self._task_name(context.task),
@@ -208,8 +211,10 @@ class _TemplateValues:
             "is_executor_failure": failure is not None and failure != self._verified,
             "guidance": self._line(guidance, GUIDANCE_LIMIT),
             "reason": self._line(context.reason),
+            "culprit": self._line(context.culprit),
+            "culprit_changes": _quoted_diff(self._culprit_diff, limits["changes"]),
             "tried": _last_lines(self._tried, limits["tried"]),
-            "changes": inert.prompt(changes) if changes.strip() else "",
+            "changes": _quoted_diff(self._diffs, limits["changes"]),
             "learnings": _last_lines(self._learnings, limits["learnings"]),
             "hints": _last_lines(self._hints, limits["hints"]),
             "facts": self._facts(limits["facts"]),
@@ -280,7 +285,8 @@ def task_text(task: Task) -> str:
     items = []
     for name, text in fields.items():
         if text.strip():
-            items.append(f"- **{name}**: {text.strip()}".replace("\n", "\n  "))
+            separator = "\n" if "\n" in text.strip() else " "
+            items.append(f"- **{name}**:{separator}{text.strip()}".replace("\n", "\n  "))
     return "\n".join(items) or f"- {task.title}"
 
 
@@ -330,6 +336,11 @@ def shortened_diff(diff: str, limit: int) -> str:
             first_line = file.partition("\n")[0]
             lines.append(f"{first_line}\n… {file.count(chr(10)):,} lines left out …\n")
     return shortened("".join(lines), limit)
+
+
+def _quoted_diff(diff: str, limit: int) -> str:
+    shown = shortened_diff(diff, limit)
+    return inert.prompt(shown) if shown.strip() else ""
 
 
 def split_diff(diff: str) -> list[str]:

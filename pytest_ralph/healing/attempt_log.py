@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 # The approach of an executor that does not name it.
-NOT_SAID = "it did not say"
+NOT_SAID = "approach not reported"
 # Lines of an output that a report keeps.
 HEAD, TAIL = 40, 120
 
@@ -63,6 +63,9 @@ class AttemptLog:
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
         self.runs = 0
+        # The work on other tasks that broke this one, in one line and as a diff.
+        self.culprit = ""
+        self.culprit_diff = ""
         # Tasks to be carried out after this one because an executor asked for them.
         self.followups: list[Task] = []
         # Whether an executor claimed success before the last failed Verify, and on which fix task.

@@ -50,6 +50,7 @@ _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE
 # Bytes of a diff that are kept for the report and for later prompts, which show still less of it.
 DIFF_LIMIT = 30_000
 MAX_DOCUMENTS = 20
+NOT_MERGED = "it passed, but could not be merged: make it again on the files as they are now"
 LONGEST_NOTE = 200
 
 # Actions with a prompt of their own; every other action is a fix.
@@ -201,7 +202,7 @@ class ExecutorRuns:
         outcome = self._read_outcome(task, observed.outcome, report)
         self._session_id = outcome.session_id
         diff = shortened_diff(observed.diff, DIFF_LIMIT)
-        self._remember(task, outcome, diff)
+        self._remember(task, outcome, diff, is_merged=not observed.conflicts)
         self.log.carried_out(
             task,
             failure,
@@ -263,12 +264,18 @@ class ExecutorRuns:
             return replace(outcome, trouble=None)
         return outcome
 
-    def _remember(self, task: Task, outcome: Outcome, diff: str) -> None:
+    def _remember(self, task: Task, outcome: Outcome, diff: str, *, is_merged: bool) -> None:
         """Keep what a run changed, for the prompt of the next one."""
         if outcome.trouble is not None and not diff:
             return
         approach = approach_of(outcome) or NOT_SAID
-        result = outcome.failure.error if outcome.failure else ""
+        result = ""
+        if not is_merged:
+            result = NOT_MERGED
+        elif outcome.failure is not None:
+            result = outcome.failure.error
+        elif task.has_marker("SPLIT"):
+            result = "done"
         self._ended.append(
             Tried(
                 task_id=task.id,
@@ -354,27 +361,31 @@ class ExecutorRuns:
 
     def _context(self, task: Task, failure: Failure | None, history: TaskHistory) -> PromptContext:
         spec = self.spec_files.spec
+        tasks = [one for one in spec.tasks if not one.fix_for]
         return PromptContext(
             task=task,
             spec_name=spec.name,
             spec_path=os.path.relpath(spec.path, self.services.root),
             root=str(self.services.root),
             documents=self._documents(),
-            done=[one for one in spec.tasks if one.checked and not one.fix_for],
+            done=[one for one in tasks if one.checked and one.name != self.log.task.name],
             original=self.log.task,
             fix_for=spec.get(task.fix_for) if task.fix_for else None,
             failure=failure,
             verified=self.log.last,
-            reason=history.reason,
-            guidance=self._guidance(failure),
+            # Why any other fix is asked for, the failure itself says best.
+            reason=history.reason if history.action == "rollback" else "",
+            culprit=self.log.culprit,
+            culprit_diff=self.log.culprit_diff,
+            guidance=self._guidance(failure, history.action),
             tried=self._tried(history),
             learnings=history.learnings,
             hints=self.services.advisor.hints(failure) if failure else (),
             facts=collect_facts(self.services.root) if history.action == "enrich" else None,
             attempt=history.attempt,
             attempts=history.attempts,
-            tasks_completed=sum(one.checked for one in spec.tasks),
-            tasks_total=len(spec.tasks),
+            tasks_completed=sum(one.checked for one in tasks),
+            tasks_total=len(tasks),
         )
 
     def _documents(self) -> list[str]:
@@ -403,11 +414,16 @@ class ExecutorRuns:
                 tried.append(replace(run, result=result))
         return tried
 
-    def _guidance(self, failure: Failure | None) -> str:
-        """The advice for this failure, and a warning if the executor before claimed success."""
+    def _guidance(self, failure: Failure | None, action: str) -> str:
+        """The advice for this failure, and a warning if the executor before claimed success.
+
+        A fix is made for what Verify found, also after an executor that failed in its own way.
+        """
         advice = []
         if self.log.claimed:
             advice.append(self.services.guidance("verification_mismatch"))
+        if action == "fix" and self.log.last is not None:
+            failure = self.log.last
         if failure is not None:
             advice.append(failure.guidance)
         return " ".join(advice).strip()

@@ -63,6 +63,7 @@ class Derived:
     attempted_fix: str
     files: str
     verify: str
+    expect: str
     timeout: str
     scope: str
     error_type: str
@@ -115,6 +116,7 @@ def derive(
         attempted_fix=NO_PREVIOUS_FIX if attempted in ("", NO_FIX) else markdown(attempted),
         files=_field(task.fields.get("Files", "")) or _field(directory),
         verify=_field(task.verify.text) or _field(NO_VERIFY),
+        expect=_field(task.fields.get("Expect", "")),
         timeout=_field(task.fields.get("Timeout", "")),
         scope=scope(spec_name),
         error_type=error_type(failure),
@@ -189,6 +191,8 @@ def _fix_task(fields: Derived) -> str:
     lines.append(f"  - **Files**:{fields.files}")
     lines.append(f'  - **Done when**: Error "{fields.error}" no longer occurs')
     lines.append(f"  - **Verify**:{fields.verify}")
+    if fields.expect:
+        lines.append(f"  - **Expect**:{fields.expect}")
     if fields.timeout:
         lines.append(f"  - **Timeout**:{fields.timeout}")
     commit = f"fix({fields.scope}): address {fields.error_type} from task {fields.task}"

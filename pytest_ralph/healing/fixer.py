@@ -460,7 +460,7 @@ class Fixer:
                 target = with_files(target, self._blamed_files(target, failure))
             return make_fix_task(
                 target,
-                self._with_previous_fix(target, failure),
+                self._with_relative_paths(self._with_previous_fix(target, failure)),
                 fix_id,
                 spec_name=spec.name,
                 directory=os.path.relpath(spec.directory, self.services.root),
@@ -483,6 +483,16 @@ class Fixer:
         if approaches and approaches[-1] != NOT_SAID:
             previous += f": {approaches[-1]}"
         return replace(failure, attempted_fix=previous)
+
+    def _with_relative_paths(self, failure: Failure) -> Failure:
+        """The failure without the path of the project, which means nothing on other machines."""
+        root = f"{self.services.root}/"
+        return replace(
+            failure,
+            error=failure.error.replace(root, ""),
+            attempted_fix=failure.attempted_fix.replace(root, ""),
+            files=tuple(name.replace(root, "") for name in failure.files),
+        )
 
     def _blamed_files(self, target: Task, failure: Failure) -> list[str]:
         """Files that the executor of `target` names as the cause, beyond those of the task."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.files import BACKUPS_NAME
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.healing.outages import Outages
+from pytest_ralph.healing.regressions import Regressions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.hooks import Hooks
     from pytest_ralph.healing.shared_passes import SharedPasses
-    from pytest_ralph.healing.spec_run import PassedTask
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.running.runner import CommandResult, Runner
@@ -89,8 +89,8 @@ class Services:
     # The retry advice for a failure kind.
     guidance: Callable[[str], str] = lambda _: ""
     outages: Outages = field(default_factory=Outages)
-    # The tasks of all specs that passed in this process.
-    passed: list[PassedTask] = field(default_factory=list)
+    # The tasks of all specs that passed in this process, and what was changed since.
+    regressions: Regressions = field(default_factory=Regressions)
     ask: Ask | None = None
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None = None

@@ -21,6 +21,7 @@ from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.spec.fix_tree import has_verify_of
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
@@ -311,11 +312,7 @@ class SpecFiles:
     def _done_with(self, task: Task) -> list[Task]:
         """The fixes and parts that are done once the task passes: those without Verify."""
         made = self._document.lineage(task)
-        return [
-            fix
-            for fix in made
-            if fix.has_marker("SPLIT") or fix.verify.checks == task.verify.checks
-        ]
+        return [fix for fix in made if fix.has_marker("SPLIT") or has_verify_of(fix, task)]
 
     def _settle(self, task: Task, fixes: Sequence[Task], most: int) -> None:
         failed_before = self.state.status(task.name) == "running"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
@@ -17,7 +16,6 @@ from pytest_ralph.spec.order import is_e2e_cleanup, is_red
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.healing.services import Services
@@ -27,22 +25,6 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 NO_VERIFY = "no Verify field"
-# How often a fix of a regression may break another task.
-MAX_ROUNDS = 5
-
-
-class PassedTask(NamedTuple):
-    """A task that passed earlier in the run, and the files that matter to it; none if unknown."""
-
-    spec_run: SpecRun
-    task: Task
-    files: tuple[str, ...]
-
-    def name_for(self, reader: SpecRun) -> str:
-        """The id of the task, with the name of its spec if that is not the reader's."""
-        if self.spec_run is reader:
-            return self.task.id
-        return f"{self.spec_run.spec_files.spec.name} {self.task.id}"
 
 
 class SpecRun:
@@ -67,10 +49,8 @@ class SpecRun:
         self.checkpoints = Checkpoints(services, spec_files)
         self._spec_path = _relative(spec_files.spec.path, services.root)
         self._start_error: RecoveryError | None = None
-        # The tasks whose recovery or execution changed files, with these files.
-        self._changes: list[tuple[Task, tuple[str, ...]]] = []
-        # How many of these changes there were when a task began, by its name.
-        self._changes_before: dict[str, int] = {}
+        # How much work of the run had been done when a task began, by its name.
+        self._work_before: dict[str, int] = {}
         if takeover_log is not None:
             self._take_over(takeover_log)
 
@@ -106,11 +86,7 @@ class SpecRun:
     def take_back(self, task: Task, reason: str) -> None:
         """Let a task that passed count as failed: another plugin made its report fail."""
         self.spec_files.failed[task.name] = reason
-        self.services.passed[:] = [
-            passed
-            for passed in self.services.passed
-            if passed.spec_run is not self or passed.task.name != task.name
-        ]
+        self.services.regressions.forget(self, task)
         if self._may_break_others:
             with contextlib.suppress(RecoveryError):
                 self.spec_files.take_back(task)
@@ -118,7 +94,7 @@ class SpecRun:
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
         run = self._task_run(task)
-        self._changes_before[task.name] = len(self._changes)
+        self._work_before[task.name] = self.services.regressions.position
         if self.takeover_log is None:
             self._first_attempt(run)
             return run
@@ -192,11 +168,7 @@ class SpecRun:
             result = run.finish()
             if run.log.followups and result.passed:
                 result = self._perform_followups(run, result)
-            if self._may_break_others and result.changed:
-                self._changes.append((run.task, result.changed))
-                result = self._heal_regressions(run.task, result)
-            elif self._may_break_others and result.passed:
-                result = self._heal_own_regression(run, result)
+            result = self._heal_regressions(run, result)
         except (RecoveryError, TemplatesError) as error:
             result = run.stopped(error)
         finally:
@@ -204,7 +176,6 @@ class SpecRun:
         if result.passed and self.recovery:
             result = self._heal_change_of_other_worker(run, result)
         if result.passed:
-            self._remember_pass(run.task, result)
             self._remember_for_rollback(run.task)
             # It may have failed before: pytest-rerunfailures runs an item several times.
             self.spec_files.failed.pop(run.task.name, None)
@@ -227,77 +198,45 @@ class SpecRun:
         """Whether executors or repairs work on the spec."""
         return self.recovery or self.services.settings.execute
 
-    def _remember_pass(self, task: Task, result: TaskResult) -> None:
-        """Have the task verified again when one of its files changes later in the run."""
-        files = tuple(dict.fromkeys((*task.files, *result.changed)))
-        self.services.passed.append(PassedTask(self, task, files))
+    def _heal_regressions(self, run: TaskRun, result: TaskResult) -> TaskResult:
+        """Recover what the work on a task broke, or the task if work on a sibling broke it."""
+        if not self._may_break_others:
+            return result
+        regressions = self.services.regressions
+        if result.changed:
+            result = regressions.heal_after(self, run.task, result)
+        if not result.passed:
+            return result
+        seen = self._work_before[run.task.name]
+        passed = regressions.add_pass(self, run.task, result, seen)
+        return regressions.heal_itself(passed) or result
 
-    def _heal_regressions(self, culprit: Task, result: TaskResult) -> TaskResult:
-        """Verify again the tasks that passed before and may be broken by the files that changed.
+    def heal(self, task: Task, culprit: str, diff: str = "") -> TaskResult | None:
+        """Verify a task that has passed, and recover it if it fails; None if it still passes.
 
-        One that no longer passes is recovered. Its own report has been written, so what could not
-        be recovered is reported as a failure of the culprit.
+        `culprit` is one line that names the work which may have broken it, `diff` is that work.
         """
-        changed = result.changed
-        for _ in range(MAX_ROUNDS):
-            broken = next(self._find_regressions(culprit, changed), None)
-            if broken is None:
-                return result
-            passed, run = broken
-            name = passed.name_for(self)
-            line = f"{name} no longer passes since {culprit.id} changed {', '.join(changed[:3])}"
-            run.log.note(line)
-            healed = run.finish()
-            run.close()
-            result = result.with_work_of(healed)
-            # The fix of one may have broken another.
-            changed = (*changed, *healed.changed)
-            if healed.bad:
-                self.services.passed.remove(passed)
-                return self._regressed(culprit, result, f"{line}: {healed.reason}", changed)
-            if result.passed and self._task_run(culprit).verify() is not None:
-                line = f"{culprit.id} and {name} do not pass together: {line}"
-                return self._regressed(culprit, result, line, changed)
-        reason = "fixes of its regressions keep breaking each other"
-        return self._regressed(culprit, result, reason, changed)
+        again = self._task_run(task)
+        again.failed = again.verify()
+        if again.failed is None:
+            return None
+        again.log.culprit = culprit
+        again.log.culprit_diff = diff
+        again.log.note(culprit)
+        try:
+            return again.finish()
+        except (RecoveryError, TemplatesError) as error:
+            return again.stopped(error)
+        finally:
+            again.close()
 
-    def _find_regressions(
-        self, culprit: Task, changed: Sequence[str]
-    ) -> Iterator[tuple[PassedTask, TaskRun]]:
-        """Yield the tasks of any spec that passed before and do not pass any more."""
-        for passed in list(self.services.passed):
-            is_culprit = passed.spec_run is self and passed.task.name == culprit.name
-            if is_culprit or not is_affected(passed.files, changed):
-                continue
-            run = passed.spec_run._task_run(passed.task)  # noqa: SLF001 - another SpecRun
-            run.failed = run.verify()
-            if run.failed is not None:
-                yield passed, run
+    def passes(self, task: Task) -> bool:
+        return self._task_run(task).verify() is None
 
-    def _regressed(
-        self, culprit: Task, result: TaskResult, reason: str, changed: Sequence[str]
-    ) -> TaskResult:
-        """Fail the culprit, and name all tasks that it broke: they are shown as passed."""
-        for passed, run in self._find_regressions(culprit, changed):
-            run.close()
-            self.services.passed.remove(passed)
-            reason += f"; {passed.name_for(self)} no longer passes either"
+    def regressed(self, culprit: Task, result: TaskResult, reason: str) -> TaskResult:
+        """The result of a task whose work broke another one for good."""
         self.spec_files.failed[culprit.name] = reason
         return result._replace(outcome="failed", reason=reason)
-
-    def _heal_own_regression(self, run: TaskRun, result: TaskResult) -> TaskResult:
-        """Verify a task again if a sibling changed its files between first attempt and result."""
-        for culprit, changed in self._changes[self._changes_before[run.task.name] :]:
-            if not is_affected(run.task.files, changed):
-                continue
-            again = self._task_run(run.task)
-            again.failed = again.verify()
-            if again.failed is None:
-                return result
-            listed = ", ".join(changed[:3])
-            again.log.note(f"{run.task.id} no longer passes since {culprit.id} changed {listed}")
-            return again.finish()
-        return result
 
     def _heal_change_of_other_worker(self, run: TaskRun, result: TaskResult) -> TaskResult:
         """Verify a task again if another worker changed its files since it was verified."""
@@ -308,17 +247,8 @@ class SpecRun:
         shared.passed(self._spec_path, run.task.name, run.task.files)
         if not shared.is_changed_since(run.verified_at, run.task.files):
             return result
-        again = self._task_run(run.task)
-        again.failed = again.verify()
-        if again.failed is None:
-            return result
-        again.log.note(f"{run.task.id} no longer passes since another worker changed its files")
-        try:
-            return again.finish()
-        except (RecoveryError, TemplatesError) as error:
-            return again.stopped(error)
-        finally:
-            again.close()
+        line = f"{run.task.id} no longer passes since another worker changed its files"
+        return self.heal(run.task, line) or result
 
     # Which tasks run
 
@@ -394,7 +324,8 @@ class SpecRun:
         for name, result in takeover_log.results.items():
             task = self.spec_files.spec.get(name)
             if result.passed and task is not None:
-                self._remember_pass(task, result)
+                regressions = self.services.regressions
+                regressions.add_pass(self, task, result, regressions.position)
         for name in takeover_log.unfinished:
             if not self._passed_before_crash(self.spec_files.spec.get(name)):
                 bad.append(name)  # noqa: PERF401 - reads files
@@ -414,21 +345,6 @@ class SpecRun:
             return self.spec_files.is_checked(task)
         except RecoveryError:
             return False
-
-
-def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
-    """Whether changed files may matter to a task: its own, or any if its files are not known.
-
-    A task may name directories and patterns, too.
-    """
-    if not files:
-        return True
-    for path in changed:
-        for name in files:
-            directory = name.rstrip("/") + "/"
-            if path == name or path.startswith(directory) or fnmatchcase(path, name):
-                return True
-    return False
 
 
 def _relative(path: Path, root: Path) -> str:

@@ -18,6 +18,7 @@ from pytest_ralph.fixing.agents import NO_EXECUTOR, PRESETS, make_executor
 from pytest_ralph.fixing.templating import Templates, TemplatesError
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.outages import Outages
+from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services, executors_of
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.session.locks import FileTurns, TurnLock, record_mark
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.shared_passes import SharedPasses
-    from pytest_ralph.healing.spec_run import PassedTask
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.history.store import History
@@ -57,13 +57,15 @@ class Resources:
         self.run = run
         self.settings = run.settings
         self.records: list[Record] = []
-        self._passed: list[PassedTask] = []
+        self.regressions = Regressions()
         self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
         self._mark_files: list[Path] = []
-        budget_file = run.run_directory.budget if run.worker else None
+        # Shared by the workers, and by the controller at the end of the run.
+        shared = run.run_directory if run.worker or run.has_workers else None
+        budget_file = shared.budget if shared else None
         self.budget = Budget(self.settings.budget, budget_file, max_cost=self.settings.max_cost)
-        self.outages = Outages(run.run_directory.outages if run.worker else None)
+        self.outages = Outages(shared.outages if shared else None)
 
     # Checks before the run
 
@@ -333,7 +335,7 @@ class Resources:
             executors=self.executors(settings),
             make_executors=self.executors,
             outages=self.outages,
-            passed=self._passed,
+            regressions=self.regressions,
             hook=self.run.hooks_for(spec.path),
             settings=settings,
             budget=self._budget(settings),

@@ -69,6 +69,11 @@ class Run:
         """The settings of the run; `specs.settings_of` returns those of one spec."""
         return self.specs.settings
 
+    @property
+    def has_workers(self) -> bool:
+        """Whether this process is the controller of pytest-xdist."""
+        return self.worker is None and self.config.getoption("dist", "no") != "no"
+
     def _check(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
         self.resources.check_project_files()
@@ -131,7 +136,9 @@ class Run:
             if self.worker.every_spec and self.specs.is_written(spec):
                 self.run_directory.take_turn()
             takeover_log = self.run_directory.takeover_log(spec.path)
-        is_first = takeover_log is None or takeover_log.is_new
+        is_first = not self.has_workers
+        if takeover_log is not None:
+            is_first = takeover_log.is_new
         if is_first and self.specs.settings_of(spec).fresh:
             self._set_state_aside(spec)
 

@@ -84,9 +84,7 @@ class EndOfRun:
             # What blocks it may not count as a failure for pytest, such as a report that another
             # plugin changed.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        for line in self.results.broken_by_others.values():
-            self.run.messages.note(f"{line}: run again to recover it")
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        self._heal_rest(session)
         for halted in self.results.halted_specs:
             halted.notify_plugins()
         self._write_failure_log()
@@ -94,6 +92,21 @@ class EndOfRun:
             self._write_html(self.run.config.invocation_params.dir / self.run.settings.report)
         if os.environ.get("GITHUB_ACTIONS"):
             self._write_github_annotations()
+
+    def _heal_rest(self, session: pytest.Session) -> None:
+        """Recover tasks that passed, and that work on other tasks has broken since."""
+        if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return
+        if session.shouldstop or session.shouldfail or not self.results.has_work:
+            return
+        # Imported here: most runs change no files.
+        from pytest_ralph.session.final_check import heal_rest
+
+        for line, result in heal_rest(self.run, self.results.tasks):
+            self.results.add_healed(result)
+            self.run.messages.note(f"{line}: {result.reason}")
+            if result.bad:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _write_failure_log(self) -> None:
         """Keep the failure reports and halt summaries, which the terminal shows only with `-vv`."""
@@ -198,21 +211,22 @@ class RunResults:
                 found[report.result.spec_path].append(report)
         return dict(sorted(found.items()))
 
-    @cached_property
-    def broken_by_others(self) -> dict[str, str]:
-        """The specs with a task that the work on another spec broke in another worker."""
-        if self.run.config.getoption("dist", "no") == "no" or not self._recovered_specs():
-            return {}
-        # Imported here: only for runs with workers.
-        from pytest_ralph.session.xdist.final_check import broken_by_others
+    @property
+    def has_work(self) -> bool:
+        """Whether executors or repairs changed anything."""
+        return any(task.changed for task in self.tasks)
 
-        return dict(broken_by_others(self.run, self.tasks))
+    def add_healed(self, healed: TaskResult) -> None:
+        """Add what happened to a task at the end of the run to its report."""
+        nodeid = f"{healed.spec_path}::{healed.name}"
+        report = self.reports[nodeid]
+        self.reports[nodeid] = report._replace(result=report.result.followed_by(healed))
 
     def complete_specs(self) -> list[str]:
         """Return the names of the specs in which every task is checked off and none failed."""
         names = []
         for path, reports in self._recovered_specs().items():
-            if any(report.result.bad for report in reports) or path in self.broken_by_others:
+            if any(report.result.bad for report in reports):
                 continue
             if any(nodeid.startswith(f"{path}::") for nodeid in self.failed_reports):
                 # Another plugin made the report of a task fail.

@@ -51,7 +51,19 @@ class FixTree:
         owner = self.owner_of(fix.name)
         if owner is None or not fix.has_marker("FIX"):
             return False
-        return fix.verify.checks == owner.verify.checks
+        return has_verify_of(fix, owner)
+
+
+def has_verify_of(fix: Task, owner: Task) -> bool:
+    """Return whether the Verify of a fix is that of the task it fixes.
+
+    The same text counts even if it is read differently: a task may say what to expect, or which
+    commands to run, in fields that its fix does not have.
+    """
+    if fix.verify.checks == owner.verify.checks:
+        return True
+    words = fix.verify.text.split()
+    return bool(words) and words == owner.verify.text.split()
 
 
 def _find_owners(tasks: Mapping[str, Task]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge, write_s
 from pytest_ralph.fixing.isolation.worktree import WorktreeChange
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.isolated_run import PATCHES_NAME
-from pytest_ralph.session.xdist.final_check import passes
+from pytest_ralph.session.final_check import passes
 from pytest_ralph.session.xdist.outbox import SentFile, unpack
 from pytest_ralph.session.xdist.recorded_files import repeat
 

@@ -180,3 +180,91 @@ def test_a_task_in_another_worker_is_verified_again(words: Project) -> None:
     assert result.ret == 1
     result.stdout.fnmatch_lines(["ralph: demo 1.1 no longer passes since later 1.2 changed *"])
     assert "ALL_TASKS_COMPLETE: demo" not in result.stdout.str()
+
+
+@pytest.mark.slow
+def test_the_controller_recovers_a_broken_task(words: Project) -> None:
+    """No Files field says that the first spec needs words.txt, but its fix has changed it."""
+    words.write("words.txt", "zero\n")
+    words.spec("""\
+        - [ ] 1.1 Write one
+          - **Files**: `one.txt`
+          - **Verify**: `grep -q one words.txt && touch passed.txt`
+    """)
+    words.write(
+        "specs/later/tasks.md",
+        """\
+        - [ ] 1.2 Write two
+          - **Files**: `two.txt`
+          - **Verify**: `grep -q two words.txt`
+        """,
+    )
+    executor = words.shell("""\
+        case $task in
+            1.2.1) until [ -e passed.txt ]; do sleep 0.1; done; echo two > words.txt;;
+            *) echo one >> words.txt;;
+        esac
+    """)
+    result = words.pytester.runpytest(
+        "--ralph-recovery", "--ralph-executor", executor, "-n2", "--ralph-fresh", "specs"
+    )
+
+    assert result.ret == 0
+    assert sorted(words.calls) == ["1.1.1", "1.1.2", "1.2.1"]
+    result.stdout.fnmatch_lines(
+        [
+            "RECOVERED demo 1.1 Write one",
+            "ralph: demo 1.1 no longer passes since later 1.2 changed *: recovered by 1.1.2",
+        ]
+    )
+    assert words.boxes == {"1.1": True, "1.1.1": True, "1.1.2": True}
+    assert (words.root / "words.txt").read_text() == "two\none\n"
+
+
+COUNTED = """\
+    - [ ] 1.1 Look
+      - **Verify**: `echo run >> runs.log; test ! -e broken`
+"""
+CHANGING = """\
+    - [ ] 1.{0} Write {0}
+      - **Files**: `{0}.txt`
+      - **Verify**: `test -e {0}.txt`
+"""
+
+
+def test_unknown_files_are_not_verified_each_time(words: Project) -> None:
+    words.spec(COUNTED + "".join(CHANGING.format(number) for number in range(2, 10)))
+    result = words.run(executor="touch ${RALPH_FIX_FOR#1.}.txt")
+
+    assert result.ret == 0
+    runs = (words.root / "runs.log").read_text().split()
+    assert len(runs) == 5, "at first, after 1, 3 and 7 of 8 changes, and at the end"
+
+
+def test_the_last_check_recovers_a_broken_task(words: Project) -> None:
+    words.spec(COUNTED + "".join(CHANGING.format(number) for number in range(2, 4)))
+    executor = """case $RALPH_FIX_FOR in
+        1.1) rm broken;; 1.2) touch 2.txt;; 1.3) touch 3.txt broken;; esac"""
+    result = words.run(executor=executor)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "RECOVERED demo 1.1 Look",
+            "ALL_TASKS_COMPLETE: demo",
+            "ralph: demo 1.1 no longer passes since demo 1.3 changed *: recovered by 1.1.1",
+        ]
+    )
+
+
+def test_the_last_check_fails_the_run(words: Project) -> None:
+    words.spec(COUNTED + "".join(CHANGING.format(number) for number in range(2, 4)))
+    executor = "touch ${RALPH_FIX_FOR#1.}.txt; [ $RALPH_FIX_FOR = 1.2 ] || touch broken"
+    result = words.run(executor=executor)
+
+    assert result.ret == 1
+    assert words.boxes["1.1"] is False
+    assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+    result.stdout.fnmatch_lines(
+        ["FAILED demo 1.1 Look", "ralph: demo 1.1 no longer passes since *"]
+    )

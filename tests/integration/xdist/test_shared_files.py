@@ -76,7 +76,8 @@ def test_overwriting_a_recovered_task_fails(pytester: pytest.Pytester, root: Pat
     result = heal(pytester, OVERWRITE, "--ralph-max-fixes=1")
 
     assert result.ret == 1
-    assert len(recovered_words(result)) == 1
+    # The second task broke the first one, which has no fix left at the end of the run.
+    assert recovered_words(result) == set()
     result.stdout.fnmatch_lines(["*no longer passes*"])
     assert root.exists()
 

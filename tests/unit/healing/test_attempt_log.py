@@ -265,7 +265,7 @@ def test_a_claim_holds_for_the_next_verification_only(kept: Kept) -> None:
     kept.attempt_log.fix_planned(FIX, "1.3", "claude")
     carry_out(kept, approach="")
     fail(kept)
-    assert [one.approach for one in kept.attempt_log.tried_before] == ["it did not say"]
+    assert [one.approach for one in kept.attempt_log.tried_before] == ["approach not reported"]
     fail(kept)
     assert (
         kept.attempt_log.claimed,

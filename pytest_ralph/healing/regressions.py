@@ -1,0 +1,223 @@
+"""Regressions: tasks that passed earlier in a run and no longer do because of later work.
+
+A task whose files are known is verified again as soon as one of them has changed. A task whose
+files are not known may be broken by any change. Verifying it after each of them would take far too
+long, so the pauses between its verifications double, and the rest is left to the end of the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_ralph.healing.spec_run import SpecRun
+    from pytest_ralph.results import TaskResult
+    from pytest_ralph.spec.task import Task
+
+# How often a fix of a regression may break another task.
+MAX_ROUNDS = 5
+MOST_NAMED = 3
+
+
+class Work(NamedTuple):
+    """What executors and repairs changed for a task."""
+
+    spec_run: SpecRun
+    task: Task
+    changed: tuple[str, ...]
+    diff: str
+
+
+@dataclass
+class PassedTask:
+    """A task that passed earlier in the run.
+
+    files: The files that matter to it; none if they are not known.
+    seen: How much of the work of the run had been done when it was verified last.
+    checks: How often it was verified again.
+    """
+
+    spec_run: SpecRun
+    task: Task
+    files: tuple[str, ...]
+    seen: int
+    checks: int = 0
+
+    @property
+    def key(self) -> tuple[Path, str]:
+        return _key(self.spec_run, self.task)
+
+    def is_due(self, suspects: Sequence[Work]) -> bool:
+        """Whether to verify the task again now, and not later together with other work."""
+        if not suspects:
+            return False
+        return bool(self.files) or len(suspects) >= 2**self.checks
+
+
+class HealedTask(NamedTuple):
+    """A task that was broken and has been worked on. `line` names the work that broke it."""
+
+    passed: PassedTask
+    line: str
+    result: TaskResult
+
+
+class Regressions:
+    """What has passed in this process, over all specs, and the work done since."""
+
+    def __init__(self) -> None:
+        # By spec and name: an item may run several times.
+        self._passed: dict[tuple[Path, str], PassedTask] = {}
+        self._work: list[Work] = []
+
+    @property
+    def position(self) -> int:
+        """How much work has been done so far."""
+        return len(self._work)
+
+    def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult, seen: int) -> PassedTask:
+        """Have a task verified again after work that is done later than `seen`."""
+        files = tuple(dict.fromkeys((*task.files, *result.changed)))
+        passed = PassedTask(spec_run, task, files, seen)
+        self._passed[passed.key] = passed
+        return passed
+
+    def forget(self, spec_run: SpecRun, task: Task) -> None:
+        """No longer count a task as passed."""
+        self._passed.pop(_key(spec_run, task), None)
+
+    def heal_after(self, spec_run: SpecRun, task: Task, result: TaskResult) -> TaskResult:
+        """Verify again what the work on a task may have broken, and recover it.
+
+        The report of a broken task has been written, so what could not be recovered is reported as
+        a failure of the task that broke it.
+        """
+        self._add_work(spec_run, task, result)
+        for _ in range(MAX_ROUNDS):
+            healed = self._heal_first(spec_run)
+            if healed is None:
+                return result
+            result = result.with_work_of(healed.result)
+            if healed.result.bad:
+                line = f"{healed.line}: {healed.result.reason}"
+                return self._fail(spec_run, task, result, line)
+            if result.passed and not spec_run.passes(task):
+                name = _name(healed.passed.spec_run, healed.passed.task, spec_run)
+                line = f"{task.id} and {name} do not pass together: {healed.line}"
+                return self._fail(spec_run, task, result, line)
+        reason = "fixes of its regressions keep breaking each other"
+        return self._fail(spec_run, task, result, reason)
+
+    def heal_itself(self, passed: PassedTask) -> TaskResult | None:
+        """Recover a task that work on its siblings broke before it ended; None if it passes."""
+        suspects = self._suspects(passed)
+        if not suspects:
+            return None
+        healed = self._heal(passed, suspects, passed.spec_run)
+        return healed.result if healed else None
+
+    def heal_rest(self) -> Iterator[HealedTask]:
+        """At the end of the run: recover what has not been verified since the last work."""
+        for _ in range(MAX_ROUNDS):
+            position = self.position
+            for passed in list(self._passed.values()):
+                suspects = self._suspects(passed)
+                healed = self._heal(passed, suspects, None) if suspects else None
+                if healed is not None:
+                    yield healed
+            if self.position == position:
+                return
+
+    def _fail(
+        self, spec_run: SpecRun, culprit: Task, result: TaskResult, reason: str
+    ) -> TaskResult:
+        """Fail the culprit, and name all tasks that it broke: they are shown as passed."""
+        for passed in list(self._passed.values()):
+            if not passed.is_due(self._suspects(passed)):
+                continue
+            passed.seen = self.position
+            if not passed.spec_run.passes(passed.task):
+                self._passed.pop(passed.key, None)
+                name = _name(passed.spec_run, passed.task, spec_run)
+                reason += f"; {name} no longer passes either"
+        return spec_run.regressed(culprit, result, reason)
+
+    def _add_work(self, spec_run: SpecRun, task: Task, result: TaskResult) -> None:
+        diff = "".join(attempt.diff for attempt in result.attempts)
+        self._work.append(Work(spec_run, task, result.changed, diff))
+
+    def _suspects(self, passed: PassedTask) -> list[Work]:
+        """The work on other tasks, since the task was verified last, that may have broken it."""
+        suspects = []
+        for work in self._work[passed.seen :]:
+            is_own = work.spec_run is passed.spec_run and work.task.name == passed.task.name
+            if not is_own and is_affected(passed.files, work.changed):
+                suspects.append(work)
+        return suspects
+
+    def _heal_first(self, reader: SpecRun) -> HealedTask | None:
+        """Recover the first task of any spec that does not pass any more."""
+        for passed in list(self._passed.values()):
+            suspects = self._suspects(passed)
+            if not passed.is_due(suspects):
+                continue
+            healed = self._heal(passed, suspects, reader)
+            if healed is not None:
+                return healed
+        return None
+
+    def _heal(
+        self, passed: PassedTask, suspects: Sequence[Work], reader: SpecRun | None
+    ) -> HealedTask | None:
+        """Verify a task again, and recover it if it fails; None if it still passes."""
+        passed.seen = self.position
+        passed.checks += 1
+        names = list(dict.fromkeys(_name(work.spec_run, work.task, reader) for work in suspects))
+        files = list(dict.fromkeys(path for work in suspects for path in work.changed))
+        name = _name(passed.spec_run, passed.task, reader)
+        line = f"{name} no longer passes since {_listed(names)} changed {_listed(files)}"
+        diff = "".join(work.diff for work in suspects)
+        result = passed.spec_run.heal(passed.task, line, diff)
+        if result is None:
+            return None
+        if result.bad:
+            self._passed.pop(passed.key, None)
+        if result.changed:
+            self._add_work(passed.spec_run, passed.task, result)
+            passed.seen = self.position
+        return HealedTask(passed, line, result)
+
+
+def _key(spec_run: SpecRun, task: Task) -> tuple[Path, str]:
+    return spec_run.spec_files.spec.path, task.name
+
+
+def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
+    """Whether changed files may matter to a task: its own, or any if its files are not known.
+
+    A task may name directories and patterns, too.
+    """
+    if not files:
+        return True
+    for path in changed:
+        for name in files:
+            directory = name.rstrip("/") + "/"
+            if path == name or path.startswith(directory) or fnmatchcase(path, name):
+                return True
+    return False
+
+
+def _name(spec_run: SpecRun, task: Task, reader: SpecRun | None) -> str:
+    """The id of a task, with the name of its spec if that is not the reader's."""
+    if spec_run is reader:
+        return task.id
+    return f"{spec_run.spec_files.spec.name} {task.id}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_NAMED])

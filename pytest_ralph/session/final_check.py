@@ -1,0 +1,141 @@
+"""At the end of a run: recover tasks that passed and that later work may have broken.
+
+In a run without workers, these are tasks whose files are not known. With workers, the controller
+looks at all tasks: a worker knows only those that it ran itself, and the controller has all
+results, and what each executor run and repair changed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.healing.regressions import MAX_ROUNDS, is_affected
+from pytest_ralph.healing.task_run import task_timeout
+from pytest_ralph.running.checks import RunContext, run_checks
+from pytest_ralph.running.environment import task_environment
+from pytest_ralph.running.runner import RunError
+from pytest_ralph.settings import SettingError
+from pytest_ralph.spec.document import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_ralph.results import TaskResult
+    from pytest_ralph.session.run import Run
+    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
+
+class Healed(NamedTuple):
+    """A task that was broken after it had passed, and what has become of it since."""
+
+    line: str
+    result: TaskResult
+
+
+class Work(NamedTuple):
+    """An executor run or repair for a task, which ended at `ended` and changed files."""
+
+    result: TaskResult
+    ended: float
+    changed: tuple[str, ...]
+    diff: str
+
+
+def heal_rest(run: Run, results: Sequence[TaskResult]) -> Iterator[Healed]:
+    """Verify again what may be broken, and yield each task that was, after its recovery."""
+    if run.has_workers:
+        yield from _WorkersCheck(run, results).heal()
+        return
+    for healed in run.resources.regressions.heal_rest():
+        yield Healed(healed.line, healed.result)
+
+
+class _WorkersCheck:
+    """The check in the controller, after all workers have ended."""
+
+    def __init__(self, run: Run, results: Sequence[TaskResult]) -> None:
+        self._run = run
+        self._work = list(_work(results))
+        self._specs: dict[str, Spec | None] = {}
+        # The tasks to watch, and when each of them was verified last.
+        self._passed = [one for one in results if one.passed and one.verifications]
+        self._verified = [one.verifications[-1].started for one in self._passed]
+
+    def heal(self) -> Iterator[Healed]:
+        for _ in range(MAX_ROUNDS):
+            work_before = len(self._work)
+            for number in range(len(self._passed)):
+                healed = self._heal(number)
+                if healed is not None:
+                    yield healed
+            if len(self._work) == work_before:
+                return
+
+    def _heal(self, number: int) -> Healed | None:
+        result = self._passed[number]
+        later = [work for work in self._work if work.ended > self._verified[number]]
+        later = [work for work in later if not _is_same_task(work.result, result)]
+        if not later:
+            return None
+        spec = self._spec(result.spec_path)
+        task = spec.get(result.name) if spec else None
+        if spec is None or task is None:
+            return None
+        if task.files:
+            # Its worker has seen to the work on its own spec.
+            later = [work for work in later if work.result.spec_path != result.spec_path]
+        files = (*task.files, *result.changed)
+        culprits = [work for work in later if is_affected(files, work.changed)]
+        if not culprits:
+            return None
+
+        culprit = culprits[-1]
+        by = f"{culprit.result.spec} {culprit.result.id}"
+        changed = ", ".join(culprit.changed[:3])
+        line = f"{result.spec} {result.id} no longer passes since {by} changed {changed}"
+        diff = "".join(work.diff for work in culprits)
+        self._verified[number] = time.time()
+        healed = self._run.spec_run(spec).heal(task, line, diff)
+        if healed is None:
+            return None
+        self._work += _work([healed])
+        self._verified[number] = time.time()
+        return Healed(line, healed)
+
+    def _spec(self, path: str) -> Spec | None:
+        if path not in self._specs:
+            try:
+                self._specs[path] = self._run.specs.load(self._run.root / path)
+            except (SpecError, SettingError):
+                self._specs[path] = None
+        return self._specs[path]
+
+
+def _work(results: Iterable[TaskResult]) -> Iterator[Work]:
+    """Yield every executor run and repair that changed files."""
+    for result in results:
+        for attempt in result.attempts:
+            if attempt.changed:
+                ended = attempt.started + attempt.duration
+                yield Work(result, ended, attempt.changed, attempt.diff)
+
+
+def _is_same_task(one: TaskResult, other: TaskResult) -> bool:
+    return one.spec_path == other.spec_path and one.name == other.name
+
+
+def passes(run: Run, spec: Spec, task: Task) -> bool:
+    """Verify a task in the project, without recording the attempt."""
+    settings = run.specs.settings_of(spec)
+    context = RunContext(
+        root=run.root,
+        timeout=task_timeout(task, settings.timeout),
+        env=task_environment(spec, task, directory=spec.directory),
+        label=f"{spec.name}-{task.name}",
+    )
+    try:
+        return run_checks(task.verify, run.resources.runner(settings.shell), context).passed
+    except RunError:
+        return False
