@@ -22,6 +22,8 @@ ESCAPES = re.compile(
     r"|[PX^_][^\x1b]{0,2000}\x1b\\"
     r"|[ -/]*[0-~])"
 )
+# The cursor goes back to the start of the line, as a carriage return does.
+FIRST_COLUMN = re.compile(r"\x1b\[1?G")
 # Control characters, zero-width and bidirectional marks.
 UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
@@ -77,6 +79,7 @@ def clean(text: str) -> str:
 
 def _clean_lines(text: str) -> Iterator[str]:
     if "\x1b" in text:
+        text = FIRST_COLUMN.sub("\r", text)
         text = ESCAPES.sub("", text)
     text = text.replace("\r\n", "\n")
     text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -62,7 +62,7 @@ BRACKETS = regex(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
 SHELL_PLACE = regex(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
 EXCEPTION = regex(r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)):\s*")
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
-MARKS = regex(r"^[\s✖✗✘✕×●•*|│>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
+MARKS = regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
 NODE_ID = regex(r"^[\w./-]+\.\w+::\S+ - ")
 # The directories of an absolute path; a relative path is how the project names its files.
 DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")

@@ -43,6 +43,7 @@ def samples(family: str) -> list[dict[str, Any]]:
          "test_total: 3 != 4"),
         (Failure(error="would reformat /home/dev/shop/app.py"), "would reformat app.py"),
         (Failure(error="[ERROR] Could not find goal"), "Could not find goal"),
+        (Failure(error="^--^ SC2086 (info): Double quote it"), "SC2086 (info): Double quote it"),
         (Failure(error="FAIL: a.c (File size changed)"), "a.c: File size changed)"),
         (Failure(kind="test_failure", error="-  6", failed_tests=("cart.t",)),
          "cart.t: 6"),
