@@ -33,8 +33,8 @@ HOOKS = (
 
 WINDOWS = sys.platform == "win32"
 ON_WINDOWS = (
-    "specs are not run on Windows, only inside WSL; --ralph-lint, --ralph-explain, --ralph-stats "
-    "and --collect-only work"
+    "ralph: specs are not run on Windows, only inside WSL; --ralph-lint, --ralph-explain, "
+    "--ralph-stats and --collect-only work"
 )
 
 # Values of an ini key that turn it on or off.
@@ -178,7 +178,7 @@ def can_run(config: pytest.Config) -> bool:
         return True
     for key in ("ralph", "ralph_recovery", "ralph_execute"):
         if config.getoption(key):
-            raise pytest.UsageError(f"ralph: {ON_WINDOWS}")
+            raise pytest.UsageError(ON_WINDOWS)
     return False
 
 
@@ -252,5 +252,5 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if is_nested() and is_requested(config):
         return "ralph: inside another ralph run, so specs are not collected here"
     if WINDOWS and is_requested(config) and not can_run(config):
-        return f"ralph: {ON_WINDOWS}"
+        return ON_WINDOWS
     return None

@@ -370,7 +370,7 @@ def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
     return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
 
 
-ENRICH = "context was missing: asking again with more of it"
+ENRICH = "context was missing: trying again with more context"
 RULES: tuple[Rule, ...] = (
     (_can_double, _longer),
     (_can_continue, _go_on),

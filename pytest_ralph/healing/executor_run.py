@@ -161,7 +161,7 @@ class ExecutorRuns:
 
     def _not_merged(self, conflicts: Sequence[Conflict]) -> Decision:
         paths = ", ".join(conflict.path for conflict in conflicts)
-        reason = f"its changes conflict with others that were made meanwhile: {paths}"
+        reason = f"its changes conflict with other changes made in the meantime: {paths}"
         kept = self.isolated_runs.close(self.log.task)
         if kept:
             reason += f" (kept as {kept})"

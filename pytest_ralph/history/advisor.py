@@ -63,8 +63,8 @@ class Advisor:
             return ()
         usual = f"It usually takes {_seconds(known.p95)} at most (of {known.cases} passes)"
         if limit >= known.seconds:
-            return (f"{usual}: more time will hardly help",)
-        return (f"{usual}: a limit of {known.seconds:g} s would do",)
+            return (f"{usual}: more time is unlikely to help",)
+        return (f"{usual}: a limit of {known.seconds:g} s suffices",)
 
     def left_off(self, spec: str, task: str) -> Sequence[Attempt]:
         """Return what was tried on a task since it last passed or was given up."""

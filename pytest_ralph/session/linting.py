@@ -181,7 +181,7 @@ class SpecRemarks:
             named = ", ".join(better[:MOST_LIMITS])
             if len(better) > MOST_LIMITS:
                 named += f" and {len(better) - MOST_LIMITS} more"
-            yield f"{path}: time limits that fit how long these tasks took before: {named}"
+            yield f"{path}: suggested time limits, from how long these tasks took: {named}"
 
 
 def _lines(tasks: Iterable[Task]) -> set[int]:

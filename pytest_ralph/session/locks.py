@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TAKES_TURNS = (
     "executors took turns because their tasks name the same files; "
-    "with --ralph-isolate=worktree they work at once"
+    "with --ralph-isolate=worktree they work at the same time"
 )
 # Seconds between taking a lock and writing who has it, on a slow machine.
 HOLDER_WAIT = 2.0

@@ -81,7 +81,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for key, value in pairs:
         if key in data:
-            raise ValueError(f"{key!r} is there twice")
+            raise ValueError(f"{key!r} appears twice")
         data[key] = value
     return data
 

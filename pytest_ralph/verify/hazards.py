@@ -59,9 +59,7 @@ def _all_hazards(check: Check, command: Command) -> Iterator[Hazard]:
             if hazard is not None:
                 yield hazard
     if command.stages and command.stages[-1].after == "&":
-        yield Hazard(
-            "background", "ends with `&`: what runs in the background is stopped, not checked"
-        )
+        yield Hazard("background", "ends with `&`: a background process is stopped, not checked")
 
 
 # The exit status
@@ -81,7 +79,7 @@ def _status_hazards(command: Command) -> Iterator[Hazard]:
         shown = _shown(last)
         yield Hazard(
             "pipe-hides-status",
-            f"`| {shown}` hides the exit status of what it reads; use pipefail",
+            f"`| {shown}` hides the exit status of the command before it; use pipefail",
         )
     elif _greps_output(command):
         yield Hazard(
@@ -204,7 +202,7 @@ def _text_hazards(command: str) -> Iterator[Hazard]:
     if (match := _DASHED_PATTERN.search(command)) and not match[1].endswith("e"):
         yield Hazard(
             "grep-option",
-            "grep takes a pattern that starts with `-` for an option; write `grep -e …`",
+            "grep reads a pattern that starts with `-` as an option; write `grep -e …`",
         )
 
 
@@ -249,7 +247,7 @@ def _remote(stage: Stage) -> Hazard | None:
 def _interactive(stage: Stage) -> Hazard | None:
     if not stage.asks_person:
         return None
-    return Hazard("interactive", f"`{_shown(stage)}` waits for input, and nobody can answer")
+    return Hazard("interactive", f"`{_shown(stage)}` waits for input, which it never gets")
 
 
 def _long_sleep(stage: Stage) -> Hazard | None:
@@ -261,7 +259,7 @@ def _long_sleep(stage: Stage) -> Hazard | None:
         return None
     return Hazard(
         "long-sleep",
-        f"`sleep {time}` waits a fixed time; wait for what it is waiting for instead",
+        f"`sleep {time}` waits a fixed time; poll for the condition instead",
     )
 
 

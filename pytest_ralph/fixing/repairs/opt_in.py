@@ -85,12 +85,12 @@ def find_lock(context: RepairContext) -> Repair | None:
                 return InstallRepair(
                     name="lock",
                     command=shlex.join(lock.argv),
-                    reason=f"{name} does not fit its manifest",
+                    reason=f"{name} does not match its manifest",
                     files=(name,),
                     argv=lock.argv,
                     directory=directory,
                     done="updated",
-                    remains="versions were chosen anew",
+                    remains="the lock file has new versions",
                 )
     return None
 
@@ -112,7 +112,7 @@ def find_playwright(context: RepairContext) -> Repair | None:
     return InstallRepair(
         name="playwright",
         command=shlex.join(argv),
-        reason="Playwright lacks a browser",
+        reason="a browser of Playwright is missing",
         argv=argv,
         directory=directory,
         remains="browsers stay installed",

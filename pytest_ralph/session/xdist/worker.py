@@ -64,7 +64,7 @@ class Worker:
 
     def pytest_runtest_logfinish(self) -> None:
         if self.run.run_directory.is_called_off:
-            self.run.halt("called off by the controller")
+            self.run.halt("cancelled by the controller")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         message = self._take_message()

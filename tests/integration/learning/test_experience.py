@@ -151,7 +151,7 @@ def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
             history.record(record_of(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
     result = project.run("--ralph", "--no-ralph-recovery", "-vv")
     result.stdout.fnmatch_lines(
-        ["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s would do"]
+        ["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s suffices"]
     )
 
 

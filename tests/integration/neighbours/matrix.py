@@ -103,7 +103,7 @@ def make_project(directory: Path, ini: str) -> None:
 
 
 def read_junit(path: Path) -> dict[str, str]:
-    """Return the outcome of every testcase; those of one that is there twice are joined."""
+    """Return the outcome of every testcase; those of one that appears twice are joined."""
     outcomes: dict[str, str] = {}
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         properties = {one.get("name", ""): one.get("value", "") for one in case.iter("property")}

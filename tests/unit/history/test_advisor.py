@@ -44,12 +44,12 @@ def test_an_empty_history_has_no_answers(advisor: Advisor) -> None:
         (
             [20.0] * 9 + [25.0],
             30,
-            ("It usually takes 25 s at most (of 10 passes): a limit of 75 s would do",),
+            ("It usually takes 25 s at most (of 10 passes): a limit of 75 s suffices",),
         ),
         (
             [0.26] * 5,
             300,
-            ("It usually takes 0.3 s at most (of 5 passes): more time will hardly help",),
+            ("It usually takes 0.3 s at most (of 5 passes): more time is unlikely to help",),
         ),
     ],
 )

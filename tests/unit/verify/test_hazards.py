@@ -178,24 +178,27 @@ def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
         ("cd ~/work && make", "`cd ~/work` leaves the project; commands already run in its root"),
         ("true", "`true` always passes: it checks nothing"),
         ("make || true", "`|| true` makes it pass whatever happens"),
-        ("npm start &", "ends with `&`: what runs in the background is stopped, not checked"),
+        ("npm start &", "ends with `&`: a background process is stopped, not checked"),
         (
             "grep -q 'a|b' f",
             "grep without -E takes `|` in its pattern literally; use `grep -E` or `\\|`",
         ),
         (
             "grep -c '-x' f",
-            "grep takes a pattern that starts with `-` for an option; write `grep -e …`",
+            "grep reads a pattern that starts with `-` as an option; write `grep -e …`",
         ),
-        ("vim a.txt", "`vim a.txt` waits for input, and nobody can answer"),
-        ("sleep 2m", "`sleep 2m` waits a fixed time; wait for what it is waiting for instead"),
+        ("vim a.txt", "`vim a.txt` waits for input, which it never gets"),
+        ("sleep 2m", "`sleep 2m` waits a fixed time; poll for the condition instead"),
         ("ls /home/me/x", "`/home/me` exists on one machine only; use a path inside the project"),
         (
             "gh pr checks",
             "`gh pr checks` asks a remote service: it fails without network or credentials",
         ),
         ("tsc -w", "`tsc -w` runs until it is stopped, so only the time limit ends it"),
-        ("make | tail -3", "`| tail -3` hides the exit status of what it reads; use pipefail"),
+        (
+            "make | tail -3",
+            "`| tail -3` hides the exit status of the command before it; use pipefail",
+        ),
         ("cat path/to/file", "`path/to/` looks like a placeholder that was never filled in"),
         (
             "python -c \"print('OK' if x else 'FAIL')\"",
