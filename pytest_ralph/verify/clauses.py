@@ -92,7 +92,7 @@ class Clause(NamedTuple):
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
     text = in_english(words_after[:_REACH])
-    if _EMPTY.fullmatch(text):
+    if _EMPTY.fullmatch(text) and "`" not in text:
         return []
     values: list[Value] = []
     text = _take_values(text, values)

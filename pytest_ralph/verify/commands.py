@@ -110,6 +110,9 @@ def _split_prefix(text: str) -> tuple[str, str]:
 def _split_program(text: str) -> tuple[str, str]:
     """Split a command line into its first word and the rest, which keeps its leading space."""
     first, _, rest = text.partition(" ")
+    if first.endswith(";"):
+        first = first[:-1]
+        rest = f"; {rest}"
     rest = rest.strip()
     return first, f" {rest}" if rest else ""
 

@@ -220,8 +220,10 @@ _AROUND = (
     r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
     r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
     r"|tags?|property|routes?|endpoints?|types?|errors?|names?|files?|tables?|once|appears?|present"
-    r"|first|last|too|again|somewhere|warnings?|notices?|version|badge|branch|found|output|banner|prefix|title"
-    r"|(?:sub)?commands?|arguments?|parameters?|variables?|functions?|class|classes|methods?|modules?|packages?|services?|steps?"
+    r"|first|last|too|again|somewhere|warnings?|notices?"
+    r"|version|badge|branch|found|output|banner|prefix|title"
+    r"|(?:sub)?commands?|arguments?|parameters?|variables?|functions?|class|classes|methods?"
+    r"|modules?|packages?|services?|steps?"
     r"|exports?|imports?|attributes?|settings?|links?|items?|targets?|tasks?|scripts?|dependency"
     r"|dependencies|directories|directory|extension|permission|role|users?))*"
 )

@@ -88,6 +88,16 @@ def counts_only(command: str) -> bool:
     return last.stdout in (Prints.COUNT, Prints.COUNTS)
 
 
+def counts_several_files(command: str) -> bool:
+    """Whether it prints one number for each of several files: `grep -c x a b`, `wc -l *.md`."""
+    if prints(command) is Prints.COUNTS:
+        return True
+    last = Command.parse(command).last
+    if last is None or last.program != "wc":
+        return False
+    return len(last.operands) > 1 or any("*" in operand for operand in last.operands)
+
+
 def filters(command: str) -> bool:
     """Whether it already leaves out what is not to be counted: `… | grep -v note`."""
     return bool(_EXCLUDING.search(command))
