@@ -190,12 +190,6 @@ SCENARIOS = (
     ),
     Scenario("commits", options=("--ralph-commit", "auto"), git=True),
     Scenario("worktrees", options=("--ralph-isolate", "worktree"), git=True),
-    Scenario(
-        "candidates",
-        options=("--ralph-candidates", "2"),
-        uncommitted={"notes.txt": "not to be lost\n"},
-        git=True,
-    ),
     Scenario("commit messages", options=("--ralph-commit", "message-only"), git=True),
     Scenario(
         "rollback",
