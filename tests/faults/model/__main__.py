@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--length", type=int, default=30, help="steps in one repository")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--keep-going", action="store_true", help="after a broken promise, too")
     options = parser.parse_args()
     phases = [Phase.explicit, Phase.generate]
     if not options.no_shrink:
@@ -37,7 +38,7 @@ def main() -> int:
     started = time.monotonic()
     number = options.seed
     broken = 0
-    while Machine.steps < options.steps and not broken:
+    while Machine.steps < options.steps and (options.keep_going or not broken):
         machine = type(f"Machine{number}", (Machine,), {})
         try:
             run_state_machine_as_test(seed(number)(machine), settings=chosen)
@@ -50,8 +51,7 @@ def main() -> int:
             f"seed {number - 1}: {Machine.steps} steps, {Machine.runs} runs, {took:.0f} s\n"
         )
         sys.stdout.flush()
-    if Machine.server is not None:
-        Machine.server.close()
+    Machine.stop_server()
     return broken
 
 

@@ -58,6 +58,12 @@ class Machine(RuleBasedStateMachine):
             Machine.server = ForkServer()
         self.world = World(Machine.server)
 
+    @classmethod
+    def stop_server(cls) -> None:
+        if Machine.server is not None:
+            Machine.server.close()
+            Machine.server = None
+
     def teardown(self) -> None:
         if hasattr(self, "world"):
             self.world.close()
