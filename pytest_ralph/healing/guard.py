@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
-from pytest_ralph.files import SPEC_FILES, file_signature, replace_if_unchanged
+from pytest_ralph.files import (
+    SPEC_FILES,
+    STATE_NAME,
+    TASKS_NAME,
+    file_signature,
+    replace_if_unchanged,
+)
 from pytest_ralph.fixing.change_log import append_changes, read_changes
 from pytest_ralph.fixing.check_files import (
     configures_the_same,
@@ -161,6 +167,8 @@ class Guard:
     spec_files: SpecFiles
     task: Task
     _created: set[str] = field(default_factory=set)
+    # The changes of the last run that took lines out of a plan.
+    _damaged: list[Change] = field(default_factory=list)
 
     @property
     def owner(self) -> str:
@@ -199,6 +207,7 @@ class Guard:
 
         protected, findings = self._protected(changes, task)
         edited_fields = self._undo_edits_of_tasks(before, findings, task)
+        self._undo_edits_of_other_specs(findings)
         findings += self._moved(before, alone=alone)
         findings = [f"{task.id} {finding}" for finding in findings]
 
@@ -255,14 +264,33 @@ class Guard:
         return _paths([*tests, *checks]), findings
 
     def _changes(self, before: Before) -> tuple[Change, ...]:
-        """The changes of the project's files; those of the spec are looked at on their own."""
+        """The changes of the project's files; those of specs are looked at on their own."""
         snapshots = self._tree.snapshots
-        own_path = os.path.relpath(self.spec_files.spec.path, self.services.root)
         project_files = []
+        damaged = []
         for change in snapshots.changes(before.snapshot, snapshots.take()):
-            if change.path != own_path and Path(change.path).name not in SPEC_FILES:
-                project_files.append(change)  # noqa: PERF401 - two conditions
+            if change.path != self._own_path and Path(change.path).name not in SPEC_FILES:
+                project_files.append(change)
+            elif Path(change.path).name != STATE_NAME and _loses_lines(change):
+                damaged.append(change)
+        # Such as a plan or notes that `git checkout` by the executor took away.
+        snapshots.keep(damaged)
+        self._damaged = [change for change in damaged if Path(change.path).name == TASKS_NAME]
         return tuple(project_files)
+
+    @property
+    def _own_path(self) -> str:
+        return os.path.relpath(self.spec_files.spec.path, self.services.root)
+
+    def _undo_edits_of_other_specs(self, findings: list[str]) -> None:
+        """Put back the plans of other specs, unless other workers may be writing them."""
+        if self._has_other_workers():
+            return
+        for change in self._damaged:
+            if change.path == self._own_path:
+                continue
+            left = put_back(self._tree.root, [change])
+            findings.append(f"edited {change.path}: {'not ' if left else ''}undone")
 
     # Tests and checks
 
@@ -421,6 +449,16 @@ def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
 
 def _content(state: FileState) -> bytes:
     return Path(state.copy).read_bytes() if state.copy else b""
+
+
+def _loses_lines(change: Change) -> bool:
+    """Return whether a file of a spec lost lines, other than by ticks."""
+    if change.before is None:
+        return False
+    before = _content(change.before)
+    after = b"" if change.after is None else _content(change.after)
+    remaining = set(after.replace(b"[x]", b"[ ]").splitlines())
+    return not remaining.issuperset(before.replace(b"[x]", b"[ ]").splitlines())
 
 
 def _paths(changes: Iterable[Change]) -> tuple[str, ...]:

@@ -51,7 +51,8 @@ def look(world: World) -> Before:
 def check(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
     """Raise BrokenError with the output of the run if one of the promises is not kept."""
     check_bytes_kept(world, before, plan)
-    check_specs_kept(world, before, plan)
+    if not plan.all_actions.intersection(DESTROYS_IGNORED):
+        check_specs_kept(world, before)
     check_passed_tasks_pass(world, ended)
     check_commits(world, before, plan, ended)
     check_index_kept(world, before, plan)
@@ -109,15 +110,23 @@ def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:
     return found
 
 
-def check_specs_kept(world: World, before: Before, plan: RunPlan) -> None:
+def check_specs_kept(world: World, before: Before) -> None:
     """Every line of tasks.md stays, in its order; only ticks change."""
     for path, text in before.specs.items():
         after = _text(world.project / path)
         rest = iter([TICK.sub("[ ]", line) for line in after.split("\n")])
         lines = [TICK.sub("[ ]", line) for line in text.split("\n")]
-        gone = [line for line in lines if line not in rest]
-        kept = not gone or text.encode() in _kept_contents(world, {text.encode()})
-        demand(kept, f"lines of {path} are gone: {gone}\n{after}")
+        gone = [line for line in lines if line.strip() and line not in rest]
+        demand(not gone or _is_in_backup(world, gone), f"lines of {path} are gone: {gone}\n{after}")
+
+
+def _is_in_backup(world: World, lines: list[str]) -> bool:
+    """Return whether one file below `.ralph` holds all the lines, ticked or not."""
+    for path in (world.project / ".ralph" / "backups").rglob("*.saved"):
+        kept = {TICK.sub("[ ]", line) for line in _text(path).split("\n")}
+        if kept.issuperset(lines):
+            return True
+    return False
 
 
 def check_passed_tasks_pass(world: World, ended: Ended) -> None:
@@ -125,8 +134,12 @@ def check_passed_tasks_pass(world: World, ended: Ended) -> None:
 
     pytest cannot take a report back: a later task that broke it names it, and fails.
     """
+    # Without a guard, or after a kill, an executor may have written a Verify of its own.
+    edited = "true ; true" in _text(world.project / SPEC_PATHS[0])
     for key, outcome in ended.outcomes.items():
         if outcome != "passed" or VERIFY[key](world.project):
+            continue
+        if edited and key.startswith("a:"):
             continue
         is_named = f"{key.partition(':')[2]} no longer passes" in ended.output
         demand(is_named and ended.status, f"{key} is shown as passed and does not pass")

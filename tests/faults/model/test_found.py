@@ -62,3 +62,14 @@ def test_all_tasks_that_a_fix_broke_are_named(world: World) -> None:
     assert ended.status == 1
     for task in ("1.1", "1.2", "1.3"):
         assert f"{task} no longer passes" in ended.output
+
+
+def test_plans_of_other_specs_are_put_back(world: World) -> None:
+    plan = world.project / "specs/b/tasks.md"
+    text = f"{plan.read_text()}\n<!-- {world.text('remark').strip()} -->\n"
+    plan.write_text(text)
+
+    ended = run(world, a_1p1=("git checkout", "fix"), b_1p1=("nothing",))
+
+    assert "1.1.1 edited specs/b/tasks.md: undone" in ended.output
+    assert "<!-- remark by the user" in plan.read_text()
