@@ -167,6 +167,7 @@ class World:
         self.project = self.top / "project"
         shutil.copytree(template(), self.project, symlinks=True)
         self._texts = 0
+        self._was_killed = False
 
     def close(self) -> None:
         for pid in self.processes():
@@ -254,8 +255,11 @@ class World:
         log = self.top / "touched"
         junit = self.top / "junit.xml"
         agent = self.top / "agent.sh"
-        for path in (log, junit, *self.top.glob("agent.sh.*")):
+        for path in (junit, *self.top.glob("agent.sh.*")):
             path.unlink(missing_ok=True)
+        if not self._was_killed:
+            # The work of a run that was killed is committed by the next one.
+            log.unlink(missing_ok=True)
         write_agent(agent, log, FILES, plan.actions)
         args = (
             "--ralph-recovery",
@@ -269,7 +273,9 @@ class World:
         else:
             ran = self._server.run(Job(str(self.project), args, at=plan.kill_at))
             status, output = ran.status, ran.output
-        return Ended(status, output, read_outcomes(junit), read_touched(log))
+        ended = Ended(status, output, read_outcomes(junit), read_touched(log))
+        self._was_killed = ended.killed
+        return ended
 
     def _run_workers(self, args: tuple[str, ...], plan: RunPlan) -> tuple[int, str]:
         """Run pytest with workers; a kill hits the controller after as many hundredths of 1 s."""
