@@ -80,7 +80,7 @@ def test_workers_of_another_environment_work_on_the_same_files(
     assert "4 passed, 2 recovered" in output
     assert all(path.read_text().count("- [x]") == 4 for path in paths)
     # 1.1 names no files, so it is verified again after the fix of 1.2.
-    assert len(attempts(pytester.path)) == 10
+    assert attempts(pytester.path).count(("1.1", "passed")) >= 4
 
 
 def git(root: Path, *arguments: str) -> str:
