@@ -13,11 +13,16 @@ import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph import classify
 from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Sample = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "tests" / "samples" / "failures"
@@ -62,16 +67,15 @@ class Score(NamedTuple):
     wrong: dict[str, tuple[Any, Any]]
 
 
-def scores() -> list[Score]:
-    """Read all samples and compare them with their labels."""
-    found: list[Score] = []
+def load_samples() -> Iterator[Sample]:
+    """Yield all samples."""
     for path in sorted(SAMPLES.glob("*.jsonl")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        found.extend(_score(json.loads(line)) for line in lines)
-    return found
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
 
 
-def _score(sample: dict[str, Any]) -> Score:
+def wrong_fields(sample: Sample) -> dict[str, tuple[Any, Any]]:
+    """Return what is read otherwise than a person labelled it, with the label, by field."""
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         for name in sample["tree"]:
@@ -81,12 +85,19 @@ def _score(sample: dict[str, Any]) -> Score:
         read = classify(
             sample["output"], sample["exit_code"], sample["command"], root=root, **more
         ).to_json()
-    wrong = {
+    return {
         field: (read[field], value)
         for field, value in sample["expect"].items()
         if read[field] != value
     }
-    return Score(sample["name"], _family(sample["command"]), wrong)
+
+
+def scores() -> list[Score]:
+    """Read all samples and compare them with their labels."""
+    return [
+        Score(sample["name"], _family(sample["command"]), wrong_fields(sample))
+        for sample in load_samples()
+    ]
 
 
 def _family(command: str) -> str:

@@ -10,16 +10,15 @@ misread. `tests/unit/failure/test_rules.py` fails on a rule without one.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
-import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph import classify
+from failure_scores import Sample, load_samples, wrong_fields
+
 from pytest_ralph.failure.causes import PROSE_FILES, TOOL_FILES, rules_by_key
 from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.test_runs.grammar import load_grammars, read_blocks
@@ -30,13 +29,10 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.causes.rule import Rule
 
 ROOT = Path(__file__).parents[1]
-SAMPLES = ROOT / "tests" / "samples" / "failures"
 RULES = ROOT / "pytest_ralph" / "failure" / "causes"
 GRAMMARS = ROOT / "pytest_ralph" / "failure" / "test_runs" / "runners.rules"
 NEVER = re.compile(r"(?!)")
 NO_SAMPLE = "-"
-
-Sample = dict[str, Any]
 
 
 class Unneeded(NamedTuple):
@@ -44,30 +40,6 @@ class Unneeded(NamedTuple):
 
     name: str
     sample: str
-
-
-def load_samples() -> dict[str, Sample]:
-    """Return all samples by name."""
-    samples: dict[str, Sample] = {}
-    for path in sorted(SAMPLES.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            sample = json.loads(line)
-            samples[sample["name"]] = sample
-    return samples
-
-
-def is_misread(sample: Sample) -> bool:
-    """Return whether a sample is read otherwise than it is labelled."""
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory)
-        for name in sample["tree"]:
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).touch()
-        more = sample.get("evidence", {})
-        failure = classify(
-            sample["output"], sample["exit_code"], sample["command"], root=root, **more
-        ).to_json()
-    return any(failure[field] != value for field, value in sample["expect"].items())
 
 
 def all_rules() -> list[Rule]:
@@ -104,21 +76,21 @@ def without_grammar(name: str) -> Iterator[None]:
 
 def unneeded() -> Iterator[Unneeded]:
     """Yield the rules and grammars whose named sample is read the same without them."""
-    samples = load_samples()
+    samples = {sample["name"]: sample for sample in load_samples()}
     for rule in all_rules():
         name = f"[{rule.verdict}] {' '.join(rule.keys)}"
         with without_rule(rule):
-            if rule.sample not in samples or not is_misread(samples[rule.sample]):
+            if rule.sample not in samples or not wrong_fields(samples[rule.sample]):
                 yield Unneeded(name, rule.sample)
     for name, grammar in load_grammars().items():
         with without_grammar(name):
-            if grammar.sample not in samples or not is_misread(samples[grammar.sample]):
+            if grammar.sample not in samples or not wrong_fields(samples[grammar.sample]):
                 yield Unneeded(f"grammar {name}", grammar.sample)
 
 
 def assign() -> None:
     """Write into every rule and grammar the name of the first sample that needs it."""
-    samples = list(load_samples().values())
+    samples = list(load_samples())
     outputs = {sample["name"]: CommandOutput(sample["output"]) for sample in samples}
     for path in sorted(RULES.glob("*.rules")):
         text = path.read_text(encoding="utf-8")
@@ -151,7 +123,7 @@ def _matches(rule: Rule, output: CommandOutput) -> bool:
 def _first_misread(samples: list[Sample], current: str) -> str:
     """Return the name of a misread sample, the current one if it is among them."""
     for sample in sorted(samples, key=lambda sample: bool(sample["name"] != current)):
-        if is_misread(sample):
+        if wrong_fields(sample):
             return str(sample["name"])
     return NO_SAMPLE
 

@@ -17,12 +17,15 @@ SCRIPT = Path(__file__).parents[3] / "scripts" / "unneeded_rules.py"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
+    # The script imports another one beside it.
+    sys.path.insert(0, str(SCRIPT.parent))
     spec = importlib.util.spec_from_file_location("unneeded_rules", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    sys.path.remove(str(SCRIPT.parent))
     return module
 
 
