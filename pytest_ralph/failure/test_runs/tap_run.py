@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -28,6 +28,7 @@ END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*
 MESSAGE = re.compile(
     r"^\s*(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null)[\"']?(?P<error>.*?)[\"']?$"
 )
+PERL_TITLE = re.compile(r"^#\s+Failed test '(?P<name>.+)'$")
 COMPARED = re.compile(r"^\s*#\s+(?P<error>got: .*)$")
 # Explanations, the most telling first.
 EXPLANATIONS = (
@@ -72,6 +73,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     """
     if not output.has("ok"):
         return
+    compared = _perl_comparisons(output.lines)
     assertion: FailedTest | None = None
     last_indent = -1
     for point in _points(output.lines):
@@ -85,7 +87,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         if assertion is not None:
             yield assertion
             assertion = None
-        test = _read_test(output.lines, point)
+        test = _read_test(output.lines, point, compared)
         if point.is_assertion:
             assertion = test
         else:
@@ -107,11 +109,13 @@ def _points(lines: Sequence[str]) -> Iterator[_Point]:
             yield _Point(number, indent, name, (indent, name) in announced, bool(announced))
 
 
-def _read_test(lines: Sequence[str], point: _Point) -> FailedTest:
+def _read_test(
+    lines: Sequence[str], point: _Point, compared: Mapping[str, tuple[int, str]]
+) -> FailedTest:
     stated = STATED.match(point.name)
     if stated:
         return FailedTest(stated["name"], lines[point.number].strip(), point.number)
-    explained = _explanation(lines, point.number) or _explained_elsewhere(lines, point.name)
+    explained = _explanation(lines, point.number) or compared.get(point.name)
     at, error = explained or (point.number, lines[point.number].strip())
     return FailedTest(point.name, error, at)
 
@@ -131,17 +135,19 @@ def _explanation(lines: Sequence[str], number: int) -> tuple[int, str] | None:
     return _thrown_above(lines, number)
 
 
-def _explained_elsewhere(lines: Sequence[str], name: str) -> tuple[int, str] | None:
-    """Return what Perl writes to stderr about a test."""
-    title = f"Failed test '{name}'"
+def _perl_comparisons(lines: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Return what Perl writes to stderr about its tests, by the name of the test."""
+    found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(lines):
-        if not line.startswith("#") or not line.endswith(title):
+        title = PERL_TITLE.match(line) if line.startswith("#") else None
+        if title is None:
             continue
         for at in _block(lines, number):
             match = COMPARED.match(lines[at])
             if match:
-                return at, match["error"].strip()
-    return None
+                found[title["name"]] = (at, match["error"].strip())
+                break
+    return found
 
 
 def _block(lines: Sequence[str], number: int) -> range:
