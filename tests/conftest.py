@@ -30,10 +30,38 @@ SLOW = (
 )
 
 
+# What draws many examples, reads all samples or measures growth: once is enough for these, too,
+# but they take seconds, not minutes.
+ONCE = (
+    "tests/unit/failure/test_hostile.py",
+    "tests/unit/failure/test_rules.py",
+    "tests/unit/failure/test_samples.py",
+    "tests/unit/failure/test_wording.py",
+    "tests/unit/fixing/test_repair_install.py::test_a_python_package_is_really_installed",
+    "tests/unit/healing/test_fix_task.py::test_no_error_text_can_add_a_task_or_a_field",
+    "tests/unit/history/test_learning.py::test_learning_stays_quick_with_many_attempts",
+    "tests/unit/history/test_stats.py::test_measuring_takes_linear_time",
+    "tests/unit/shell/test_lexer.py::test_hostile_lines_are_read_in_linear_time",
+    "tests/unit/spec/test_edit.py::test_inserting_adds_one_task_and_changes_nothing_else",
+    "tests/unit/spec/test_edit.py::test_ticking_flips_one_character",
+    "tests/unit/spec/test_frontmatter.py::test_values_may_not_be_nested_too_deeply",
+    "tests/unit/spec/test_lint.py::test_a_long_spec_is_judged_in_linear_time",
+    "tests/unit/spec/test_order.py::test_ten_thousand_tasks_take_time_in_proportion",
+    "tests/unit/spec/test_splice.py",
+    "tests/unit/spec/test_state.py::test_whatever_others_write_is_kept",
+    "tests/unit/spec/test_state_text.py",
+    "tests/unit/text/test_inert.py::test_in_a_task_it_adds_only_words",
+    "tests/unit/text/test_regex.py::test_every_one_of_ours_can_be_compiled",
+    "tests/unit/verify/test_reading_properties.py",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
+        elif item.nodeid.startswith(ONCE):
+            item.add_marker("once")
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,8 @@ class Neighbour:
     arguments: tuple[str, ...] = ()
     ini: str = ""
     workers: bool = True
+    # Entry points of plugins that it needs.
+    needs: tuple[str, ...] = ()
     # Outcomes in the JUnit file that it changes: without workers, and in any case.
     outcomes: Mapping[str, str] = field(default_factory=dict)
     outcomes_always: Mapping[str, str] = field(default_factory=dict)
@@ -101,6 +103,7 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
             ("--num-shards=1",),
         ),
         Neighbour("pytest-custom-exit-code", NOTHING),
+        Neighbour("pytest-dotenv", "Verify commands see its variables"),
         Neighbour("pytest-skip-slow", NOTHING),
         Neighbour("pytest-testmon", "runs every task: it knows Python code only", ("--testmon",)),
     ),
@@ -110,7 +113,13 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
             "its limit does not apply to tasks, which have `--ralph-timeout`",
             ("--timeout=60",),
         ),
-        Neighbour("pytest-forked", "tasks are not forked", ("--forked",), workers=False),
+        Neighbour(
+            "pytest-forked",
+            "tasks are not forked",
+            ("--forked",),
+            workers=False,
+            outcomes_always={"test_passes": "failed", "test_skipped": "failed"},
+        ),
         Neighbour("pytest-durations", LISTED),
         Neighbour("pytest-monitor", NOTHING, ("--no-monitor",)),
         Neighbour("pytest-pystack", NOTHING, ("--pystack-threshold=60",)),
@@ -120,12 +129,12 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
             "pytest-html",
             f"{LISTED}, with outcome and attempts",
             ("--html=r.html", "--self-contained-html"),
+            needs=("metadata",),
         ),
         Neighbour("pytest-json-report", LISTED, ("--json-report",)),
         Neighbour("allure-pytest", f"{LISTED}; a failed task is `failed`", ("--alluredir=a",)),
         Neighbour("pytest-reportlog", LISTED, ("--report-log=log.json",)),
         Neighbour("pytest-md", LISTED, ("--md=r.md",)),
-        Neighbour("pytest-tap", LISTED, ("--tap",)),
         Neighbour("pytest-csv", LISTED, ("--csv=r.csv",)),
         Neighbour("pytest-metadata", NOTHING),
     ),
@@ -135,7 +144,7 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
         Neighbour("pytest-clarity", NOTHING),
         Neighbour("pytest-icdiff", NOTHING),
         Neighbour("pytest-pretty", "its table lists failed tasks"),
-        Neighbour("pytest-progress", "counts tasks", ("--show-progress",)),
+        Neighbour("pytest-progress", "counts tasks", ("--show-progress",), needs=("xdist",)),
         Neighbour("pytest-github-actions-annotate-failures", "annotates failed tasks, once"),
         Neighbour("pytest-print", NOTHING),
     ),
@@ -149,7 +158,6 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
     ),
     "environment": (
         Neighbour("pytest-env", "Verify commands see its variables", ini="env = SEEN=yes"),
-        Neighbour("pytest-dotenv", "Verify commands see its variables"),
         Neighbour(
             "pytest-socket",
             "Verify commands may use the network all the same",
@@ -180,8 +188,7 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
         Neighbour("pytest-asyncio", FIXTURES, ("--asyncio-mode=auto",)),
         Neighbour("anyio", FIXTURES),
         Neighbour("pytest-trio", FIXTURES, ini="trio_mode = true"),
-        Neighbour("pytest-aiohttp", FIXTURES),
-        Neighbour("pytest-twisted", FIXTURES),
+        Neighbour("pytest-aiohttp", FIXTURES, needs=("asyncio",)),
     ),
     "frameworks": (
         Neighbour("pytest-bdd", NOTHING),
