@@ -24,6 +24,8 @@ BIG_PIPE = 1024 * 1024
 BEAT = 0.5
 # Seconds to wait for output that is still on its way after the end, as with `exec > >(tee log)`.
 LINGER = 0.1
+# Seconds: poll() cannot wait for longer than 24 days, and a time limit may be of any size.
+LONGEST_WAIT = 3600.0
 
 
 class Process:
@@ -100,7 +102,8 @@ class Process:
             self._take(wait)
 
     def _take(self, wait: float | None) -> None:
-        for descriptor, _ in self._poll.poll(None if wait is None else wait * 1000):
+        milliseconds = None if wait is None else min(wait, LONGEST_WAIT) * 1000
+        for descriptor, _ in self._poll.poll(milliseconds):
             if descriptor == self._exit:
                 self._ended = True
                 self._poll.unregister(descriptor)

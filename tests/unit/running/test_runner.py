@@ -438,3 +438,8 @@ def _python(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
+
+
+@pytest.mark.parametrize("timeout", [1e9, 1e15])
+def test_time_limits_may_be_huge(runner: Runner, timeout: float) -> None:
+    assert runner.run("true", timeout=timeout).exit_code == 0
