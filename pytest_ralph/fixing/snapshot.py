@@ -127,7 +127,7 @@ class Snapshots:
         for path in sorted(before.keys() | after.keys()):
             old = before.get(path)
             new = after.get(path)
-            if not _is_same(old, new):
+            if not is_same(old, new):
                 changes.append(Change(path, old, new))
         return tuple(changes)
 
@@ -213,7 +213,7 @@ def is_same_now(file: Path, state: FileState | None) -> bool:
         return now is state
     if not now.is_link and state.copy:
         now = now._replace(copy=str(file))
-    return _is_same(state, now)
+    return is_same(state, now)
 
 
 def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
@@ -269,7 +269,8 @@ def _remove_empty_directories(root: Path, directory: Path) -> None:
             directory = directory.parent
 
 
-def _is_same(old: FileState | None, new: FileState | None) -> bool:
+def is_same(old: FileState | None, new: FileState | None) -> bool:
+    """Return whether two states of a file have the same content and mode, as far as is known."""
     if old is None or new is None:
         return old is new
     if old == new:

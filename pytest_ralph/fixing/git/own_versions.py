@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.kept_state import LITERAL, git_mode
-from pytest_ralph.fixing.snapshot import is_same_now
+from pytest_ralph.fixing.snapshot import is_same, is_same_now
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,7 +62,11 @@ class OwnVersions:
         """
         by_path: defaultdict[str, list[Change]] = defaultdict(list)
         for change in changes:
-            by_path[change.path].append(change)
+            steps = by_path[change.path]
+            # A file that is again what it was: a merge was taken back, or the user undid it.
+            while steps and is_same(steps[-1].before, change.before):
+                steps.pop()
+            steps.append(change)
         clean = self._clean_before(by_path)
 
         versions: Versions = {}

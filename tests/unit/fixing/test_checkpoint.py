@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git, GitError
 from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.snapshot import Snapshots
 
 
 class Repository:
@@ -612,3 +614,27 @@ def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
     git = Git(tmp_path, environ)
     assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
     assert git.last_good("demo") is None
+
+
+def test_a_change_that_was_taken_back_does_not_count(
+    repository: Repository, git: Git, tmp_path: Path
+) -> None:
+    repository.commit({"a": "one\n"})
+    snapshots = Snapshots(repository.root, tmp_path / "copies", git.files)
+    start = snapshots.take()
+    repository.write({"a": "two\n", "new": "first\n"})
+    # As after a merge: the content of the files is not kept.
+    taken_back = [
+        replace(change, after=change.after and change.after._replace(copy=""))
+        for change in snapshots.changes(start, snapshots.take())
+    ]
+    repository.write({"a": "one\n"})
+    (repository.root / "new").unlink()
+    again = snapshots.take()
+    repository.write({"a": "three\n", "new": "second\n"})
+    made = snapshots.changes(again, snapshots.take())
+
+    paths = [repository.root / "a", repository.root / "new"]
+    assert git.commit("x", paths, changes=[*taken_back, *made])
+    assert repository.run("show", "HEAD:a") == "three"
+    assert repository.run("show", "HEAD:new") == "second"
