@@ -190,6 +190,12 @@ SCENARIOS = (
     ),
     Scenario("commits", options=("--ralph-commit", "auto"), git=True),
     Scenario("worktrees", options=("--ralph-isolate", "worktree"), git=True),
+    Scenario(
+        "worktrees and commits",
+        options=("--ralph-isolate", "worktree", "--ralph-commit", "auto"),
+        uncommitted={"notes.txt": "not to be lost\n"},
+        git=True,
+    ),
     Scenario("commit messages", options=("--ralph-commit", "message-only"), git=True),
     Scenario(
         "rollback",
