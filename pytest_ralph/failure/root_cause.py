@@ -152,6 +152,8 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     several_roles = len(context.stated_roles) > 1 and not context.echoed
     if several_roles and diagnostic.shape in context.stated_roles:
         return diagnostic.shape
+    if role == "":
+        return _verdict_of_unknown_tool(context, diagnostic)
     if role == "format":
         return _verdict_of_formatter(context, diagnostic)
     if role == "lint" and diagnostic.shape == "types" and not context.is_known_at(diagnostic.line):
@@ -160,14 +162,18 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return role
     if role == "test":
         return "test" if COMPARISON.search(diagnostic.text) else "build"
-    if role == "run" and not diagnostic.shape:
-        return "crash"
-    if not role and not diagnostic.shape and _is_failed_check(context, diagnostic):
-        return "test"
-    if not role and not diagnostic.shape and context.names(diagnostic.file):
-        # A tool that is not known complains about a file that it was given.
-        return "lint"
+    if role == "run":
+        return diagnostic.shape or "crash"
     return diagnostic.shape
+
+
+def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) -> str:
+    if diagnostic.shape:
+        return diagnostic.shape
+    if _is_failed_check(context, diagnostic):
+        return "test"
+    # It complains about a file that it was given.
+    return "lint" if context.names(diagnostic.file) else ""
 
 
 def _is_failed_check(context: FailureContext, diagnostic: Diagnostic) -> bool:
@@ -286,14 +292,14 @@ def _read_difference(context: FailureContext) -> Finding | None:
     compares = any(one.name in COMPARING_TOOLS for one in context.stages)
     if stage.name in COMPARING_TOOLS or (changed and compares):
         return Finding("comparison", changed or line)
-    header = _first_match(context, DIFF_HEADER)
-    if stage.role == "format" and changed:
-        return Finding("format", header or changed.strip())
-    if not header or not changed or not _first_match(context, HUNK):
+    if not changed:
         return None
-    if stage.role == "lint":
-        return Finding("lint", changed)
-    return None if stage.role else Finding("format", changed)
+    header = _first_match(context, DIFF_HEADER)
+    if stage.role == "format":
+        return Finding("format", header or changed.strip())
+    is_diff = bool(header and _first_match(context, HUNK))
+    verdict = {"lint": "lint", "": "format"}.get(stage.role)
+    return Finding(verdict, changed) if is_diff and verdict else None
 
 
 def _read_by_role(context: FailureContext) -> Finding | None:
