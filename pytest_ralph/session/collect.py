@@ -25,6 +25,7 @@ from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
     import warnings
+    from collections.abc import Generator
 
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
@@ -154,6 +155,21 @@ class SpecCollection:
                 self.run.messages.note(same)
             return None
         return SpecFile.of(parent, file_path, self.run)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Add specs that pytest passes over because they are pipes, devices or sockets.
+
+        Their collection fails with a message that says so.
+        """
+        report = yield
+        if isinstance(collector, pytest.Directory) and report.passed:
+            file = collector.path / TASKS_NAME
+            if file.exists() and not file.is_file() and not file.is_dir():
+                report.result = [*report.result, SpecFile.of(collector, file, self.run)]
+        return report
 
     def _known_path(self, config: pytest.Config, path: Path) -> Path:
         """Return the path under which the spec at `path` is collected."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
+if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
 CYCLE = """\
@@ -52,3 +53,18 @@ def test_an_unreadable_spec_names_its_line(pytester: pytest.Pytester, make_spec:
 
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*specs/bad/tasks.md:3: *timeout*"])
+
+
+@pytest.mark.parametrize("argument", ["specs", "specs/pipe", "specs/pipe/tasks.md"])
+def test_a_spec_that_is_a_pipe_is_refused(
+    pytester: pytest.Pytester, make_spec: SpecMaker, argument: str
+) -> None:
+    make_spec("- [ ] 1.1 Works\n  - **Verify**: `true`\n", name="good")
+    directory = pytester.mkdir("specs/pipe")
+    os.mkfifo(directory / "tasks.md")
+
+    result = pytester.runpytest("--ralph", argument)
+
+    result.assert_outcomes(passed=1 if argument == "specs" else 0, errors=1)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["specs/pipe/tasks.md:1: cannot be read: not a regular file"])
