@@ -49,19 +49,24 @@ def identity_of(path: Path) -> SpecIdentity:
 def with_known_paths(config: pytest.Config) -> list[str]:
     """Return the arguments, with files by the path under which the spec is collected.
 
-    `a/tasks.md::1.1 b/tasks.md::1.2` selects two tasks of one spec if `b` is a link to `a`.
+    `a/tasks.md::1.1 b/tasks.md::1.2` selects two tasks of one spec if `b` is a link to `a`. What
+    is selected twice then is named once: older versions of pytest would run it twice.
     """
     if len(config.args) < 2:
         return config.args
     directory = config.invocation_params.dir
     collected = {identity_of(path): path for path in find_specs(config)}
+    selected: set[tuple[Path, str]] = set()
     arguments = []
     for argument in config.args:
         file, separator, name = argument.partition("::")
         path = Path(os.path.normpath(directory / file))
         known = collected.get(identity_of(path), path)
         if known != path:
+            if (known, name) in selected:
+                continue
             file = os.path.relpath(known, directory)
+        selected.add((known, name))
         arguments.append(file + separator + name)
     return arguments
 
