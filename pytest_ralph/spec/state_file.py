@@ -56,7 +56,9 @@ def read_state(path: Path) -> dict[str, Any] | None:
         _check(data)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise StateError(path, "nested too deeply") from error
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise StateError(path, reason or type(error).__name__) from error
     state: dict[str, Any] = data

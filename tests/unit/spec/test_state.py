@@ -168,7 +168,7 @@ CORRUPT = [
     ('{"splitTaskMap": {"1.3": {"partIds": [1]}}}', "partIds of 1.3 is not a list of ids"),
     ('{"taskResults": 1}', "taskResults is not an object"),
     ('{"uncommittedTasks": "1.3"}', "uncommittedTasks is not a list of ids"),
-    ("[" * 100_000, "recursion"),
+    ("[" * 100_000, "nested too deeply"),
     ("\x00\x00", "Expecting value"),
 ]
 
