@@ -13,6 +13,7 @@ from pytest_ralph.files import PROGRESS_NAME, RALPH_DIRECTORY, RUNS_NAME, STATE_
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.messages import Messages
+from pytest_ralph.session.misread_values import refuse_wrong_root
 from pytest_ralph.session.parallel import ParallelGroups
 from pytest_ralph.session.preflight import Preflight
 from pytest_ralph.session.resources import Resources
@@ -45,6 +46,8 @@ class Run:
         self.root: Path = config.rootpath
         if self.worker:
             self.root = self.worker.find_project(self.root)
+        else:
+            refuse_wrong_root(config)
         self.directory = self.root / RALPH_DIRECTORY
         self.started = time.time()
         self.session: pytest.Session | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,45 @@ def test_executor_script_must_be_executable(
     result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "./agent.sh", "specs")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *./agent.sh is not executable (chmod +x ./agent.sh)"])
+
+
+@pytest.fixture
+def project_beside_agent(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project in the working directory, and an executor in a directory beside it."""
+    agent = pytester.path / "agents" / "agent.sh"
+    agent.parent.mkdir()
+    agent.write_text("#!/bin/sh\ntouch done.txt\n")
+    agent.chmod(0o755)
+    spec = pytester.path / "project" / "specs" / "a" / "tasks.md"
+    spec.parent.mkdir(parents=True)
+    spec.write_text("- [ ] 1.1 Make it\n  - **Verify**: `test -e done.txt`\n")
+    monkeypatch.chdir(pytester.path / "project")
+    return agent
+
+
+def test_path_of_executor_must_not_move_root(
+    pytester: pytest.Pytester, project_beside_agent: Path
+) -> None:
+    agent = str(project_beside_agent)
+    result = pytester.runpytest("--ralph-recovery", "specs", "--ralph-executor", agent)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: *write --ralph-executor={agent}, with an equals sign"])
+
+
+@pytest.mark.parametrize("way", ["equals sign", "ini file", "root directory"])
+def test_executor_beside_project_works(
+    pytester: pytest.Pytester, project_beside_agent: Path, way: str
+) -> None:
+    arguments = ["--ralph-executor", str(project_beside_agent)]
+    if way == "equals sign":
+        arguments = ["=".join(arguments)]
+    elif way == "ini file":
+        Path("pytest.ini").write_text("[pytest]\n")
+    else:
+        arguments.append("--rootdir=.")
+    result = pytester.runpytest("--ralph-recovery", "specs", *arguments)
+    assert result.ret == pytest.ExitCode.OK
+    assert Path("done.txt").exists()
 
 
 def test_verify_only_does_not_need_executor(
