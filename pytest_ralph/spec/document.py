@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_ralph.spec.task_finder import TaskBlock
+    from pytest_ralph.spec.candidates import TaskBlock
 
 MAX_BYTES = 50 * 1000 * 1000
 

@@ -224,20 +224,41 @@ def _is_path(word: str) -> bool:
 
 def _read_label(line: str) -> _Label | None:
     """Return the field label that a line starts with, if it does."""
+    label = None
     if "**" in line or "__" in line:
-        match = _BOLD.match(line)
-        if match and (match["colon"] or match["late"] or known_name(match["name"])):
-            return _label(match, line)
-    if ":" in line or "：" in line:
-        match = _ITALIC.match(line) or _PLAIN.match(line)
-        if match and known_name(match["name"]):
-            return _label(match, line)
-    if "#" in line:
-        match = _HEADED.match(line)
-        if match and known_name(match["name"]):
-            name = known_name(match["name"])
-            return _Label(name, match["name"], len(match["indent"]), False, True, "")
+        label = _read_bold_label(line)
+    if label is None and (":" in line or "：" in line):
+        label = _read_plain_label(line)
+    if label is None and "#" in line:
+        label = _read_heading_label(line)
+    return label
+
+
+def _read_bold_label(line: str) -> _Label | None:
+    """Read `**Verify**: …`; without a colon or a dash only a known name is a label."""
+    match = _BOLD.match(line)
+    if match is None:
+        return None
+    if match["colon"] or match["late"] or known_name(match["name"]):
+        return _label(match, line)
     return None
+
+
+def _read_plain_label(line: str) -> _Label | None:
+    """Read `Verify: …` or `*Verify*: …`."""
+    match = _ITALIC.match(line) or _PLAIN.match(line)
+    if match is None or not known_name(match["name"]):
+        return None
+    return _label(match, line)
+
+
+def _read_heading_label(line: str) -> _Label | None:
+    """Read `#### Verify`."""
+    match = _HEADED.match(line)
+    name = known_name(match["name"]) if match else ""
+    if match is None or not name:
+        return None
+    return _Label(name, match["name"], len(match["indent"]), False, True, "")
 
 
 def _label(match: re.Match[str], line: str) -> _Label:

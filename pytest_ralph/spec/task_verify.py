@@ -16,8 +16,8 @@ from pytest_ralph.verify.read import read_verify, with_expected
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_ralph.spec.candidates import TaskBlock
     from pytest_ralph.spec.formats.run_steps import RunStep
-    from pytest_ralph.spec.task_finder import TaskBlock
 
 # A field with more words than these may ask for more than its commands can show: a person looks.
 _ALL_COMMANDS = regex(

@@ -1,0 +1,213 @@
+"""The checkboxes and headings of a spec that may be tasks, and the phases they stand in."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.spec.fields import field_name, read_fields
+from pytest_ralph.spec.outline import Block
+from pytest_ralph.spec.task_line import (
+    TaskLine,
+    boxed_heading_level,
+    read_bold,
+    read_checkbox,
+    read_heading,
+)
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.spec.fields import Field
+    from pytest_ralph.spec.outline import Outline
+
+_PHASE = regex(
+    r"\b(?:phase|fase|étape|этап|фаза|milestone|stage|sprint|wave)\b|阶段|階段|フェーズ",
+    re.IGNORECASE,
+)
+# A checkbox or a bold line is a task if it has one of these fields.
+WORK_FIELDS = frozenset(("Do", "Verify"))
+# A bold line heads what is below it down to the next one, or to any heading.
+BOLD_LEVEL = 7
+
+by_line = attrgetter("line")
+
+
+@dataclass(slots=True)
+class TaskBlock:
+    """The lines of one task, as indexes: from `line` to `end`, which is exclusive.
+
+    Up to `own_end` they are the task's own; behind it the first task nested in it begins.
+    """
+
+    title: TaskLine
+    line: int
+    end: int
+    # 1 to 6 for a heading, 7 for a bold line, 0 for a checkbox.
+    level: int = 0
+    # The line of the heading above a heading; -1 without one.
+    parent: int = -1
+    phase: str = ""
+    own_end: int = 0
+    fields: tuple[Field, ...] = ()
+    checked: bool = False
+
+    def has_field(self, names: frozenset[str]) -> bool:
+        return any(field.name in names for field in self.fields)
+
+
+class Section(NamedTuple):
+    """What stands under a heading: down to line `end`, below the heading on line `parent`."""
+
+    level: int
+    parent: int
+    end: int
+
+
+class TaskText:
+    """The text of a spec as the search for tasks sees it: code and comments hold no field."""
+
+    def __init__(self, outline: Outline) -> None:
+        self.outline = outline
+        self.lines = outline.lines
+        self.masked = outline.masked
+
+    def read_fields(self, first: int, last: int) -> tuple[Field, ...]:
+        return read_fields(self.lines, first, last, self.masked)
+
+    def field_name(self, number: int) -> str:
+        """Return the name of the well-known field that a line starts, or an empty string."""
+        return "" if number in self.masked else field_name(self.lines[number])
+
+    def has_field_name(self, first: int, last: int) -> bool:
+        return any(self.field_name(number) for number in range(first, last))
+
+
+def find_candidates(text: TaskText) -> list[TaskBlock]:
+    """Return the checkboxes, and the headings with an id or a box, in file order."""
+    blocks = _with_bold_lines(text)
+    sections = find_sections(blocks, text.lines)
+    found = []
+    for block in _outside_items(blocks):
+        section = sections.get(block.line)
+        if block.kind == "item":
+            title = read_checkbox(text.lines[block.line])
+        else:
+            title = _read_heading(text, block.line, sections[block.line].end)
+        if title is None:
+            continue
+        if section is None:
+            section = Section(level=0, parent=-1, end=block.end)
+        found.append(TaskBlock(title, block.line, section.end, section.level, section.parent))
+    return found
+
+
+def find_sections(blocks: Sequence[Block], lines: Sequence[str]) -> dict[int, Section]:
+    """Return the section under each heading; it ends at the next one of its level or above."""
+    sections: dict[int, Section] = {}
+    open_lines: list[int] = []
+    for block in blocks:
+        level = block.level or _boxed_level(block, lines)
+        if not level:
+            continue
+        while open_lines and sections[open_lines[-1]].level >= level:
+            closed = open_lines.pop()
+            sections[closed] = sections[closed]._replace(end=block.line)
+        parent = open_lines[-1] if open_lines else -1
+        sections[block.line] = Section(level, parent, len(lines))
+        open_lines.append(block.line)
+    return sections
+
+
+def _boxed_level(block: Block, lines: Sequence[str]) -> int:
+    """Return the level of a list item with an id that is written as a heading, or 0."""
+    line = lines[block.line]
+    if block.kind != "item" or "#" not in line:
+        return 0
+    level = boxed_heading_level(line)
+    if not level:
+        return 0
+    title = read_checkbox(line)
+    return level if title is not None and title.certain else 0
+
+
+def _with_bold_lines(text: TaskText) -> Sequence[Block]:
+    """Return the blocks of the outline and the bold lines that may name a task."""
+    blocks = text.outline.blocks
+    known = {block.line for block in blocks}
+    bold = []
+    for number, line in enumerate(text.lines):
+        if "**" not in line[:8] or number in known or number in text.masked:
+            continue
+        if read_bold(line):
+            bold.append(Block("heading", number, number + 1, BOLD_LEVEL))
+    if not bold:
+        return blocks
+    return sorted([*blocks, *bold], key=by_line)
+
+
+def _outside_items(blocks: Sequence[Block]) -> list[Block]:
+    """Return the list items, and the headings that are not part of one."""
+    found = []
+    item_end = 0
+    for block in blocks:
+        if block.kind == "item":
+            item_end = max(item_end, block.end)
+            found.append(block)
+        elif block.level and block.line >= item_end:
+            found.append(block)
+    return found
+
+
+def _read_heading(text: TaskText, line: int, end: int) -> TaskLine | None:
+    """Read a heading with an id or a box, or a bold line whose task is done or verified below."""
+    title = read_heading(text.lines[line])
+    if title is not None:
+        return title
+    title = read_bold(text.lines[line])
+    if title is None:
+        return None
+
+    for number in range(line + 1, end):
+        if text.field_name(number) in WORK_FIELDS:
+            return title._replace(certain=True)
+        box = read_checkbox(text.lines[number])
+        if box is not None and box.certain:
+            return None
+    return None
+
+
+class Phases:
+    """The headings that are not tasks themselves: each begins a phase."""
+
+    def __init__(self, outline: Outline, candidates: Sequence[TaskBlock]) -> None:
+        certain = {block.line for block in candidates if block.title.certain}
+        self._lines: list[int] = []
+        self._names: list[str] = []
+        open_headings: list[tuple[int, str]] = []
+        for block in _outside_items(outline.blocks):
+            if not block.level or block.line in certain:
+                continue
+            open_headings = [heading for heading in open_headings if heading[0] < block.level]
+            text = outline.lines[block.line].strip().strip("#").strip()
+            open_headings.append((block.level, text))
+            self._lines.append(block.line)
+            self._names.append(_phase_name(open_headings))
+
+    def at(self, line: int) -> str:
+        """Return the name of the phase that a line stands in, empty above the first heading."""
+        index = bisect_left(self._lines, line)
+        return self._names[index - 1] if index else ""
+
+
+def _phase_name(headings: Sequence[tuple[int, str]]) -> str:
+    """Return the innermost heading that calls itself a phase, or else the innermost one."""
+    below_title = [text for level, text in headings if level > 1]
+    for text in reversed(below_title):
+        if _PHASE.search(text):
+            return text
+    return below_title[-1] if below_title else ""
