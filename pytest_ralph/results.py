@@ -317,6 +317,11 @@ class TaskResult(NamedTuple):
         return tuple(dict.fromkeys(path for attempt in self.attempts for path in attempt.changed))
 
     @property
+    def was_worked_on(self) -> bool:
+        """Whether an executor or a repair was at work, even if it changed nothing."""
+        return any(attempt.executor for attempt in self.attempts)
+
+    @property
     def cost(self) -> float | None:
         """What the executor runs cost in USD; None if none of them reported it."""
         costs = [attempt.cost for attempt in self.attempts if attempt.cost is not None]

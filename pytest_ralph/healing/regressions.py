@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.fixing.snapshot import is_same_now, state_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
@@ -38,6 +41,7 @@ class PassedTask:
     """A task that passed earlier in the run.
 
     files: The files that matter to it; none if they are not known.
+    work: The files that were changed for it, as its own work left them.
     seen: How much of the work of the run had been done when it was verified last.
     checks: How often it was verified again.
     """
@@ -45,6 +49,7 @@ class PassedTask:
     spec_run: SpecRun
     task: Task
     files: tuple[str, ...]
+    work: dict[str, FileState | None]
     seen: int
     checks: int = 0
 
@@ -83,7 +88,8 @@ class Regressions:
     def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult, seen: int) -> PassedTask:
         """Have a task verified again after work that is done later than `seen`."""
         files = tuple(dict.fromkeys((*task.files, *result.changed)))
-        passed = PassedTask(spec_run, task, files, seen)
+        work = spec_run.work_on(task) if result.changed else {}
+        passed = PassedTask(spec_run, task, files, work, seen)
         self._passed[passed.key] = passed
         return passed
 
@@ -97,7 +103,8 @@ class Regressions:
         The report of a broken task has been written, so what could not be recovered is reported as
         a failure of the task that broke it.
         """
-        self._add_work(spec_run, task, result)
+        if not self._add_work(spec_run, task, result):
+            return result
         for _ in range(MAX_ROUNDS):
             healed = self._heal_first(spec_run)
             if healed is None:
@@ -147,9 +154,28 @@ class Regressions:
                 reason += f"; {name} no longer passes either"
         return spec_run.regressed(culprit, result, reason)
 
-    def _add_work(self, spec_run: SpecRun, task: Task, result: TaskResult) -> None:
+    def _add_work(self, spec_run: SpecRun, task: Task, result: TaskResult) -> bool:
+        """Add the work on a task; return whether it changed anything."""
+        changed = (*result.changed, *self._overwritten(spec_run, task))
+        if not changed:
+            return False
         diff = "".join(attempt.diff for attempt in result.attempts)
-        self._work.append(Work(spec_run, task, result.changed, diff))
+        self._work.append(Work(spec_run, task, tuple(dict.fromkeys(changed)), diff))
+        return True
+
+    def _overwritten(self, spec_run: SpecRun, task: Task) -> Iterator[str]:
+        """Yield the work on other tasks that is gone.
+
+        An executor that reverts what was done beside it, as `git stash` does, leaves the files as
+        they were when it started: that is no change of its own.
+        """
+        root = spec_run.services.root
+        for passed in self._passed.values():
+            if passed.key == _key(spec_run, task):
+                continue
+            for path, state in passed.work.items():
+                if not is_same_now(root / path, state):
+                    yield path
 
     def _suspects(self, passed: PassedTask) -> list[Work]:
         """The work on other tasks, since the task was verified last, that may have broken it."""
@@ -183,6 +209,8 @@ class Regressions:
         line = f"{name} no longer passes since {_listed(names)} changed {_listed(files)}"
         diff = "".join(work.diff for work in suspects)
         result = passed.spec_run.heal(passed.task, line, diff)
+        root = passed.spec_run.services.root
+        passed.work = {path: state_of(root / path) for path in passed.work}
         if result is None:
             return None
         if result.bad:

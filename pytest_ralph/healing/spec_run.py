@@ -18,6 +18,7 @@ from pytest_ralph.text.inert import one_line
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.healing.takeover_log import TakeoverLog
@@ -203,7 +204,7 @@ class SpecRun:
         if not self._may_break_others:
             return result
         regressions = self.services.regressions
-        if result.changed:
+        if result.was_worked_on:
             result = regressions.heal_after(self, run.task, result)
         if not result.passed:
             return result
@@ -229,6 +230,12 @@ class SpecRun:
             return again.stopped(error)
         finally:
             again.close()
+
+    def work_on(self, task: Task) -> dict[str, FileState | None]:
+        """The files that were changed for a task in this run, as that left them."""
+        owner = owner_of(self.spec_files, task)
+        changes = self.services.tree.changes_for(owner, earlier=False)
+        return {change.path: change.after for change in changes}
 
     def passes(self, task: Task) -> bool:
         return self._task_run(task).verify() is None

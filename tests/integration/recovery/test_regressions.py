@@ -82,6 +82,33 @@ def test_a_sibling_that_was_broken_is_recovered(words: Project) -> None:
     assert (words.root / "words.txt").read_text() == "two\none\n"
 
 
+def test_work_that_a_sibling_reverted_is_recovered(words: Project) -> None:
+    words.spec("""\
+        - [ ] 1.1 [P] Write two
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q two words.txt`
+        - [ ] 1.2 [P] Write three
+          - **Files**: `three.txt`
+          - **Verify**: `grep -q three three.txt`
+    """)
+    fixes = """\
+        case $task in
+        1.1.1)
+            : > started
+            until grep -q 'x. 1.2' specs/demo/tasks.md; do sleep 0.02; done
+            rm three.txt; echo two > words.txt;;
+        *)
+            until test -e started; do sleep 0.02; done
+            echo three > three.txt;;
+        esac
+    """
+    result = words.run("--ralph-jobs", "2", executor=words.shell(fixes))
+
+    assert result.ret == 0
+    assert (words.root / "three.txt").read_text() == "three\n"
+    assert sorted(words.calls) == ["1.1.1", "1.2.1", "1.2.2"]
+
+
 def test_a_task_of_another_spec_is_recovered(words: Project) -> None:
     one, two = SPEC.split("\n\n")
     words.spec(one)
