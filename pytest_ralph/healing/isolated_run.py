@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from pytest_ralph.files import SPEC_FILES, fault_point
 from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.isolation.merge import Conflict, apply_merge, plan_merge, read_side
+from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.fixing.isolation.refresh import refresh
 from pytest_ralph.fixing.snapshot import Change, FileState, state_of
 from pytest_ralph.healing.executor_run import ObservedRun
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     OnOutput = Callable[[str], None] | None
 
-PATCHES_NAME = "patches"
 # How often a merge is planned again because a file was written meanwhile.
 MERGE_TRIES = 10
 # Characters of a conflict that a prompt shows, for each file.
@@ -270,12 +269,11 @@ class IsolatedRuns:
         changes = [one for one in self._worktree.changes() if not self._is_spec_file(one)]
         if not changes:
             return ""
-        directory = self._services.directory / PATCHES_NAME
-        directory.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^\w.-]+", "-", f"{self._spec_files.spec.name}-{task.name}")
-        patch = directory / f"{self._services.run_id}-{name}.patch"
-        patch.write_text(self._worktree.patch(changes), "utf-8", "surrogateescape")
-        return os.path.relpath(patch, self._services.root)
+        services = self._services
+        spec_name = self._spec_files.spec.name
+        patch = patch_path(services.directory, services.run_id, spec_name, task.name)
+        write_patch(patch, services.root, [change.sides() for change in changes])
+        return os.path.relpath(patch, services.root)
 
     def close(self, task: Task) -> str:
         """Remove the worktree; return where its changes are kept if they were not merged."""

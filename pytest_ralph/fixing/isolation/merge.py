@@ -298,27 +298,56 @@ def _remove_empty_directories(root: Path, directory: Path) -> None:
 def _digest(side: Side | None) -> str:
     if side is None:
         return ""
-    return hashlib.sha256(side.data).hexdigest()
+    kind = f"{side.is_link}-{side.is_executable}"
+    return f"{kind}-{hashlib.sha256(side.data).hexdigest()}"
 
 
-def take_back_unfinished(root: Path, journal: Path) -> tuple[list[str], list[str]]:
-    """Take back a merge that a killed run had begun. Return the paths put back, and those left."""
-    try:
-        entries = json.loads(journal.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        entries = []
-    to_undo = []
-    left = []
-    for path, before, old_digest, new_digest in entries:
-        sweep(root / path)
-        now = _digest(read_side(root / path))
-        if now == old_digest:
-            continue
-        if now == new_digest:
-            state = FileState(*before) if before else None
-            to_undo.append(Change(path, state, None))
-        else:
-            left.append(path)
-    left += put_back(root, to_undo)
-    journal.unlink(missing_ok=True)
-    return [change.path for change in to_undo if change.path not in left], left
+class UnfinishedMerge:
+    """A merge that a killed run had begun, read from its journal.
+
+    merged: The files that are as the merge left them.
+    changed: The paths of those that were changed since.
+    """
+
+    def __init__(self, root: Path, journal: Path) -> None:
+        self._root = root
+        self._journal = journal
+        self.merged: list[Change] = []
+        self.changed: list[str] = []
+        try:
+            entries = json.loads(journal.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        for path, before, old_digest, new_digest in entries:
+            sweep(root / path)
+            now = _digest(read_side(root / path))
+            if now == old_digest:
+                continue
+            if now == new_digest:
+                state = FileState(*before) if before else None
+                self.merged.append(Change(path, state, None))
+            else:
+                self.changed.append(path)
+
+    def files(self) -> list[MergedFile]:
+        """Return the merged files as they were before and as they are now."""
+        files = []
+        for change in self.merged:
+            before = _side_of(change.before)
+            files.append(MergedFile(change.path, before, read_side(self._root / change.path)))
+        return files
+
+    def take_back(self) -> list[str]:
+        """Put back what was there before the merge; return the paths for which that worked."""
+        left = put_back(self._root, self.merged)
+        self.changed += left
+        self._journal.unlink(missing_ok=True)
+        return [change.path for change in self.merged if change.path not in left]
+
+
+def _side_of(state: FileState | None) -> Side | None:
+    if state is None:
+        return None
+    if state.is_link:
+        return Side(os.fsencode(state.target), 0, is_link=True)
+    return read_side(Path(state.copy))

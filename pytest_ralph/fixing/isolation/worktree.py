@@ -20,10 +20,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, fault_point
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point
 from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.isolation.links import add_ignored
-from pytest_ralph.fixing.isolation.merge import JOURNAL_SUFFIX, take_back_unfinished
+from pytest_ralph.fixing.isolation.merge import (
+    JOURNAL_SUFFIX,
+    MergedFile,
+    UnfinishedMerge,
+    read_side,
+)
+from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.stash import Stash
 
@@ -45,6 +51,9 @@ ADD_TRIES = 6
 # The files that git keeps about a worktree in which no merge, rebase or the like is going on.
 ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
 ORDINARY |= {"logs", "refs"}
+CONTAINER_PREFIX = "ralph-worktree-"
+# In the container of a worktree whose changes were merged, kept elsewhere or refused.
+IDLE_MARK = "idle"
 SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
 
 # Files in memory are created many times faster than on most disks.
@@ -65,6 +74,10 @@ class WorktreeChange(NamedTuple):
     path: str
     base: Path | None
     new: Path | None
+
+    def sides(self) -> MergedFile:
+        """Return the file before and after with its content."""
+        return MergedFile(self.path, read_side(self.base), read_side(self.new))
 
 
 class _Location(NamedTuple):
@@ -135,15 +148,6 @@ class Worktree:
         options = ("-q", "-f", "-z", "--stdin", f"--prefix={directory}/")
         self.git("checkout-index", *options, stdin=null_separated(paths), env=self.start)
         return directory
-
-    def patch(self, changes: Iterable[WorktreeChange]) -> str:
-        """Return changes in the form that `git apply` reads."""
-        paths = [self.prefix + change.path for change in changes]
-        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
-            index = {"GIT_INDEX_FILE": shutil.copy2(self.start["GIT_INDEX_FILE"], directory)}
-            self.git("add", "-A", "-f", "--", *paths, env={**index, "GIT_LITERAL_PATHSPECS": "1"})
-            options = ("--cached", "--binary", "--no-color", "--no-ext-diff", "--no-renames")
-            return self.git("diff", *options, self.tree, env=index)
 
 
 class Worktrees:
@@ -222,7 +226,7 @@ class Worktrees:
                 return self._renew(idle)
             except (GitError, OSError):
                 self._discard(idle.container)
-        container = Path(tempfile.mkdtemp(prefix="ralph-worktree-", dir=self._place()))
+        container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place()))
         self.registry.add(container)
         fault_point("before a worktree is created")
         try:
@@ -266,6 +270,7 @@ class Worktrees:
         Far less has to be written than for a new one. Nothing stays of the run before.
         """
         fault_point("before a worktree is used again")
+        (worktree.container / IDLE_MARK).unlink()
         index = worktree.container / "next.index"
         tree = self.write_state(index)
         index.unlink()
@@ -362,6 +367,7 @@ class Worktrees:
         if not ordinary or self._copy or self._is_sparse:
             self._discard(worktree.container)
             return
+        (worktree.container / IDLE_MARK).touch()
         with self._threads:
             self._idle.append(worktree)
 
@@ -407,28 +413,76 @@ class Worktrees:
                 administrative.parent.rmdir()
 
     def sweep(self) -> list[str]:
-        """Remove what processes that were killed left behind; return a line about each process."""
+        """Remove what processes that were killed left behind; return a line about each process.
+
+        What executors did there and was not merged is kept as patches.
+        """
         lines = []
-        for token, containers in self.registry.left_behind():
+        for token, directories in self.registry.left_behind():
+            containers = [one for one in directories if one.name.startswith(CONTAINER_PREFIX)]
+            # Before their files are taken back: what was merged needs no other patch.
+            kept = [self._keep_patch(container) for container in containers]
             for container in containers:
-                if container.name.startswith("ralph-worktree-"):
-                    remove_directory(container)
+                remove_directory(container)
             if containers:
                 self._top.run("worktree", "prune")
-                lines.append(f"removed the worktrees of a run that was killed: {len(containers)}")
+                line = f"removed the worktrees of a run that was killed: {len(containers)}"
+                lines.append(line + _kept_as(kept))
             for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
                 lines += self._take_back(journal)
             for temporary in self.registry.directory.glob(f".{token}-*"):
                 temporary.unlink(missing_ok=True)
         return lines
 
+    def _keep_patch(self, container: Path) -> str:
+        """Keep what a killed run left in a worktree; return where, empty if there is nothing."""
+        path = container / self._location.top.name
+        if (container / IDLE_MARK).exists() or not path.is_dir():
+            return ""
+        worktree = Worktree(
+            container=container,
+            project=self._location.top,
+            path=path,
+            root=path / self._location.prefix,
+            git=GitCommand(path, self._git.environ),
+            prefix=self._location.prefix,
+            tree="",
+            branches=frozenset(),
+        )
+        try:
+            files = [one.sides() for one in worktree.changes() if self._is_work(one)]
+        except (GitError, OSError):
+            # It was not complete yet, or the executor broke it.
+            return ""
+        return self._write_patch(files, container.name)
+
+    def _is_work(self, change: WorktreeChange) -> bool:
+        """Whether a change in a worktree is the work of an executor that the project lacks."""
+        if change.path.rpartition("/")[2] in SPEC_FILES:
+            return False
+        if change.new is not None and change.new.is_symlink():
+            # Ignored files of the project are linked.
+            return not change.new.resolve().is_relative_to(self._location.top)
+        return read_side(change.new) != read_side(self.root / change.path)
+
+    def _write_patch(self, files: Sequence[MergedFile], name: str) -> str:
+        if not files:
+            return ""
+        patch = patch_path(self.registry.directory.parent, name)
+        write_patch(patch, self.root, files)
+        return os.path.relpath(patch, self.root)
+
     def _take_back(self, journal: Path) -> list[str]:
-        restored, left = take_back_unfinished(self.root, journal)
+        merge = UnfinishedMerge(self.root, journal)
+        kept = self._write_patch(merge.files(), f"merge-{journal.stem}")
+        restored = merge.take_back()
         lines = []
         if restored:
-            lines.append(f"took back the merge of a run that was killed: {', '.join(restored)}")
-        if left:
-            lines.append(f"merged by a run that was killed, and changed since: {', '.join(left)}")
+            line = f"took back the merge of a run that was killed: {', '.join(restored)}"
+            lines.append(line + _kept_as([kept]))
+        if merge.changed:
+            changed = ", ".join(merge.changed)
+            lines.append(f"merged by a run that was killed, and changed since: {changed}")
         return lines
 
     def close(self) -> None:
@@ -442,3 +496,9 @@ def _administrative_directory(path: Path) -> Path:
     """Return the directory inside the repository that holds HEAD and index of a worktree."""
     link = (path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
     return Path(link.removeprefix("gitdir:").strip())
+
+
+def _kept_as(patches: Iterable[str]) -> str:
+    """Return the end of a line that names patches; empty if there are none."""
+    kept = ", ".join(filter(None, patches))
+    return f" (kept as {kept})" if kept else ""

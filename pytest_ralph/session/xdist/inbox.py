@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitCommand, GitError
-from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge, write_side
+from pytest_ralph.fixing.isolation.merge import MergedFile, apply_merge, plan_merge, write_side
+from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.fixing.isolation.worktree import WorktreeChange
 from pytest_ralph.healing.errors import RecoveryError
-from pytest_ralph.healing.isolated_run import PATCHES_NAME
 from pytest_ralph.session.final_check import passes
 from pytest_ralph.session.xdist.outbox import SentFile, unpack
 from pytest_ralph.session.xdist.recorded_files import repeat
@@ -149,16 +148,11 @@ class Inbox:
         if not files:
             return ""
         self._differs = True
-        name = re.sub(r"[^\w.-]+", "-", f"{spec_run.spec_files.spec.name}-{task.name}")
-        patch = self._run.directory / PATCHES_NAME / f"{self._run.id}-{name}.patch"
-        patch.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="ralph-home-") as directory:
-            for file in files:
-                _unpacked(file, Path(directory))
-            git = GitCommand.at(Path(directory))
-            options = ("--no-index", "--binary", "--no-color", "--no-ext-diff", "--no-prefix")
-            text = git.run("diff", *options, "a", "b").stdout
-        patch.write_text(text, "utf-8", "surrogateescape")
+        patch = patch_path(
+            self._run.directory, self._run.id, spec_run.spec_files.spec.name, task.name
+        )
+        sides = [MergedFile(file.path, unpack(file.base), unpack(file.new)) for file in files]
+        write_patch(patch, self._run.root, sides)
         return os.path.relpath(patch, self._run.root)
 
 

@@ -91,11 +91,17 @@ def check_lines_kept(world: World, before: Before) -> None:
 def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:
     """Return those of the contents that a ref or a file below `.ralph` holds."""
     found = set()
+    patched: set[bytes] = set()
     for path in (world.project / ".ralph").rglob("*"):
         if path.is_file() and path.stat().st_size < 1_000_000:
             content = path.read_bytes()
             if content in wanted:
                 found.add(content)
+            if path.suffix == ".patch":
+                patched.update(content.splitlines())
+    for content in wanted:
+        if patched.issuperset(b"+" + line for line in content.splitlines()):
+            found.add(content)
     reachable = git(world.project, "rev-list", "--objects", "--all", "--reflog")
     for content in wanted - found:
         name = subprocess.run(

@@ -341,7 +341,7 @@ def test_next_run_removes_what_was_left(isolated: Project) -> None:
         "conftest.py", "import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid()))\n"
     )
     where = isolated.root / ".git/where"
-    body = f"pwd > {where}; kill -9 $(cat {isolated.root}/pid)"
+    body = f"pwd > {where}; echo work >> parser.txt; kill -9 $(cat {isolated.root}/pid)"
     isolated.pytester.runpytest_subprocess(
         "--ralph-recovery", ISOLATED, f"--ralph-executor={body}", "specs/demo"
     )
@@ -350,10 +350,56 @@ def test_next_run_removes_what_was_left(isolated: Project) -> None:
     result = isolated.run(ISOLATED, executor=append("fixed"))
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*removed the worktrees of a run that was killed: 1*"])
+    [patch] = (isolated.root / ".ralph/patches").iterdir()
+    line = (
+        f"*removed the worktrees of a run that was killed: 1 (kept as .ralph/patches/{patch.name})"
+    )
+    result.stdout.fnmatch_lines([line])
+    isolated.git("checkout", "parser.txt")
+    isolated.git("apply", str(patch))
+    assert (isolated.root / "parser.txt").read_text().endswith("five\nwork\n")
     assert not left.exists()
     assert no_worktrees(isolated)
     assert list((isolated.root / ".ralph/worktrees").iterdir()) == []
+
+
+def test_merge_that_is_taken_back_is_kept(isolated: Project) -> None:
+    isolated.write(
+        "conftest.py",
+        """\
+        import os, pathlib
+        from pytest_ralph import files
+
+        def kill(name):
+            if name == "before verifying a merge":
+                os.kill(os.getpid(), 9)
+
+        if not pathlib.Path(".ralph").exists():
+            files.on_fault_point = kill
+        """,
+    )
+    body = "echo fixed > parser.txt; printf '\\0\\1' > binary; rm notes.txt; chmod +x run.sh"
+    isolated.write("notes.txt", "notes\n")
+    isolated.write("run.sh", "true\n")
+    isolated.pytester.runpytest_subprocess(
+        "--ralph-recovery", ISOLATED, f"--ralph-executor={body}", "specs/demo"
+    )
+    assert (isolated.root / "parser.txt").read_text() == "fixed\n"
+    result = isolated.run(executor="true")
+
+    assert result.ret == 1
+    [patch] = (isolated.root / ".ralph/patches").iterdir()
+    files = "binary, notes.txt, parser.txt, run.sh"
+    kept = f"kept as .ralph/patches/{patch.name}"
+    result.stdout.fnmatch_lines(
+        [f"*took back the merge of a run that was killed: {files} ({kept})"]
+    )
+    assert (isolated.root / "parser.txt").read_text().startswith("one\n")
+    isolated.git("apply", str(patch))
+    assert (isolated.root / "parser.txt").read_text() == "fixed\n"
+    assert (isolated.root / "binary").read_bytes() == b"\0\1"
+    assert not (isolated.root / "notes.txt").exists()
+    assert os.access(isolated.root / "run.sh", os.X_OK)
 
 
 # Several candidates

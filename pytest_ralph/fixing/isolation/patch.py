@@ -1,0 +1,57 @@
+"""Patches: changes that were not merged, in the form that `git apply` reads."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.isolation.merge import write_side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_ralph.fixing.isolation.merge import MergedFile, Side
+
+PATCHES_NAME = "patches"
+# Whatever the user's configuration says: each byte as it is in the files.
+OPTIONS = (
+    "--no-index",
+    "--binary",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-prefix",
+)
+
+
+def patch_path(directory: Path, *words: str) -> Path:
+    """Return the path of a new patch below `.ralph`, which is `directory`, named after `words`."""
+    name = re.sub(r"[^\w.-]+", "-", "-".join(words))
+    patches = directory / PATCHES_NAME
+    patches.mkdir(parents=True, exist_ok=True)
+    return patches / f"{name}.patch"
+
+
+def write_patch(patch: Path, root: Path, files: Iterable[MergedFile]) -> None:
+    """Write changes of files of a project as a patch, which `git apply` applies there."""
+    git = GitCommand.at(root)
+    # git takes the paths in a patch for those in the repository, in whatever directory it runs.
+    prefix = git.run("rev-parse", "--show-prefix").stdout.strip("\n")
+    with tempfile.TemporaryDirectory(prefix="ralph-patch-") as name:
+        directory = Path(name)
+        for file in files:
+            _write(directory / "a", prefix + file.path, file.ours)
+            _write(directory / "b", prefix + file.path, file.result)
+        own_git = git._replace(directory=directory)
+        text = own_git.run("-c", "core.autocrlf=false", "diff", *OPTIONS, "a", "b").stdout
+    patch.write_text(text, "utf-8", "surrogateescape")
+
+
+def _write(top: Path, path: str, side: Side | None) -> None:
+    top.mkdir(exist_ok=True)
+    if side is not None:
+        write_side(top, top / path, side)
