@@ -161,6 +161,7 @@ class AttemptLog:
             outcome = "recovered" if self.failures else "passed"
             if flaky:
                 outcome = "flaky"
+            self._helped()
         else:
             attempt = _failed(failure, **facts, beside=verified.beside)
             outcome = "failed"
@@ -320,6 +321,12 @@ class AttemptLog:
             Tried(task_id=done.task_id, approach=approach, result=failure.error)
         )
         self._fix_ended(done.task_id, "verification_mismatch")
+
+    def _helped(self) -> None:
+        """Mark the last fix as completed, whatever its executor said: Verify passes."""
+        if self._attempts:
+            last = self._attempts[-1]
+            self._fix_ended(last.fix_id, "completed", last.executor)
 
     def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
         if fix_id in self._fixes:

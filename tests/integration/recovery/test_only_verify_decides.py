@@ -32,6 +32,7 @@ def test_a_repaired_task_is_recovered(one_task: Project, ending: str) -> None:
     assert result.ret == 0
     assert one_task.calls == ["1.3.1"]
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
+    result.stdout.fnmatch_lines(["*✓ 1.3.1 Fix: *"])
 
 
 def test_one_that_hangs_after_the_repair(one_task: Project) -> None:
