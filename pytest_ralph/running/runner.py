@@ -227,23 +227,17 @@ class Runner:
         if it returns False, the command is ended as `idle`. `printed` receives what is printed on
         `stdout` and `stderr` before it is masked.
         """
-        plan = self._plan(command, argv, cwd or self.root, env or {}, label, split, printed or {})
+        plan = self._plan(command, argv, cwd, env, label, split, printed)
         if self._stopped:
             return plan.ended(None, 0.0, interrupted=True)
-        beat = None
-        if on_output is not None or watch is not None:
-            beat = _Beat(plan.writers, on_output, watch)
+        beat = _make_beat(plan.writers, on_output, watch)
         started = time.monotonic()
         process = self._start(plan, stdin)
-        try:
-            in_time = self._follow(process, timeout, beat)
-        except BaseException:
-            self._finish(process, plan, thorough=True)
-            self._written(plan)
-            raise
+        in_time = self._follow(process, plan, timeout, beat)
         if keep and in_time and not self._stopped:
             self._keep(_Kept(label, plan, process))
             return plan.ended(process.peek(), time.monotonic() - started, junit=self._written(plan))
+
         thorough = not in_time or self._stopped or time.monotonic() - started > LONG
         code = self._finish(process, plan, thorough=thorough)
         duration = time.monotonic() - started
@@ -318,16 +312,18 @@ class Runner:
         self,
         command: str,
         argv: Sequence[str] | None,
-        cwd: Path,
-        env: Mapping[str, str],
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
         label: str,
         split: bool,
-        printed: Mapping[str, RawOutput],
+        printed: Mapping[str, RawOutput] | None,
     ) -> _Plan:
+        cwd = cwd or self.root
         mark = Mark(self._run, next(self._numbers))
         name = f"{_file_name(label)}.{mark.number}"
-        suffixes = (".out.log", ".err.log") if split else (".log",)
-        environ = {**self.environ, **env, VARIABLE: mark.variable, "PWD": str(cwd.absolute())}
+        environ = {**self.environ, **(env or {})}
+        environ[VARIABLE] = mark.variable
+        environ["PWD"] = str(cwd.absolute())
         addopts = environ.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
         before = _stamp(junit) if junit else None
@@ -336,10 +332,14 @@ class Runner:
             junit = f"{self.logs}/{name}.xml"
             environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
 
+        suffixes = {"stdout": ".log"}
+        if split:
+            suffixes = {"stdout": ".out.log", "stderr": ".err.log"}
         writers = []
-        for suffix, stream in zip(suffixes, ("stdout", "stderr"), strict=False):
+        for stream, suffix in suffixes.items():
             file = f"{self.logs}/{name}{suffix}"
-            writers.append(SpoolWriter(file, self._limit, self._mask, printed.get(stream)))
+            raw_output = printed.get(stream) if printed else None
+            writers.append(SpoolWriter(file, self._limit, self._mask, raw_output))
         return _Plan(
             command=command,
             argv=argv,
@@ -399,14 +399,21 @@ class Runner:
         script.write_bytes(os.fsencode(plan.command))
         return [shell, str(script)]
 
-    def _follow(self, process: Process, timeout: float | None, beat: _Beat | None) -> bool:
+    def _follow(
+        self, process: Process, plan: _Plan, timeout: float | None, beat: _Beat | None
+    ) -> bool:
         """Read the output until the command ends. Return False if it had to be ended."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        in_time = process.follow(deadline, beat)
-        if in_time:
-            process.drain(LINGER)
-        else:
-            self._ask_to_end(process)
+        try:
+            in_time = process.follow(deadline, beat)
+            if in_time:
+                process.drain(LINGER)
+            else:
+                self._ask_to_end(process)
+        except BaseException:
+            self._finish(process, plan, thorough=True)
+            self._written(plan)
+            raise
         return in_time
 
     def _ask_to_end(self, process: Process) -> None:
@@ -484,6 +491,17 @@ class _Beat:
                 writer.flush()
             self.idle = not self._watch([writer.spool() for writer in self._writers])
         return not self.idle
+
+
+def _make_beat(
+    writers: Sequence[SpoolWriter],
+    show: Callable[[str], None] | None,
+    watch: Callable[[Sequence[Spool]], bool] | None,
+) -> _Beat | None:
+    """Return None without a listener: then nothing interrupts the wait for the command."""
+    if show is None and watch is None:
+        return None
+    return _Beat(writers, show, watch)
 
 
 def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from _pytest._io import TerminalWriter
+
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.task import Task
 
@@ -44,31 +46,41 @@ def lint_specs(config: pytest.Config) -> int:
         writer.line(f"no {TASKS_NAME} below {', '.join(config.args)}")
         return int(pytest.ExitCode.NO_TESTS_COLLECTED)
 
-    is_github = config.getoption("ralph_lint") == "github"
-    format_finding = format_github if is_github else format_text
     errors = warnings = 0
-    is_brief = not is_github and config.get_verbosity() <= 0
     for path in paths:
-        shown = shown_path(config, path)
         findings = find_problems(path, settings.verify)
-        of_code = Counter(finding.code for finding in findings)
-        for finding in findings:
-            is_error = finding.severity == "error"
-            errors += is_error
-            warnings += not is_error
-            others = of_code.pop(finding.code, 0) - 1
-            if is_brief and others < 0:
-                # The first finding with this code stands for all of them.
-                continue
-            line = format_finding(finding, shown)
-            if is_brief and others > 0:
-                line += f" and {others} more (-v lists them)"
-            markup = {} if is_github else {"red": is_error, "yellow": not is_error}
-            writer.line(line, **markup)
+        _write_findings(config, writer, shown_path(config, path), findings)
+        of_severity = Counter(finding.severity for finding in findings)
+        errors += of_severity["error"]
+        warnings += len(findings) - of_severity["error"]
     writer.line(
         f"{_count(len(paths), 'spec')}, {_count(errors, 'error')}, {_count(warnings, 'warning')}"
     )
     return int(pytest.ExitCode.TESTS_FAILED if errors else pytest.ExitCode.OK)
+
+
+def _write_findings(
+    config: pytest.Config, writer: TerminalWriter, path: str, findings: Sequence[Finding]
+) -> None:
+    """Write the findings of one spec; without `-v`, the first with each code stands for all."""
+    if config.getoption("ralph_lint") == "github":
+        for finding in findings:
+            writer.line(format_github(finding, path))
+        return
+
+    is_brief = config.get_verbosity() <= 0
+    of_code = Counter(finding.code for finding in findings)
+    for finding in findings:
+        line = format_text(finding, path)
+        if is_brief:
+            # Taken out with the first finding that has this code.
+            count = of_code.pop(finding.code, 0)
+            if count == 0:
+                continue
+            if count > 1:
+                line += f" and {count - 1} more (-v lists them)"
+        is_error = finding.severity == "error"
+        writer.line(line, red=is_error, yellow=not is_error)
 
 
 def _count(number: int, noun: str) -> str:

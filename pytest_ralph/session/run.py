@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
-from pytest_ralph.healing.spec_files import SpecFiles
-from pytest_ralph.healing.spec_run import SpecRun
+from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME
 from pytest_ralph.session.messages import Messages
 from pytest_ralph.session.misread_values import refuse_wrong_root
 from pytest_ralph.session.parallel import ParallelGroups
 from pytest_ralph.session.preflight import Preflight
 from pytest_ralph.session.resources import Resources
 from pytest_ralph.session.run_directory import RunDirectory
+from pytest_ralph.session.spec_start import start_spec
 from pytest_ralph.session.specs import Specs
 from pytest_ralph.session.symlinks import own_paths, refuse_to_write
 from pytest_ralph.session.xdist.handover import Handover
-from pytest_ralph.spec.state import State
-from pytest_ralph.spec.state_file import set_aside
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.items import TaskItem
     from pytest_ralph.settings import Settings
@@ -130,71 +127,8 @@ class Run:
     def spec_run(self, spec: Spec) -> SpecRun:
         """Return the work on a spec; it starts with the first call."""
         if spec.path not in self.spec_runs:
-            self.spec_runs[spec.path] = self._start_spec(spec)
+            self.spec_runs[spec.path] = start_spec(self, spec)
         return self.spec_runs[spec.path]
-
-    def _start_spec(self, spec: Spec) -> SpecRun:
-        takeover_log = None
-        if self.worker:
-            if self.worker.every_spec and self.specs.is_written(spec):
-                self.run_directory.take_turn()
-            takeover_log = self.run_directory.takeover_log(spec.path)
-        is_first = not self.has_workers
-        if takeover_log is not None:
-            is_first = takeover_log.is_new
-        if is_first and self.specs.settings_of(spec).fresh:
-            self._set_state_aside(spec)
-
-        # The state file of a spec that is only verified is neither read nor written.
-        is_written = self.specs.is_written(spec)
-        spec_files = self._spec_files_class(spec)(
-            spec,
-            self.specs.plan(spec),
-            verify=self.settings.verify,
-            state=None if is_written else State(spec.directory / STATE_NAME),
-        )
-        settings = self._adapted(self.specs.settings_of(spec, spec_files.state))
-        if self.specs.awaits_approval(spec) and (settings.execute or settings.recovery):
-            settings = replace(settings, execute=False)
-            self.messages.note(
-                f"{self.specs.relative(spec.path)} is only verified: it awaits approval (set "
-                f"awaitingApproval to false in {STATE_NAME} to have it worked on)"
-            )
-        recovery = self.specs.is_recovered(spec)
-        services = self.resources.services(spec, settings)
-        spec_run = SpecRun(services, spec_files, recovery=recovery, takeover_log=takeover_log)
-        if recovery and is_first:
-            for line in spec_run.start(self.specs.relative(spec.directory)):
-                self.messages.note(f"{spec.name}: {line}")
-        return spec_run
-
-    def _spec_files_class(self, spec: Spec) -> type[SpecFiles]:
-        """Return the class for the files of a spec; in a copy of the project they are put back."""
-        if not self.run_directory.is_elsewhere:
-            return SpecFiles
-        from pytest_ralph.session.xdist.outbox import keep_originals
-        from pytest_ralph.session.xdist.recorded_files import RecordedSpecFiles
-
-        own_files = (spec.path, spec.directory / STATE_NAME, spec.directory / PROGRESS_NAME)
-        keep_originals(self, own_files)
-        return RecordedSpecFiles
-
-    def _adapted(self, settings: Settings) -> Settings:
-        """Leave out what only the controller can do if this worker has a copy of the project."""
-        if not self.run_directory.is_elsewhere:
-            return settings
-        settings = replace(settings, commit="none")
-        if self.resources.git is None:
-            settings = replace(settings, isolate="none", candidates=1)
-        return settings
-
-    def _set_state_aside(self, spec: Spec) -> None:
-        moved_to = set_aside(spec.directory / STATE_NAME)
-        if moved_to is not None:
-            self.messages.note(
-                f"{spec.name}: state moved aside to {moved_to.name}; "
-                "tasks.md, commits and history are as they were"
-            )
 
     def halt(self, reason: str) -> None:
         """Start no further item."""

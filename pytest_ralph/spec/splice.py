@@ -32,26 +32,38 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
 
     `source` is the source of `spec` after the insertion of one task behind `original`.
     """
-    if any(problem.code not in _HARMLESS_PROBLEMS for problem in spec.problems):
+    if not _has_only_harmless_problems(spec) or not _is_plain_text(insertion.text):
         return None
     line = spec.source.count("\n", 0, insertion.offset) + 1
     above, around, behind = _divided(spec.tasks, original, line)
-    if not around or any(task.end_line >= around[0].line for task in above):
+    if not around or _reaches(above, around[0].line):
         return None
     added = insertion.text.count("\n")
     below = tuple(_moved(task, added) for task in behind)
     lines = source.split("\n")
-    if not _is_plain(lines, [around[0], *below[:1]]) or not _is_plain_text(insertion.text):
+    if not _is_plain(lines, [around[0], *below[:1]]):
         return None
 
     end = below[0].line - 1 if below else len(lines)
     new = _read_last_task(around, lines[around[0].line - 1 : end])
-    if new is None or any(task.id == new.id for task in spec.tasks):
-        return None
-    if new.end_line != line + insertion.text.rstrip().count("\n"):
+    last_line = line + insertion.text.rstrip().count("\n")
+    if new is None or new.end_line != last_line or _uses_id(spec.tasks, new.id):
         return None
     tasks = (*above, *around, new, *below)
     return Spec.build(spec.path, source, tasks, read_front_matter(source))
+
+
+def _has_only_harmless_problems(spec: Spec) -> bool:
+    return all(problem.code in _HARMLESS_PROBLEMS for problem in spec.problems)
+
+
+def _reaches(tasks: Sequence[Task], line: int) -> bool:
+    """Whether one of the tasks includes the line or goes on behind it."""
+    return any(task.end_line >= line for task in tasks)
+
+
+def _uses_id(tasks: Sequence[Task], task_id: str) -> bool:
+    return any(task.id == task_id for task in tasks)
 
 
 def _divided(
