@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.shell.command import Command
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
@@ -58,7 +59,6 @@ VERDICT_OF_ROLE = {
     "check": "absent",
     "data": "absent",
 }
-TIMEOUT_COMMAND = re.compile(r"(?:^|[\s;&|(])g?timeout\s")
 XARGS = re.compile(r"\bxargs\s")
 LONGEST_COMMAND = 120
 
@@ -69,7 +69,7 @@ def read_time_limit(context: FailureContext) -> Finding | None:
     if evidence.timed_out:
         limit = evidence.timeout or evidence.duration
         return Finding("timeout", f"Timed out after {limit:g}s" if limit else "Timed out")
-    was_limited = TIMEOUT_COMMAND.search(evidence.command) is not None
+    was_limited = Command.parse(evidence.command).has_time_limit
     was_killed = evidence.exit_code in {KILLED, TERMINATED}
     # xargs ends with the same status if one of its commands ends with 255.
     has_xargs = XARGS.search(evidence.command) is not None

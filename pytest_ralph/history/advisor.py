@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ralph.history import learning
 from pytest_ralph.history import stats as statistics
-from pytest_ralph.history.record import GOOD, HistoryError
+from pytest_ralph.history.record import HistoryError
+from pytest_ralph.results import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -33,7 +33,6 @@ SIGPIPE = 13
 # xargs reports this if any of its commands failed; for grep that is a file without a match.
 XARGS_FAILED = 123
 
-_TIME_LIMIT = re.compile(r"(?:^|[\s;&|(])g?timeout\s")
 _SYNTAX_ERROR = re.compile(
     r"syntax error|parse error|unexpected|unmatched|unterminated", re.IGNORECASE
 )
@@ -114,14 +113,15 @@ def _from_status(check: Check, ended: CommandResult) -> Defect | None:
     status = ended.exit_code
     if status in NOT_FOUND:
         return Defect("not found", f"exit status {status}, {NOT_FOUND[status]}")
-    if _TIME_LIMIT.search(check.command):
+    has_signal = ended.signal is not None and ended.signal != SIGPIPE
+    if not has_signal and status not in FATAL_STATUSES:
+        return None
+    if Command.parse(check.command).has_time_limit:
         # The command is meant to be killed.
         return None
-    if ended.signal is not None and ended.signal != SIGPIPE:
+    if has_signal:
         return Defect("killed", f"signal {ended.signal}")
-    if status in FATAL_STATUSES:
-        return Defect("killed", f"exit status {status}, killed by a signal")
-    return None
+    return Defect("killed", f"exit status {status}, killed by a signal")
 
 
 def _negated_missing(

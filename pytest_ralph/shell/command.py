@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell import hazards, stdout
-from pytest_ralph.shell.lexer import Redirection, Simple, Word, simple_commands
+from pytest_ralph.shell.lexer import ASSIGNMENT, Redirection, Simple, Word, simple_commands
 from pytest_ralph.shell.programs import FixMode, load_programs
 
 if TYPE_CHECKING:
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 # Longer than what people write; bounds the time spent on generated command lines.
 MAX_LENGTH = 100_000
 _MAX_DEPTH = 8
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _VERSION = re.compile(r"(?<=.)@[\w.^~-]+$")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash"])
 # Interpreters whose first argument may be a program of the table: `php vendor/bin/phpunit`.
 _HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
+# Launchers that kill what they start when its time is up.
+_TIME_LIMITS = frozenset(["timeout", "gtimeout"])
 _INLINE_SCRIPT = re.compile(r"-[a-z]*c")
 _JUNIT_OPTION = re.compile(r"--junit-?xml(?:=(?P<path>.*))?")
 
@@ -138,6 +139,11 @@ class Stage:
         """Whether stdout goes to a file or to stderr."""
         return any(redirection.takes_stdout for redirection in self.redirections)
 
+    @property
+    def has_time_limit(self) -> bool:
+        """Whether `timeout` or the like starts it."""
+        return not _TIME_LIMITS.isdisjoint(self.launchers)
+
     def is_listed(self, key: str) -> bool:
         """Whether the program, or this call of it, is in a `stdout` list of programs.toml."""
         return load_programs().lists("stdout", key, self.program, self.arguments)
@@ -230,6 +236,11 @@ class Command:
         if last is None or last.before != "|" or "pipefail" in self.text:
             return False
         return hazards.swallows_failure(last)
+
+    @property
+    def has_time_limit(self) -> bool:
+        """Whether a stage is started by `timeout` or the like."""
+        return any(stage.has_time_limit for stage in self.stages)
 
     @property
     def changes_remote(self) -> bool:
@@ -454,7 +465,7 @@ def _split_assignments(
     """Take the leading `NAME=value` words of `env` and the like."""
     assignments: list[tuple[str, Word]] = []
     while words:
-        match = _ASSIGNMENT.match(words[0].text)
+        match = ASSIGNMENT.match(words[0].text)
         if not match:
             break
         value = Word(words[0].text[match.end() :], words[0].literal)

@@ -11,7 +11,6 @@ from pytest_ralph.shell.stdout import has_option
 if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
-_TIME_LIMITS = frozenset(["timeout", "gtimeout"])
 _SENDING_METHOD = re.compile(
     r"(?:-X|--request=|--method=)?(?:POST|PUT|PATCH|DELETE)", re.IGNORECASE
 )
@@ -41,7 +40,7 @@ _SORT_CHECK = re.compile(r"-[cC].*|--check.*")
 
 def never_ends(stage: Stage) -> bool:
     """Whether it serves or waits for changes until it is stopped."""
-    if stage.after == "&" or not _TIME_LIMITS.isdisjoint(stage.launchers):
+    if stage.after == "&" or stage.has_time_limit:
         return False
     if _has_any(stage, "ending_options"):
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|()\n]")
 _REDIRECTION = re.compile(r"(\d*)(<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _BARE = re.compile(r"[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+")
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _BRACES = re.compile(r"[^\s{}]{0,200}?(?:,|\.\.)[^\s{}]{0,200}\}")
@@ -102,7 +102,7 @@ class _Draft:
         if self.words:
             self.words.append(word)
             return
-        assigned = _ASSIGNMENT.match(word.text)
+        assigned = ASSIGNMENT.match(word.text)
         if word.text == "!":
             self.negated = not self.negated
         elif assigned:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.markdown import dedent
@@ -61,10 +60,8 @@ _ITALIC = regex(
 # `**Verify (by hand)**`
 _REMARK = regex(r"[ \t]*\(([^()]{0,60})\)$")
 _BY_HAND = regex(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
-_MANUAL = "(manual)"
-_EXPECTED = ("expected", "expected output", "expected result")
-_GREEN = regex(r"\bgreen\b", re.IGNORECASE)
-_RED = regex(r"\bred\b", re.IGNORECASE)
+# The text of a field that a person has to check begins with this.
+MANUAL = "(manual)"
 _PLAIN = regex(
     _START
     + r"(?:[^\w\s\x00-\x7f]+[ \t]*)?(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)"
@@ -77,22 +74,6 @@ _RULE = regex(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$"
 _BULLET = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 # `- [ ] **Step 2: Run the test**` is beside the fields above it, not part of the last one.
 _STEP = regex(r"[ \t]*(?:[-*+][ \t]+\[[ xX]\][ \t]+)?\*\*Step[ \t]\d", re.IGNORECASE)
-_INLINE_VERIFY = regex(
-    r"[ \t.;,—–(-](?:\*\*|__)(?P<name>Verif(?:y|ication))[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
-    r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
-    re.IGNORECASE,
-)
-_BEHIND = regex(
-    r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE
-)
-_SPAN = regex(r"(?<!`)`([^`\n]+)`(?!`)")
-_PATH = regex(
-    r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$"
-)
-_BARE_NAMES = frozenset(
-    ("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile")
-)
-_NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
 # Emoji and signs before a name: `**✅ Verify**`.
 _SIGNS = " \t\ufe0f✅✔☑✓🔍🔎🧪🔬🎯📋👀▶➤➡•"
 
@@ -157,71 +138,6 @@ def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
     return texts
 
 
-def verify_text(fields: Sequence[Field]) -> str:
-    """Return the text of the Verify fields that count.
-
-    Of `Verify RED` and `Verify GREEN` only the second does, and a check by hand only on its own.
-    """
-    verifies = [field for field in fields if field.name == "Verify"]
-    if not verifies:
-        return _verify_behind_another(fields)
-    if len(verifies) > 1:
-        green = [field for field in verifies if _GREEN.search(field.label)]
-        not_red = [field for field in verifies if not _RED.search(field.label)]
-        verifies = green or not_red or verifies
-        automatic = [field for field in verifies if not field.text.startswith(_MANUAL)]
-        verifies = automatic or verifies
-    texts = [field.text for field in verifies]
-    if len(texts) > 1:
-        # A list or a fence in one of them must not look like a part of the one above it.
-        texts = [dedent(text).strip("\n") for text in texts]
-    return "\n".join(texts)
-
-
-def expected_text(fields: Sequence[Field]) -> str:
-    """Return the text of an `**Expected**:` that stands directly behind a Verify field."""
-    for verify, following in pairwise(fields):
-        if verify.name == "Verify" and following.label.lower() in _EXPECTED:
-            return following.text.strip()
-    return ""
-
-
-def inline_verify(title_line: str) -> str:
-    """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`."""
-    match = _INLINE_VERIFY.search(title_line)
-    return title_line[match.end() :] if match else ""
-
-
-def _verify_behind_another(fields: Sequence[Field]) -> str:
-    """Return the Verify text on the line of another field: `**Effort**: M · **Verify**: …`."""
-    for field in fields:
-        line = field.text.partition("\n")[0]
-        match = _BEHIND.search(line)
-        in_code = match is not None and line.count("`", 0, match.start()) % 2 == 1
-        if match and not in_code:
-            return line[match.end() :].strip()
-    return ""
-
-
-def read_files(text: str) -> tuple[str, ...]:
-    """Return the paths a Files field names, without annotations such as `(new)`."""
-    words = _SPAN.findall(text) or re.split(r"[,;\s]+", re.sub(r"\([^()]*\)", " ", text))
-    paths: dict[str, None] = {}
-    for word in words:
-        path = re.sub(r":\d+(?:-\d+)?$", "", word.strip().strip("*"))
-        if _is_path(path):
-            paths[path] = None
-    return tuple(paths)
-
-
-def _is_path(word: str) -> bool:
-    if word in _BARE_NAMES:
-        return True
-    if word.lower() in _NO_PATHS or len(word) > 300 or word.startswith("-"):
-        return False
-    return "://" not in word and word.strip("./") != "" and _PATH.match(word) is not None
-
-
 def _read_label(line: str) -> _Label | None:
     """Return the field label that a line starts with, if it does."""
     label = None
@@ -272,7 +188,7 @@ def _label(match: re.Match[str], line: str) -> _Label:
     if name == "Verify" and _WHERE.match(note):
         rest = f"{note.strip()}: {rest}"
     if name == "Verify" and _BY_HAND.search(label + note):
-        rest = f"{_MANUAL}: {rest}"
+        rest = f"{MANUAL}: {rest}"
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.fields import expected_text, inline_verify, verify_text
 from pytest_ralph.spec.formats.run_steps import read_run_steps
 from pytest_ralph.spec.formats.title_check import check_in_title
+from pytest_ralph.spec.verify_text import expected_text, inline_verify, verify_text
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify

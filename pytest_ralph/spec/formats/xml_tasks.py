@@ -15,7 +15,7 @@ import html
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.fields import Field
+from pytest_ralph.spec.fields import MANUAL, Field
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
@@ -34,7 +34,6 @@ _ELEMENTS = {
     "how-to-verify": "Verify",
     "done": "Done when",
 }
-_MANUAL = "(manual)"
 
 
 class XmlTask(NamedTuple):
@@ -83,7 +82,7 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
         if element == "verify":
             content = _verify_text(content)
         elif element == "how-to-verify":
-            content = f"{_MANUAL}: {content}"
+            content = f"{MANUAL}: {content}"
         fields.append(Field(name, element, content))
     name = _element(text, "name") or _element(text, "what-built") or ""
     name = " ".join(name.split())

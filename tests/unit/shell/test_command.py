@@ -132,6 +132,21 @@ def test_the_program_can_be_started_again(command: str, again: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("timeout 5 make", True),
+        ("cd web && gtimeout 5 npm test", True),
+        ("sh -c 'timeout 5 make'", True),
+        ("ls | xargs timeout 5 cat", True),
+        ("make timeout", False),
+        ("grep 'timeout 5' log", False),
+    ],
+)
+def test_time_limits_are_seen_through_launchers(text: str, expected: bool) -> None:
+    assert Command.parse(text).has_time_limit is expected
+
+
+@pytest.mark.parametrize(
     ("command", "expected"),
     [
         ("grep -c x f", Stdout.COUNT),
