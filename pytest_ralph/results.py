@@ -1,9 +1,8 @@
 """The results of a run, as every report, the history and the workers of pytest-xdist exchange them.
 
 An `Attempt` is one thing that was tried, a `TaskResult` one task with all its attempts and fixes, a
-`RunSummary` one run of pytest. All of them hold plain values only: `to_json` gives dict, list,
-tuple, str, int, float, bool and None; `from_json` reads them back and ignores fields it does not
-know.
+`RunSummary` one run of pytest. Attempts and results travel between processes as JSON: `from_json`
+reads what `to_json` wrote, and ignores fields it does not know.
 """
 
 from __future__ import annotations
@@ -245,10 +244,9 @@ class TaskResult(NamedTuple):
     commit: str = ""
     # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
     final: str = ""
-    estimate: float | None = None
     # One line per step of the recovery, for the terminal and the HTML report.
     notes: tuple[str, ...] = ()
-    # S2's failure report of a task that did not pass.
+    # The failure report of a task that did not pass.
     report: str = ""
     # Fields of the task for the HTML report, and the words of its Verify that were not checked.
     do: str = ""
@@ -419,18 +417,6 @@ class RunHistory(NamedTuple):
     runs: tuple[PastRun, ...] = ()
     kinds: tuple[PastKind, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "runs": [run._asdict() for run in self.runs],
-            "kinds": [kind._asdict() for kind in self.kinds],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RunHistory:
-        runs = tuple(PastRun(**_known(PastRun, run)) for run in data.get("runs", ()))
-        kinds = tuple(PastKind(**_known(PastKind, kind)) for kind in data.get("kinds", ()))
-        return cls(runs, kinds)
-
 
 class RunSummary(NamedTuple):
     """One run of pytest over any number of specs."""
@@ -445,7 +431,7 @@ class RunSummary(NamedTuple):
     notes: tuple[str, ...] = ()
     # Names and values that tell where it ran: branch, commit, Python, …
     environment: tuple[tuple[str, str], ...] = ()
-    # S3's halt summary of each spec that was halted.
+    # The halt summary of each spec that was halted.
     halts: tuple[str, ...] = ()
 
     @property
@@ -469,14 +455,3 @@ class RunSummary(NamedTuple):
     @property
     def ok(self) -> bool:
         return not any(task.bad or task.outcome == "blocked" for task in self.tasks)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "tasks": _plain(self.tasks), "history": self.history.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
-        tasks = tuple(TaskResult.from_json(task) for task in data.get("tasks", ()))
-        history = RunHistory.from_json(data.get("history", {}))
-        environment = tuple((name, value) for name, value in data.get("environment", ()))
-        known = {**_known(cls, data), "environment": environment}
-        return cls(**{**known, "tasks": tasks, "history": history})

@@ -60,12 +60,6 @@ def digest(snapshot: Mapping[str, tuple[int, int]]) -> str:
     return hashlib.sha256(os.fsencode("\0".join(lines))).hexdigest()
 
 
-def changed_paths(old: TreeSnapshot, new: TreeSnapshot) -> tuple[str, ...]:
-    """Return the paths that were added, removed or changed between two snapshots."""
-    paths = old.keys() | new.keys()
-    return tuple(sorted(path for path in paths if old.get(path) != new.get(path)))
-
-
 def _files_below(directory: str) -> Iterator[os.DirEntry[str]]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)

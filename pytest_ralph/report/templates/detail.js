@@ -155,10 +155,7 @@ function tree(fixes) {
 
 function summary(task) {
   return facts([
-    [
-      "Duration",
-      task.estimate ? `${duration(task.duration)}, about ${duration(task.estimate)} expected` : duration(task.duration),
-    ],
+    ["Duration", duration(task.duration)],
     ["Do", task.do],
     ["Done when", task.done_when],
     ["Verify", task.verify],
