@@ -106,11 +106,17 @@ class Snapshots:
         self._last: Snapshot = {}
         self._copied = 0
         self._in_use: set[str] = set()
+        # How often somebody else removed the copies.
+        self.losses = 0
 
     def take(self) -> Snapshot:
         """Return the state of all files now."""
         snapshot: Snapshot = {}
         with self._lock:
+            if self._copied and not self.directory.is_dir():
+                self.losses += 1
+                self._copied = 0
+                self._last = {}
             for path in self._paths():
                 state = self._state(path)
                 if state is not None:
@@ -280,7 +286,9 @@ def is_same(old: FileState | None, new: FileState | None) -> bool:
     if old.is_link:
         return True
     if old.copy and new.copy:
-        return filecmp.cmp(old.copy, new.copy, shallow=False)
+        # An executor may have removed the copies.
+        with contextlib.suppress(FileNotFoundError):
+            return filecmp.cmp(old.copy, new.copy, shallow=False)
     return old.modified == new.modified
 
 

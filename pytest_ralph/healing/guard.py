@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
 from pytest_ralph.files import (
+    RALPH_DIRECTORY,
     SPEC_FILES,
     STATE_NAME,
     TASKS_NAME,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 # The fields of a task that say when it is done.
 CHECK_FIELDS = ("Verify", "Done when", "Expect")
+# What follows for the user if an executor removes our directory.
+LOST = "logs are gone, and what this run changed before cannot be undone"
 # Paths named in one line.
 MOST_PATHS = 8
 
@@ -139,6 +142,7 @@ class Before(NamedTuple):
     tasks: bytes
     edits: int
     runs: int
+    losses: int
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,8 @@ class Guard:
         with self.spec_files.lock:
             tasks = self._read_tasks()
             edits = len(self.spec_files.edits)
-        return Before(tree.snapshots.take(), position, commits, tasks, edits, runs)
+        snapshot = tree.snapshots.take()
+        return Before(snapshot, position, commits, tasks, edits, runs, tree.snapshots.losses)
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -201,11 +206,15 @@ class Guard:
             tree.active -= 1
             alone = tree.runs == before.runs
         changes = self._changes(before)
+        losses = []
+        if tree.snapshots.losses != before.losses:
+            losses.append(f"removed {RALPH_DIRECTORY}: {LOST}")
         if self.services.settings.guard == "off":
             tree.record(self.owner, changes)
-            return GuardReport(changed=_paths(changes), changes=changes)
+            return GuardReport(_paths(changes), tuple(losses), changes=changes)
 
         protected, findings = self._protected(changes, task)
+        findings += losses
         edited_fields = self._undo_edits_of_tasks(before, findings, task)
         self._undo_edits_of_other_specs(findings)
         findings += self._moved(before, alone=alone)
@@ -448,7 +457,11 @@ def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
 
 
 def _content(state: FileState) -> bytes:
-    return Path(state.copy).read_bytes() if state.copy else b""
+    """Return what a file contained; nothing if no copy of it is left."""
+    try:
+        return Path(state.copy).read_bytes() if state.copy else b""
+    except FileNotFoundError:
+        return b""
 
 
 def _loses_lines(change: Change) -> bool:

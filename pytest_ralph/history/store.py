@@ -66,6 +66,7 @@ class History:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._writable = False
+        self._inode: int | None = None
         self._waiting: deque[Record] = deque(maxlen=MOST_WAITING)
         self._flushed = time.monotonic()
         self._not_before = 0.0
@@ -191,6 +192,8 @@ class History:
             return action(self._connected(write))
 
     def _connected(self, write: bool) -> sqlite3.Connection:
+        if self._connection is not None and _inode(self.path) != self._inode:
+            self._restore(self._connection)
         if write and not self._writable:
             self._disconnect()
         if self._connection is None:
@@ -200,7 +203,16 @@ class History:
             else:
                 self._connection = schema.connect_to_read(self.path, self._busy_timeout)
             self._writable = write
+            self._inode = _inode(self.path)
         return self._connection
+
+    def _restore(self, connection: sqlite3.Connection) -> None:
+        """Write the file again if an executor removed it; the open one still has everything."""
+        if not self.path.exists():
+            make_private(self.path.parent)
+            with contextlib.closing(sqlite3.connect(self.path)) as new:
+                connection.backup(new)
+        self._disconnect()
 
     def _disconnect(self) -> None:
         connection = self._connection
@@ -234,6 +246,13 @@ class History:
         if self._warn is None:
             raise HistoryError(problem) from error
         self._warn(problem)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:

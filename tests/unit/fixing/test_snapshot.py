@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pytest_ralph.fixing import snapshot
 from pytest_ralph.fixing.snapshot import Snapshots, put_back
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -117,6 +115,18 @@ def test_nothing_is_written_through_a_link(
     changes = snapshots.changes(before, snapshots.take())
     assert "src/a.py" in put_back(root, [change for change in changes if change.before])
     assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
+def test_removed_copies_are_made_again(root: Path, snapshots: Snapshots) -> None:
+    (root / "a.txt").write_text("old")
+    before = snapshots.take()
+    shutil.rmtree(snapshots.directory)
+    (root / "a.txt").write_text("newer")
+
+    after = snapshots.take()
+    assert [change.path for change in snapshots.changes(before, after)] == ["a.txt"]
+    assert Path(after["a.txt"].copy).read_text() == "newer"
+    assert snapshots.losses == 1
 
 
 def test_only_kept_copies_outlive_the_run(root: Path, snapshots: Snapshots) -> None:

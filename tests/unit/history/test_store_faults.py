@@ -197,6 +197,20 @@ def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
     ]
 
 
+def test_a_removed_history_is_written_again(tmp_path: Path) -> None:
+    path = tmp_path / ".ralph" / "history.db"
+    with History.open(path) as first, History.open(path) as second:
+        first.record(record_of("run", 1.0, "demo", "1.1", outcome="failed"))
+        second.record(record_of("run", 2.0, "demo", "1.2", outcome="failed"))
+        shutil.rmtree(path.parent)
+        first.record(record_of("run", 3.0, "demo", "1.3", outcome="failed"))
+        second.record(record_of("run", 4.0, "demo", "1.4", outcome="failed"))
+
+    with History.open(path) as history:
+        assert [record.task for record in history.records()] == ["1.1", "1.2", "1.3", "1.4"]
+    assert (path.parent / ".gitignore").exists()
+
+
 def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     with History.open(path, flush_every=3600) as history:
