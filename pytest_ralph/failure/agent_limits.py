@@ -98,7 +98,8 @@ PATTERNS = (
         ErrorMeaning("service_unavailable", "billing"),
     ),
     (
-        r"cannot be used with root|trusted director",
+        r"cannot be used with root|trusted director|model.?not.?found|not_?found_?error"
+        r"|\bmodels?\b.{0,60}(?:(?:does not|may not) exist|is not found)",
         ErrorMeaning("permission_denied", "refused"),
     ),
     (
@@ -127,6 +128,7 @@ STATUS = {
     401: ErrorMeaning("permission_denied", "login"),
     402: ErrorMeaning("service_unavailable", "billing"),
     403: ErrorMeaning("permission_denied", "login"),
+    404: ErrorMeaning("permission_denied", "refused"),
     408: ErrorMeaning("service_unavailable", "network"),
     413: ErrorMeaning("context_exhausted"),
     429: ErrorMeaning("service_unavailable", "rate_limit"),

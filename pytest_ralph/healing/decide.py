@@ -52,6 +52,8 @@ AGAIN = ("retry", "continue", "enrich")
 
 # Actions that write a fix task, and mostly have an executor carry it out.
 COSTLY = ("fix", "rollback", "enrich", "split")
+# Reasons for giving up that say nothing about the failure itself.
+UNRELATED = ("no executor", "budget", "max limit")
 # Kinds of failure that may be transient → seconds after which they may have passed.
 TRANSIENT = {
     "test_failure": 0.0,
@@ -167,9 +169,11 @@ def decide(failure: Failure, past: TaskHistory) -> Decision:
 def pause_before_probe(failed: FailedAttempt, decision: Decision) -> float | None:
     """Seconds to wait before verifying once more, in case the failure was transient.
 
-    None if it cannot be, or if nothing costly is about to be done.
+    None if it cannot be, or if there is something better to do about it.
     """
-    if failed.by_executor or decision.action not in COSTLY:
+    if failed.by_executor:
+        return None
+    if decision.action not in COSTLY and decision.final not in UNRELATED:
         return None
     return TRANSIENT.get(failed.failure.kind)
 

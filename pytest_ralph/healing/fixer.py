@@ -287,7 +287,8 @@ class Fixer:
         self._waited = 0.0
         if self._modify(outcome.output):
             return self._carry_out(request)
-        is_tried = outcome.completed or run.refused
+        # A fix of a fix answers what an executor reports. Without a report, a new fix is needed.
+        is_tried = outcome.completed or outcome.uninformative
         if is_tried and task is not self.task:
             self.spec_files.executed(task)
         if not outcome.completed:

@@ -192,7 +192,7 @@ class TaskRun:
                     continue
                 decision = self.fixer.decide(failed)
                 if self._is_flake(failed, decision):
-                    return self._flaky()
+                    return self._recovered() if self.log.last_fix else self._flaky()
                 decision = self._confirm(failed, decision)
                 failed = self._verify_after(self._act_on(decision, failed))
         except GaveUpError as given_up:

@@ -56,6 +56,8 @@ AGENT_ERROR = re.compile(
 )
 # A line of a log that reports an error: stack traces and warnings name connections as well.
 ERROR_IN_LOG = re.compile(r"error|failed|cannot|unable|not logged in|invalid|denied", re.IGNORECASE)
+# A line that names a wrong argument or setting; it stands above the usage, or below.
+USAGE_ERROR = re.compile(r"error|unknown|unexpected|unrecognized|invalid|cannot", re.IGNORECASE)
 LONGEST_LOG_LINE = 300
 INTERRUPTED = "interrupted before it ended"
 TIME_LIMIT_BLOCKER = "Time limit insufficient"
@@ -245,9 +247,23 @@ def _trouble(run: FinishedRun, reason: Reason) -> Trouble | None:
 
     # The log may say why nothing happens, for example that the program retries for ever.
     trouble = _trouble_in_log(run.log)
-    if trouble is None and run.ran_out_of_time and not run.worked:
+    if trouble is not None or run.worked:
+        return trouble
+    if run.ran_out_of_time:
         return Trouble("hung", reason.error)
-    return trouble
+    if run.result.exit_code != 0:
+        return Trouble("refused", _why_refused(run))
+    return None
+
+
+def _why_refused(run: FinishedRun) -> str:
+    """Return what an agent printed that ended before it said or did anything."""
+    for line in run.log.splitlines():
+        if USAGE_ERROR.search(line):
+            return one_line(line)
+    status = f"exited with {run.result.exit_code}"
+    printed = _first_line(run.log)
+    return f"{status}: {printed}" if printed else f"{status} without a word"
 
 
 def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:

@@ -199,15 +199,42 @@ echo
     ("agent", "script"), [("claude", "true\n"), ("goose", EMPTY_ANSWER)], ids=["silent", "empty"]
 )
 def test_missing_answer_gets_no_fix_task(one_task: Project, agent: str, script: str) -> None:
-    program = one_task.write("agent", f"#!/bin/sh\n{script}")
+    program = one_task.write("agent", f"#!/bin/sh\necho $RALPH_TASK_ID >> calls.txt\n{script}")
     program.chmod(0o755)
     result = one_task.run("-o", f"ralph_executor_program={program}", executor=agent)
 
     assert result.ret == 1
+    assert one_task.calls == ["1.3.1", "1.3.2", "1.3.3"]
     text = one_task.tasks.read_text()
     assert "did not complete" not in text
     assert "empty response" not in text
     assert "[FIX 1.3.1]" not in text
+
+
+USAGE = """\
+echo 'Usage: claude [options]' >&2
+echo "error: unknown option '--bogus'" >&2
+exit 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (USAGE, "error: unknown option '--bogus'"),
+        ("exit 1\n", "exited with 1 without a word"),
+        ("echo 'Usage: claude' >&2; exit 2\n", "exited with 2: Usage: claude"),
+    ],
+)
+def test_an_agent_that_does_not_start(one_task: Project, script: str, reason: str) -> None:
+    before = one_task.tasks.read_bytes()
+    program = one_task.write("agent", f"#!/bin/sh\n{script}")
+    program.chmod(0o755)
+    result = one_task.run("-o", f"ralph_executor_program={program}", executor="claude")
+
+    assert result.ret == 1
+    assert one_task.tasks.read_bytes() == before
+    result.stdout.fnmatch_lines([f"*claude is unavailable*: refused to start: {reason}"])
 
 
 def test_denied_actions_are_reported(one_task: Project) -> None:

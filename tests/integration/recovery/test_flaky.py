@@ -60,6 +60,27 @@ def test_a_service_gets_some_seconds(project: Project) -> None:
     assert time.monotonic() - started > 2
 
 
+@pytest.mark.parametrize(
+    ("option", "ends"),
+    [
+        ("--ralph-wait=0", "echo 'Invalid API key · Please run /login'; exit 1"),
+        ("--ralph-budget=1", ""),
+    ],
+    ids=["no executor left", "no run left"],
+)
+def test_a_flaky_task_needs_no_executor(project: Project, option: str, ends: str) -> None:
+    failing_at_first(project, ASSERTION)
+    first = "- [ ] 1.0 First\n  - **Verify**: `grep -q done README.md`\n"
+    project.spec(first + project.tasks.read_text())
+    executor = project.shell(ends)
+    result = project.run(option, "--ralph-keep-going", "--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == 1
+    assert project.calls == ["1.0.1"]
+    assert project.boxes["1.1"]
+    result.stdout.fnmatch_lines(["FLAKY demo 1.1*"])
+
+
 def test_the_probe_is_not_an_attempt(project: Project) -> None:
     failing_at_first(project, ASSERTION, times=2)
     result = project.run("--junitxml", "junit.xml", executor=project.shell("true"))

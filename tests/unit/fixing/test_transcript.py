@@ -228,3 +228,17 @@ def test_aider_wraps_the_path_of_an_edit() -> None:
 
     assert list(transcript.edited_paths) == ["/a/long/path/app.py"]
     assert transcript.text == "TASK_COMPLETE\n"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "There's an issue with the selected model (x). It may not exist or you have no access.",
+        "The model `x` does not exist or you do not have access to it.",
+        "models/x is not found for API version v1beta",
+        "ProviderModelNotFoundError: x",
+        "litellm.NotFoundError: x",
+    ],
+)
+def test_an_unknown_model_is_no_failure(message: str) -> None:
+    assert meaning_of_error(message).reason == "refused"
