@@ -39,6 +39,8 @@ class Document:
         self._verify = verify
         # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
         self._seen: Seen = ()
+        # How often the file was read because another process had written it.
+        self.reads = 0
         self._lines = _Lines(spec.source)
         self._build_indexes()
 
@@ -57,6 +59,7 @@ class Document:
         if seen is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.spec.path))
         if seen != self._seen:
+            self.reads += 1
             self._use(Spec.load(self.spec.path, verify=self._verify), seen)
         return self.spec
 

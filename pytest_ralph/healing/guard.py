@@ -134,6 +134,7 @@ class Before(NamedTuple):
 
     `edits` and `commits` count what this process did itself: if they grow during a run, a
     sibling's fix task was inserted into tasks.md, or a sibling's work was committed.
+    `foreign_edits` grows when tasks.md is written by another process.
     """
 
     snapshot: Snapshot
@@ -141,6 +142,7 @@ class Before(NamedTuple):
     commits: int
     tasks: bytes
     edits: int
+    foreign_edits: int | None
     runs: int
     losses: int
 
@@ -196,8 +198,10 @@ class Guard:
         with self.spec_files.lock:
             tasks = self._read_tasks()
             edits = len(self.spec_files.edits)
+            foreign_edits = self.spec_files.foreign_edits()
         snapshot = tree.snapshots.take()
-        return Before(snapshot, position, commits, tasks, edits, runs, tree.snapshots.losses)
+        losses = tree.snapshots.losses
+        return Before(snapshot, position, commits, tasks, edits, foreign_edits, runs, losses)
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -338,6 +342,9 @@ class Guard:
         """Undo edits of tasks.md other than ticks. Return whether they changed what is checked."""
         path = self.spec_files.spec.path
         with self.spec_files.lock:
+            foreign_edits = self.spec_files.foreign_edits()
+            if foreign_edits is not None and foreign_edits == before.foreign_edits:
+                return False
             seen = file_signature(path)
             edited = self._read_tasks()
             text = before.tasks.decode("utf-8", "surrogateescape")

@@ -34,8 +34,7 @@ class ProgressLog:
                 text = self._with(text, task, commit)
             return text
 
-        # A pass can be verified again after a crash; a commit id would be lost.
-        self._change(change, durable=bool(commit))
+        self._change(change)
 
     def reopened(self, task: Task) -> None:
         """Remove the entry of a completed task."""
@@ -44,7 +43,7 @@ class ProgressLog:
             self._end = 0
             return progress.reopened(text, task.name)
 
-        self._change(change, durable=False)
+        self._change(change)
 
     def fixes(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
         """Write how the fixes of a task ended; a task without fixes gets no entry."""
@@ -54,7 +53,7 @@ class ProgressLog:
             return progress.fixes(text, task.name, fix_ids, final)
 
         if fix_ids:
-            self._change(change, durable=True)
+            self._change(change)
 
     def learnings(self) -> list[str]:
         return progress.learnings(self._read())
@@ -74,12 +73,23 @@ class ProgressLog:
     def _read(self) -> str:
         seen = file_signature(self.path)
         if seen is None or seen != self._seen:
-            self._text, self._seen, self._end = read_progress(self.path), seen, 0
+            self._text = read_progress(self.path)
+            self._seen = seen
+            self._end = 0
         return self._text
 
-    def _change(self, change: Callable[[str], str], *, durable: bool) -> None:
-        """Apply `change`, again on the new text if another process saved the file meanwhile."""
-        while (text := change(before := self._read())) != before:
-            if seen := replace_if_unchanged(self.path, text, self._seen, durable=durable):
-                self._text, self._seen = text, seen
+    def _change(self, change: Callable[[str], str]) -> None:
+        """Apply `change`, again on the new text if another process saved the file meanwhile.
+
+        A power failure may undo it: what has passed can be verified again.
+        """
+        while True:
+            before = self._read()
+            text = change(before)
+            if text == before:
+                return
+            seen = replace_if_unchanged(self.path, text, self._seen, durable=False)
+            if seen is not None:
+                self._text = text
+                self._seen = seen
                 return

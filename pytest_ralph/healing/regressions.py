@@ -7,7 +7,8 @@ long, so the pauses between its verifications double, and the rest is left to th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,7 +43,8 @@ class PassedTask:
 
     files: The files that matter to it; none if they are not known.
     work: The files that were changed for it, as its own work left them.
-    seen: How much of the work of the run had been done when it was verified last.
+    seen: How much of the work of the run has been looked at.
+    suspects: The work since it was verified last that may have broken it, as far as `seen`.
     checks: How often it was verified again.
     """
 
@@ -51,6 +53,7 @@ class PassedTask:
     files: tuple[str, ...]
     work: dict[str, FileState | None]
     seen: int
+    suspects: list[Work] = field(default_factory=list)
     checks: int = 0
 
     @property
@@ -79,6 +82,8 @@ class Regressions:
         # By spec and name: an item may run several times.
         self._passed: dict[tuple[Path, str], PassedTask] = {}
         self._work: list[Work] = []
+        # Tasks of a [P] group look at the same work at once.
+        self._lock = threading.Lock()
 
     @property
     def position(self) -> int:
@@ -147,7 +152,7 @@ class Regressions:
         for passed in list(self._passed.values()):
             if not passed.is_due(self._suspects(passed)):
                 continue
-            passed.seen = self.position
+            self._verified_now(passed)
             if not passed.spec_run.passes(passed.task):
                 self._passed.pop(passed.key, None)
                 name = _name(passed.spec_run, passed.task, spec_run)
@@ -170,7 +175,7 @@ class Regressions:
         they were when it started: that is no change of its own.
         """
         root = spec_run.services.root
-        for passed in self._passed.values():
+        for passed in list(self._passed.values()):
             if passed.key == _key(spec_run, task):
                 continue
             for path, state in passed.work.items():
@@ -179,12 +184,20 @@ class Regressions:
 
     def _suspects(self, passed: PassedTask) -> list[Work]:
         """The work on other tasks, since the task was verified last, that may have broken it."""
-        suspects = []
-        for work in self._work[passed.seen :]:
-            is_own = work.spec_run is passed.spec_run and work.task.name == passed.task.name
-            if not is_own and is_affected(passed.files, work.changed):
-                suspects.append(work)
-        return suspects
+        with self._lock:
+            new_work = self._work[passed.seen :]
+            passed.seen += len(new_work)
+            for work in new_work:
+                is_own = work.spec_run is passed.spec_run and work.task.name == passed.task.name
+                if not is_own and is_affected(passed.files, work.changed):
+                    passed.suspects.append(work)
+            return list(passed.suspects)
+
+    def _verified_now(self, passed: PassedTask) -> None:
+        """Have a task verified again only after work that is done from now on."""
+        with self._lock:
+            passed.seen = len(self._work)
+            passed.suspects.clear()
 
     def _heal_first(self, reader: SpecRun) -> HealedTask | None:
         """Recover the first task of any spec that does not pass any more."""
@@ -201,7 +214,7 @@ class Regressions:
         self, passed: PassedTask, suspects: Sequence[Work], reader: SpecRun | None
     ) -> HealedTask | None:
         """Verify a task again, and recover it if it fails; None if it still passes."""
-        passed.seen = self.position
+        self._verified_now(passed)
         passed.checks += 1
         names = list(dict.fromkeys(_name(work.spec_run, work.task, reader) for work in suspects))
         files = list(dict.fromkeys(path for work in suspects for path in work.changed))
@@ -217,7 +230,7 @@ class Regressions:
             self._passed.pop(passed.key, None)
         if result.changed:
             self._add_work(passed.spec_run, passed.task, result)
-            passed.seen = self.position
+            self._verified_now(passed)
         return HealedTask(passed, line, result)
 
 
@@ -230,14 +243,19 @@ def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
 
     A task may name directories and patterns, too.
     """
-    if not files:
+    if not files or not set(files).isdisjoint(changed):
         return True
-    for path in changed:
-        for name in files:
-            directory = name.rstrip("/") + "/"
-            if path == name or path.startswith(directory) or fnmatchcase(path, name):
-                return True
+    for name in files:
+        directory = name.rstrip("/") + "/"
+        if any(path.startswith(directory) for path in changed):
+            return True
+        if has_wildcard(name) and any(fnmatchcase(path, name) for path in changed):
+            return True
     return False
+
+
+def has_wildcard(name: str) -> bool:
+    return any(character in name for character in "*?[")
 
 
 def _name(spec_run: SpecRun, task: Task, reader: SpecRun | None) -> str:

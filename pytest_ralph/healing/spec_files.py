@@ -231,6 +231,18 @@ class SpecFiles:
             self.state.save()
             return True
 
+    def foreign_edits(self) -> int | None:
+        """Return a number that grows when another process writes the document.
+
+        None if the document cannot be read.
+        """
+        with self.lock:
+            try:
+                self._document.read()
+            except (OSError, SpecError):
+                return None
+            return self._document.reads
+
     def with_own_edits(self, source: str, since: int) -> str:
         """Return an earlier text of the document with what this run inserted and removed since."""
         for made in self.edits[since:]:
@@ -321,8 +333,7 @@ class SpecFiles:
         for one in (task, *fixes):
             self.state.task_passed(one.name)
         self.state.set_number("taskIndex", self._document.index())
-        # After a crash the index can be read from the document again.
-        self.state.save(durable=failed_before)
+        self.state.save()
 
     def untick(self, task: Task) -> None:
         """Clear the box of a task that failed: an executor may have ticked it."""

@@ -71,11 +71,15 @@ class State:
             **self.data,
         }
 
-    def save(self, *, durable: bool = True) -> None:
-        """Write the file if anything changed, and keep what other programs wrote meanwhile."""
+    def save(self) -> None:
+        """Write the file if anything changed, and keep what other programs wrote meanwhile.
+
+        A power failure may undo the last writes: the document is the truth, and waiting for the
+        disk would make the tasks of a [P] group wait for each other.
+        """
         while self.data != self._saved:
             text = self._text.written(self.data)
-            seen = replace_if_unchanged(self.path, text, self._seen, durable=durable)
+            seen = replace_if_unchanged(self.path, text, self._seen, durable=False)
             if seen is None:
                 self._merge_file()
             else:

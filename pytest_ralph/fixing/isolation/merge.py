@@ -239,7 +239,7 @@ def apply_merge(
         [file.path, befores[file.path], _digest(file.ours), _digest(file.result)] for file in files
     ]
     journal.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(journal, json.dumps(entries))
+    write_atomically(journal, json.dumps(entries), durable=False)
     fault_point("before a merge")
 
     changes: list[Change] = []

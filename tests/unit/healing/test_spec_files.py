@@ -404,3 +404,31 @@ def test_a_file_saved_without_pause_is_reported(path: Path) -> None:
     finally:
         disk.on_fault_point = None
     assert "1.2.1" not in path.read_text(encoding="utf-8")
+
+
+def test_foreign_edits_are_told_from_own_ones(path: Path) -> None:
+    work = open_spec_files(path)
+    before = work.foreign_edits()
+    work.insert_fix(work.spec["1.1"], "1.1.1", fix_block("1.1.1", "1.1"), "failed")
+    work.passed(work.spec["1.2"], 4)
+    assert work.foreign_edits() == before
+
+    path.write_text(path.read_text(encoding="utf-8").replace("`true`", "`false`"), encoding="utf-8")
+    after = work.foreign_edits()
+    assert after is not None
+    assert after != before
+    path.unlink()
+    assert work.foreign_edits() is None
+
+
+def test_only_the_document_waits_for_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = open_spec_files(path)
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    task = work.spec["1.1"]
+    failure = Failure(kind="test_failure", type="VERIFICATION_FAILED", error="failed")
+    work.attempt_failed(task, failure, 4)
+    fix = work.insert_fix(task, "1.1.1", fix_block("1.1.1", "1.1"), "failed")
+    work.executed(fix)
+    work.passed(task, 4)
+    assert len(synced) == 1
