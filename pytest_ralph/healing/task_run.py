@@ -504,7 +504,9 @@ class TaskRun:
             commit = self.checkpoints.passed(self.task)
         except GitError as error:
             commit = ""
-            self.log.note(f"no commit for {self.task.id}: {error}")
+            # About the run, not the task: with `-q`, a task that passed has no lines.
+            spec_name = self.spec_files.spec.name
+            self.services.note(f"{spec_name}: no commit for {self.task.id}: {error}")
         return self.log.ended(outcome, reason)._replace(commit=commit)
 
     def _flaky(self) -> TaskResult:

@@ -8,35 +8,36 @@ from typing import TYPE_CHECKING
 from pytest_ralph.session.screen import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pytest
 
 
 class Messages:
-    """Where a run writes its messages.
+    """Where a run writes its messages, without secrets.
 
     A worker of pytest-xdist has no terminal. What would be written there is kept in `unwritten`
     until the worker sends it to the controller.
     """
 
-    def __init__(self, config: pytest.Config, root: Path) -> None:
+    def __init__(self, config: pytest.Config, root: Path, mask: Callable[[str], str]) -> None:
         self._config = config
         self._root = root
+        self._mask = mask
         self.screen = Screen(config)
         self.notes: list[str] = []
         self.unwritten: list[str] = []
 
     def note(self, line: str) -> None:
         """Show a line at the end of the run, once however often it is noted."""
-        line = line.replace(f"{self._root}/", "")
+        line = self._mask(line.replace(f"{self._root}/", ""))
         if line not in self.notes:
             self.notes.append(line)
 
     def announce(self, line: str) -> None:
         """Write a line at once, for what a user must know even if the run is killed."""
-        if not self.screen.write([f"ralph: {line}"]):
+        if not self.screen.write([f"ralph: {self._mask(line)}"]):
             self.note(line)
 
     def announce_verbose(self, line: str) -> None:
@@ -49,6 +50,7 @@ class Messages:
             return
         if threading.current_thread() is not threading.main_thread():
             return
+        line = self._mask(line)
         if not self.screen.write([line]):
             self.unwritten.append(line)
 

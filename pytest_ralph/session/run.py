@@ -56,13 +56,16 @@ class Run:
             self.worker.worker_id if self.worker else "",
             every_spec=self.worker.every_spec if self.worker else False,
         )
-        self.messages = Messages(config, self.root)
+        self.messages = Messages(config, self.root, self._mask)
         self.specs = Specs(config, self.root, self.worker)
         self.resources = Resources(self)
         self.preflight = Preflight(self)
         self.groups = ParallelGroups(self._failures_left, self.messages.show)
         self.spec_runs: dict[Path, SpecRun] = {}
         self._check()
+
+    def _mask(self, text: str) -> str:
+        return self.resources.mask(text)
 
     @property
     def settings(self) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.text.secrets import MASK
+from tests.hostile.test_secret_corpus import CORPUS, Secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +27,9 @@ SPEC = f"""\
 
 - [ ] 1.2 Say it
   - **Verify**: `echo "Error: refused $SERVICE_PASSWORD {TOKEN}"; echo {OWN} >&2; test -e fixed.txt`
+
+- [ ] 1.3 Say everything
+  - **Verify**: `cat corpus.txt; test -e fixed-3.txt`
 """
 TEST = """\
 import os
@@ -42,11 +47,30 @@ print("Approach: send", os.environ["SERVICE_PASSWORD"], "{TOKEN}")
 print("and {OWN}", file=sys.stderr)
 if os.environ["RALPH_FIX_FOR"] == "1.2":
     Path("fixed.txt").touch()
+elif os.environ["RALPH_FIX_FOR"] == "1.3":
+    print(Path("corpus.txt").read_text(encoding="utf-8"))
+    Path("fixed-3.txt").write_text("fixed")
 else:
     print("Task 1.1.1: x FAILED\\n- Error: refused " + os.environ["SERVICE_PASSWORD"])
     sys.exit(1)
 """
+HOOK = """\
+#!/bin/sh
+echo "refused $SERVICE_PASSWORD" >&2
+exit 1
+"""
 SOURCES = {"test_it.py", "executor.py", "tasks.md"}
+
+
+def spoken() -> dict[str, Secret]:
+    """The corpus, where each variable has a name and each text can be told from the others."""
+    secrets = {}
+    for number, (name, secret) in enumerate(CORPUS.items()):
+        environ = {}
+        for value in secret.environ.values():
+            environ[f"SECRET_TOKEN_{number}"] = value
+        secrets[name] = secret._replace(environ=environ)
+    return secrets
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +86,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST", "RALPH", "GITHUB"))
     }
+    corpus = spoken()
+    (root / "corpus.txt").write_text("\n".join(one.text for one in corpus.values()), "utf-8")
+    for secret in corpus.values():
+        environ |= secret.environ
     environ |= {
         "SERVICE_PASSWORD": SECRET,
         "GITHUB_ACTIONS": "true",
         "GITHUB_STEP_SUMMARY": str(root / "summary.md"),
     }
+    subprocess.run(["git", "init", "-q", "--template="], cwd=root, check=True)
+    (root / ".gitignore").write_text("seen.txt\nsummary.md\nstdout\n")
+    (root / ".git/hooks").mkdir()
+    (root / ".git/hooks/pre-commit").write_text(HOOK)
+    (root / ".git/hooks/pre-commit").chmod(0o755)
     with (root / "stdout").open("wb") as stdout:
         subprocess.run(
             [
@@ -83,6 +116,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "--ralph-max-depth",
                 "1",
                 "--ralph-keep-going",
+                "--ralph-commit=auto",
                 "--junitxml",
                 "junit.xml",
                 "--ralph-report",
@@ -102,7 +136,7 @@ def places(project: Path) -> dict[str, Path]:
     return {
         path.relative_to(project).as_posix(): path
         for path in project.rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and path.suffix != ".pyc" and ".git" not in path.parts
     }
 
 
@@ -115,10 +149,25 @@ def test_no_file_that_the_run_wrote_holds_a_secret(project: Path, secret: str) -
     assert SECRET not in (project / "specs" / "demo" / "tasks.md").read_text()
 
 
+def test_no_secret_of_the_corpus_is_written(project: Path) -> None:
+    written = {
+        # The plan has a token of its own, which its author wrote.
+        name: path.read_text(encoding="utf-8", errors="replace").replace(TOKEN, "")
+        for name, path in places(project).items()
+        if name not in SOURCES | {"corpus.txt"} and not name.startswith(".ralph/backups/")
+    }
+    found = []
+    for name, secret in spoken().items():
+        for spelling in {secret.part, html.escape(secret.part), repr(secret.part)[1:-1]}:
+            found += [(name, file) for file, text in written.items() if spelling in text]
+    assert found == []
+
+
 def test_the_run_did_write_what_is_looked_at(project: Path) -> None:
     names = set(places(project))
-    told = (project / "stdout").read_text()
-    assert "1 failed, 1 recovered" in told, told
+    told = (project / "stdout").read_text(encoding="utf-8")
+    assert "1 failed, 2 recovered" in told, told
+    assert f"no commit for 1.2: git refused the commit: refused {MASK}" in told
     assert {"junit.xml", "report.html", "seen.txt", "summary.md", ".ralph/history.db"} <= names
     logs = [name for name in names if name.startswith(".ralph/logs/")]
     assert len([name for name in logs if name.endswith(".log")]) >= 4

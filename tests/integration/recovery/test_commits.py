@@ -210,10 +210,10 @@ def test_an_edit_after_the_executor_is_not_committed(long_file: Project) -> None
 def test_an_edit_in_the_same_line_is_reported(long_file: Project) -> None:
     long_file.write("long.txt", LINES.replace("20\n", "20 edited\n"))
     executor = long_file.shell("sed -i 's/^20.*/fixed/' long.txt")
-    result = long_file.run("--ralph-commit=auto", executor=executor)
+    result = long_file.run("-q", "--ralph-commit=auto", executor=executor)
 
     result.stdout.fnmatch_lines(
-        ["*no commit for 1.1: edits of yours are in the same places: long*"]
+        ["ralph: demo: no commit for 1.1: edits of yours are in the same places: long*"]
     )
     assert long_file.git("show", "HEAD:long.txt") == LINES.strip()
     assert long_file.state["uncommittedTasks"] == ["1.1"]
