@@ -6,6 +6,7 @@ The testcase gets properties, and its earlier attempts as Surefire's `flakyFailu
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
@@ -80,29 +81,57 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
             writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
 
 
-class SupersededTestcases:
-    """Removes the testcases of runs of a task that another plugin had run again.
+class Testcases:
+    """The testcases of all tasks in pytest's writer, which has one for each run of a task.
 
-    pytest-rerunfailures and flaky do not report such a run as failed, but pytest's writer gives it
-    a testcase of its own.
+    pytest-rerunfailures and flaky do not report a run that they repeat as failed. Its testcase is
+    removed when the next run is reported.
     """
 
     def __init__(self, config: pytest.Config) -> None:
+        self._config = config
         self._writer = _writer(config)
-        self._superseded: dict[tuple[str, object], Any] = {}
+        self._testcases: dict[tuple[str, object], Any] = {}
+        self._superseded: set[tuple[str, object]] = set()
 
     def add(self, report: pytest.TestReport, task: TaskResult) -> None:
-        """Remove the testcase of the run before; remember this one if it will be superseded."""
-        key = (report.nodeid, getattr(report, "node", None))
-        earlier = self._superseded.pop(key, None)
+        """Add the result of a task to the testcase that the writer has made from `report`."""
+        key = _key(report)
+        earlier = self._testcases.get(key)
         testcase = self._writer.node_reporter(report)
-        if earlier is not None and earlier is not testcase:
+        if key in self._superseded and earlier is not testcase:
             self._writer.node_reporters_ordered.remove(earlier)
+        self._superseded.discard(key)
+        self._testcases[key] = testcase
         if task.bad and not report.failed:
-            self._superseded[key] = testcase
+            self._superseded.add(key)
             if report.passed:
                 # The writer counted it.
                 self._writer.stats["passed"] -= 1
+        add_attempts(self._config, report, task)
+
+    def replace(self, corrected: pytest.TestReport, task: TaskResult) -> None:
+        """Write the testcase of a task that passed anew: later work of the run has broken it."""
+        testcases = self._writer.node_reporters_ordered
+        position = testcases.index(self._testcases[_key(corrected)])
+        del testcases[position]
+        self._writer.stats["passed"] -= 1
+
+        self._writer.pytest_runtest_logreport(corrected)
+        self.add(corrected, task)
+        teardown = copy(corrected)
+        teardown.when = "teardown"
+        teardown.outcome = "passed"
+        teardown.longrepr = None
+        teardown.duration = 0.0
+        # The writer closes the testcase.
+        self._writer.pytest_runtest_logreport(teardown)
+        testcases.insert(position, testcases.pop())
+
+
+def _key(report: pytest.TestReport) -> tuple[str, object]:
+    """Return what pytest's writer tells the tests of different workers apart by."""
+    return report.nodeid, getattr(report, "node", None)
 
 
 def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskResult) -> None:

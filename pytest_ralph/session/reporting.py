@@ -37,7 +37,7 @@ class Reporting:
     def pytest_sessionstart(self) -> None:
         # Only now: a conftest file may have asked for the JUnit file.
         if junit.is_written(self.run.config):
-            self.run.config.pluginmanager.register(JunitAttempts(self.run), "ralph-junit")
+            self.run.config.pluginmanager.register(JunitAttempts(self.run), JunitAttempts.name)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -122,13 +122,13 @@ def _last_line(report: pytest.TestReport) -> str:
 class JunitAttempts:
     """Adds the attempts of a task to pytest's JUnit file; registered if one is written."""
 
+    name = "ralph-junit"
+
     def __init__(self, run: Run) -> None:
-        self.run = run
-        self._superseded = junit.SupersededTestcases(run.config)
+        self.testcases = junit.Testcases(run.config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         found = task_report(report)
         if found and report.when == "call":
-            self._superseded.add(report, found.result)
-            junit.add_attempts(self.run.config, report, found.result)
+            self.testcases.add(report, found.result)

@@ -36,6 +36,7 @@ from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from pytest_ralph.session.halted_spec import HaltedSpec
@@ -57,6 +58,8 @@ class EndOfRun:
         # cached properties would then be computed too early.
         self.results = RunResults(run)
         self._report = ""
+        # The last report of each task, by node id.
+        self._logged: dict[str, pytest.TestReport] = {}
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
@@ -69,15 +72,18 @@ class EndOfRun:
         found = task_report(report)
         if found:
             self.results.reports[report.nodeid] = found
+            self._logged[report.nodeid] = report
         if report.failed:
             self.results.failed_reports.add(report.nodeid)
         elif found:
             # A rerun that passed replaces the report that failed.
             self.results.failed_reports.discard(report.nodeid)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Check everything once more, let others write their reports, and write ours."""
         if self.run.worker or not self.results.reports:
+            yield
             return
         blocked = any(task.outcome == "blocked" for task in self.results.tasks)
         if blocked and session.exitstatus == pytest.ExitCode.OK:
@@ -85,6 +91,9 @@ class EndOfRun:
             # plugin changed.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self._heal_rest(session)
+
+        yield
+
         for halted in self.results.halted_specs:
             halted.notify_plugins()
         self._write_failure_log()
@@ -100,13 +109,17 @@ class EndOfRun:
         if session.shouldstop or session.shouldfail or not self.results.has_work:
             return
         # Imported here: most runs change no files.
+        from pytest_ralph.session.correction import correct_report
         from pytest_ralph.session.final_check import heal_rest
 
+        healed = set()
         for line, result in heal_rest(self.run, self.results.tasks):
-            self.results.add_healed(result)
+            healed.add(self.results.add_healed(result))
             self.run.messages.note(f"{line}: {result.reason}")
             if result.bad:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        for nodeid in healed:
+            correct_report(self.run, self._logged[nodeid], self.results.reports[nodeid])
 
     def _write_failure_log(self) -> None:
         """Keep the failure reports and halt summaries, which the terminal shows only with `-vv`."""
@@ -216,11 +229,12 @@ class RunResults:
         """Whether executors or repairs changed anything."""
         return any(task.changed for task in self.tasks)
 
-    def add_healed(self, healed: TaskResult) -> None:
-        """Add what happened to a task at the end of the run to its report."""
+    def add_healed(self, healed: TaskResult) -> str:
+        """Add what happened to a task at the end of the run to its report; return its node id."""
         nodeid = f"{healed.spec_path}::{healed.name}"
         report = self.reports[nodeid]
         self.reports[nodeid] = report._replace(result=report.result.followed_by(healed))
+        return nodeid
 
     def complete_specs(self) -> list[str]:
         """Return the names of the specs in which every task is checked off and none failed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 
@@ -287,11 +288,23 @@ def test_the_last_check_recovers_a_broken_task(words: Project) -> None:
 def test_the_last_check_fails_the_run(words: Project) -> None:
     words.spec(COUNTED + "".join(CHANGING.format(number) for number in range(2, 4)))
     executor = "touch ${RALPH_FIX_FOR#1.}.txt; [ $RALPH_FIX_FOR = 1.2 ] || touch broken"
-    result = words.run(executor=executor)
+    result = words.run("--junitxml", "junit.xml", executor=executor)
 
     assert result.ret == 1
+    result.assert_outcomes(failed=1)
     assert words.boxes["1.1"] is False
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
     result.stdout.fnmatch_lines(
         ["FAILED demo 1.1 Look", "ralph: demo 1.1 no longer passes since *"]
     )
+    suite = ElementTree.parse(words.root / "junit.xml").find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    broken, *others = suite
+    assert broken.get("name") == "1.1 Look"
+    assert broken.find("failure") is not None
+    assert broken.find(".//property[@name='ralph.outcome'][@value='failed']") is not None
+    assert [case.find("failure") for case in others] == [None, None]
+
+    again = words.verify("--lf", "--co", "-q")
+    assert [line for line in again.outlines if "::" in line] == ["specs/demo/tasks.md::1.1"]
