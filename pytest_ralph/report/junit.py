@@ -10,6 +10,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
+from _pytest.junitxml import xml_key
+
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import one_line, terminal
 
@@ -164,8 +166,6 @@ def is_written(config: pytest.Config) -> bool:
 
 def _writer(config: pytest.Config) -> Any:
     """Return pytest's JUnit writer, or None without `--junitxml`."""
-    from _pytest.junitxml import xml_key
-
     return config.stash.get(xml_key, None)
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
+# Before a run begins there is no public way to a terminal writer.
+from _pytest.config import create_terminal_writer
+
 from pytest_ralph.failure.wording import headline, without_shell
 from pytest_ralph.files import HISTORY_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.record import HistoryError
@@ -17,8 +22,6 @@ from pytest_ralph.text.width import columns, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import pytest
 
     from pytest_ralph.history.stats import (
         Blocker,
@@ -41,11 +44,6 @@ NOTE = ("light",)
 
 def print_statistics(config: pytest.Config) -> int:
     """Carry out `--ralph-stats`, and return the exit status."""
-    import pytest
-
-    # Before a run begins, there is no public way to get a terminal writer.
-    from _pytest.config import create_terminal_writer
-
     try:
         with History.open(config.rootpath / RALPH_DIRECTORY / HISTORY_NAME) as history:
             statistics = measure(history, threshold=_threshold(config))
@@ -62,8 +60,6 @@ def print_statistics(config: pytest.Config) -> int:
 
 
 def _threshold(config: pytest.Config) -> int:
-    import pytest
-
     given = str(config.getini("ralph_alert") or ALERT_THRESHOLD)
     if not given.strip().isdecimal():
         raise pytest.UsageError(f"ralph_alert: expected a whole number, 0 or more, got {given!r}")

@@ -49,11 +49,15 @@ def unmet(
 
     `printed` holds the output of each stream as it was printed; without it, the logs are read.
     """
-    if ended.timed_out or ended.interrupted:
-        got = "none in time" if ended.timed_out else "an interrupt"
-        return (Unmet("an end", f"{got} ({ended.duration:.1f} s)"),)
+    if ended.timed_out:
+        return (Unmet("an end", f"none in time ({ended.duration:.1f} s)"),)
+    if ended.interrupted:
+        return (Unmet("an end", f"an interrupt ({ended.duration:.1f} s)"),)
     if not expects:
-        return () if ended.exit_code == 0 else (Unmet("exit status 0", str(ended.exit_code)),)
+        if ended.exit_code == 0:
+            return ()
+        return (Unmet("exit status 0", str(ended.exit_code)),)
+
     missed = []
     for expect in expects:
         found = _unmet(expect, ended, printed or {})
@@ -65,9 +69,13 @@ def unmet(
 def _unmet(expect: Expect, ended: CommandResult, printed: Mapping[str, RawOutput]) -> Unmet | None:
     if expect.stream == "exit":
         status = str(ended.exit_code)
-        return None if holds(expect, status) else Unmet(in_words(expect), status)
+        if holds(expect, status):
+            return None
+        return Unmet(in_words(expect), status)
 
-    spool = ended.stderr if expect.stream == "stderr" and ended.stderr else ended.stdout
+    spool = ended.stdout
+    if expect.stream == "stderr" and ended.stderr is not None:
+        spool = ended.stderr
     output = printed.get(expect.stream)
     if output is None:
         # Imported here: most commands pass by their exit status alone.
@@ -91,22 +99,29 @@ def _got(expect: Expect, output: RawOutput, spool: Spool) -> str:
     text = text.strip()
     if not text:
         return "nothing"
-    return repr(text if len(text) <= QUOTED else f"{text[: QUOTED - 20]}…{text[-15:]}")
+    if len(text) > QUOTED:
+        text = f"{text[: QUOTED - 20]}…{text[-15:]}"
+    return repr(text)
 
 
 def in_words(expect: Expect) -> str:
     """Return a phrase like `exit status 3`, `stdout >= 5` or `at least 2 lines on stdout`."""
-    words = EXIT_WORDS if expect.stream == "exit" else WORDS
-    values = expect.value if isinstance(expect.value, tuple) else (expect.value,)
-    value = " or ".join(map(repr, values))
-    count = _count_of_lines(expect.value)
-    return words.get(expect.op, f"{{stream}} {expect.op} {{value}}").format(
-        stream="exit status" if expect.stream == "exit" else expect.stream, value=value, count=count
-    )
+    stream: str = expect.stream
+    words = WORDS
+    if stream == "exit":
+        stream = "exit status"
+        words = EXIT_WORDS
+    phrase = words.get(expect.op, f"{{stream}} {expect.op} {{value}}")
+    value = " or ".join(map(repr, _alternatives(expect.value)))
+    return phrase.format(stream=stream, value=value, count=_count_of_lines(expect.value))
+
+
+def _alternatives(value: object) -> Sequence[object]:
+    return value if isinstance(value, (tuple, list)) else (value,)
 
 
 def _count_of_lines(count: object) -> str:
-    return f"{count} line{'' if count == 1 else 's'}"
+    return "1 line" if count == 1 else f"{count} lines"
 
 
 EXIT_WORDS = {
@@ -143,37 +158,38 @@ def holds(expect: Expect, text: str) -> bool:
 
 
 def _compare(op: str, value: object, text: str) -> bool:
-    if isinstance(value, (int, float)):
-        number = leading_number(text)
-        return (
-            COMPARE[op](number, value) if number is not None else op == "!=" and bool(text.strip())
-        )
-    return (text.strip() == str(value).strip()) == (op == "==")
+    if not isinstance(value, (int, float)):
+        is_equal = text.strip() == str(value).strip()
+        return is_equal if op == "==" else not is_equal
+
+    number = leading_number(text)
+    if number is not None:
+        return COMPARE[op](number, value)
+    # Any other text is not the number.
+    return op == "!=" and bool(text.strip())
 
 
 def leading_number(text: str) -> float | None:
     """Return the number that a command printed: `3`, `85%`, or `3 file.txt` as wc prints it."""
     lines = _filled(text.splitlines())
-    match = NUMBER.fullmatch(lines[0].split()[0]) if len(lines) == 1 else None
-    return float(match[1].replace(",", "")) if match else None
+    if len(lines) != 1:
+        return None
+    return _read_number(lines[0].split()[0])
 
 
 def counts(lines: Iterable[str]) -> list[float]:
     """Return the numbers of `grep -c` over several files: `name:3`, one per line."""
-    numbers = (NUMBER.fullmatch(line.rpartition(":")[2].strip()) for line in lines)
-    return [float(number[1].replace(",", "")) for number in numbers if number]
+    numbers = [_read_number(line.rpartition(":")[2].strip()) for line in lines]
+    return [number for number in numbers if number is not None]
+
+
+def _read_number(word: str) -> float | None:
+    match = NUMBER.fullmatch(word)
+    return float(match[1].replace(",", "")) if match else None
 
 
 def _filled(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if line.strip()]
-
-
-def _number_of(lines: Iterable[str]) -> int:
-    return sum(1 for line in lines if line.strip())
-
-
-def _number(value: object) -> float:
-    return float(str(value))
 
 
 def number_pattern(number: str) -> str:
@@ -202,38 +218,44 @@ def _matches(pattern: str, lines: Iterable[str]) -> bool:
 
 def is_each_line(value: object, lines: Iterable[str]) -> bool:
     """Return whether every line, or what follows its last colon, is the value."""
-    filled = [line for line in lines if line.strip()]
-    return bool(filled) and all(
-        _compare("==", value, line) or _compare("==", value, line.rpartition(":")[2])
-        for line in filled
-    )
+    filled = _filled(lines)
+    if not filled:
+        return False
+    for line in filled:
+        behind_colon = line.rpartition(":")[2]
+        if not _compare("==", value, line) and not _compare("==", value, behind_colon):
+            return False
+    return True
 
 
 def compare_lines(op: str, count: int, value: object) -> bool:
     """Return whether a number of lines is as expected."""
-    return COMPARE[op.removeprefix("lines")](count, _number(value))
+    return COMPARE[op.removeprefix("lines")](count, float(str(value)))
 
 
 def compare_counts(op: str, found: Sequence[float], value: object) -> bool:
     """Return whether there are counts, and their sum is as expected."""
-    return bool(found) and COMPARE[op.removeprefix("sum")](sum(found), _number(value))
+    if not found:
+        return False
+    return COMPARE[op.removeprefix("sum")](sum(found), float(str(value)))
+
+
+def _is_one_of(value: object, text: str) -> bool:
+    return any(_compare("==", one, text) for one in _alternatives(value))
 
 
 OF_TEXT: dict[str, Callable[[object, str], bool]] = {
     "empty": lambda _, text: not text.strip(),
     "nonempty": lambda _, text: bool(text.strip()),
-    "in": lambda value, text: any(
-        _compare("==", one, text)
-        for one in (value if isinstance(value, (tuple, list)) else (value,))
-    ),
+    "in": _is_one_of,
     "nonzero": lambda _, text: text.strip() not in ("", "0"),
 }
 OF_LINES: dict[str, Callable[[object, Iterable[str]], bool]] = {
     "contains": _within,
     "not_contains": lambda value, lines: not _within(value, lines),
     "matches": lambda value, lines: _matches(str(value), lines),
-    "lines==": lambda value, lines: compare_lines("lines==", _number_of(lines), value),
-    "lines>=": lambda value, lines: compare_lines("lines>=", _number_of(lines), value),
+    "lines==": lambda value, lines: compare_lines("lines==", len(_filled(lines)), value),
+    "lines>=": lambda value, lines: compare_lines("lines>=", len(_filled(lines)), value),
     "each_line==": is_each_line,
     "sum==": lambda value, lines: compare_counts("sum==", counts(lines), value),
     "sum>=": lambda value, lines: compare_counts("sum>=", counts(lines), value),

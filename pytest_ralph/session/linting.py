@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+# Before a run begins there is no public way to a terminal writer.
+from _pytest.config import create_terminal_writer
+
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.session.discovery import find_specs, split_nodeid
@@ -33,9 +36,6 @@ MOST_LIMITS = 8
 
 def lint_specs(config: pytest.Config) -> int:
     """Write all findings; return 1 if one is an error, 5 if there is no spec."""
-    # Before a run begins there is no public way to a terminal writer.
-    from _pytest.config import create_terminal_writer
-
     try:
         settings = read_settings(ini_layer(config))
     except SettingError as error:

@@ -7,6 +7,9 @@ import re
 
 import pytest
 
+# Before a run begins there is no public way to a terminal writer.
+from _pytest.config import create_terminal_writer
+
 from pytest_ralph.files import SPECS_NAME, TASKS_NAME
 from pytest_ralph.session.symlinks import refuse_to_write
 
@@ -34,9 +37,6 @@ SPEC = """\
 
 def write_spec(config: pytest.Config) -> int:
     """Write `specs/NAME/tasks.md` and say how to go on. Raise UsageError if that fails."""
-    # Before a run begins there is no public way to a terminal writer.
-    from _pytest.config import create_terminal_writer
-
     name = config.getoption("ralph_init").removeprefix(f"{SPECS_NAME}/").removesuffix("/")
     if not _NAME.fullmatch(name):
         raise pytest.UsageError(

@@ -21,7 +21,8 @@ from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services, executors_of
 from pytest_ralph.running.runner import Runner
-from pytest_ralph.session.locks import FileTurns, TurnLock, record_mark
+from pytest_ralph.session.killed_runs import record_mark
+from pytest_ralph.session.locks import FileTurns, TurnLock
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:

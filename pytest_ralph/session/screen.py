@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeGuard
 
+# Public only since pytest 8.4.
+from _pytest.terminal import TerminalReporter
+
 from pytest_ralph.report.lines import start_line
 
 if TYPE_CHECKING:
@@ -109,7 +112,4 @@ def terminal_reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
 
 def is_terminal_reporter(reporter: object) -> TypeGuard[pytest.TerminalReporter]:
     """Return whether it is pytest's own; a plugin may have replaced it."""
-    # Public only since pytest 8.4.
-    from _pytest.terminal import TerminalReporter
-
     return isinstance(reporter, TerminalReporter)

@@ -6,6 +6,7 @@ In an xdist run all of this happens in the controller.
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections import defaultdict
 from contextlib import suppress
@@ -313,8 +314,6 @@ class RunResults:
 
     def _environment(self) -> tuple[tuple[str, str], ...]:
         """Where the run took place, for a reader who was not there."""
-        import platform
-
         facts = [("Host", platform.node()), ("System", platform.platform(terse=True))]
         git = self.run.resources.git
         if git is not None:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+# Before a run begins there is no public way to a terminal writer.
+from _pytest.config import create_terminal_writer
+
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, undo_changes
 
@@ -21,9 +24,6 @@ NOT_COVERED = (
 
 def undo_run(config: pytest.Config) -> int:
     """Undo a run and say what was done; return 1 if some files could not be put back."""
-    # Before a run begins there is no public way to a terminal writer.
-    from _pytest.config import create_terminal_writer
-
     backups = config.rootpath / RALPH_DIRECTORY / BACKUPS_NAME
     directory = _find_run(config, backups)
     result = undo_changes(config.rootpath, directory)
