@@ -21,7 +21,7 @@ from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
-from pytest_ralph.spec.order import is_e2e_startup
+from pytest_ralph.spec.e2e_steps import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.guard import owner_of
 from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
-from pytest_ralph.spec.order import is_e2e_cleanup, is_red
+from pytest_ralph.spec.e2e_steps import is_e2e_cleanup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class SpecRun:
                 return "skipped", f"fix of {original}"
         if self.services.settings.pending and self._is_checked(task):
             return "skipped", "already complete"
-        if task.checked and is_red(task):
+        if task.checked and task.has_marker("RED"):
             reason = "a [RED] task is meant to fail, so it is not verified again"
             return "skipped", f"already complete: {reason}"
         blocker = self.spec_files.plan.blocker(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.plan_problems import (
-    PlanProblem,
-    circular_dependency,
-    file_conflicts,
-    unknown_dependency,
-)
-from pytest_ralph.text.regex import regex
+from pytest_ralph.spec.dependencies import read_dependencies
+from pytest_ralph.spec.e2e_steps import is_e2e_cleanup
+from pytest_ralph.spec.plan_problems import PlanProblem, circular_dependency, file_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,26 +20,6 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 Group = tuple["Task", ...]
-
-_DEPENDS_FIELDS = ("depends on", "depends", "depends-on", "dependencies")
-_NOTHING = regex(r"(?:none|nothing|no|n/?a|[-–—]|∅)\b.*|[-–—]|∅", re.IGNORECASE)
-_IN_TITLE = regex(r"\((?:depends on|after):?\s+([^()]+)\)", re.IGNORECASE)
-_PHASE = regex(r"\bphases?\s+\S+", re.IGNORECASE)
-_SEPARATOR = regex(r"[,;&+\n]|\band\b", re.IGNORECASE)
-# What surrounds an id: `- [ ] Task 1.3 (parser)`.
-_DECORATION = regex(
-    r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\"']", re.IGNORECASE
-)
-_WORD = regex(r"[^\s,;`'\"()\[\]*&+]+")
-# What can only be the id of a task: a number with dots, or capitals with a number.
-_LOOKS_LIKE_ID = regex(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
-_E2E_STEP = regex(
-    r"\be2e\b.*?\b(?:(?P<startup>start(?:-?up)?|set-?up)|(?P<cleanup>clean-?up|tear-?down)"
-    r"|check|test|verif\w*)\b",
-    re.IGNORECASE,
-)
-_STARTUP_ID = regex(r"(?:.*\.)?VE-?1", re.IGNORECASE)
-_CLEANUP_ID = regex(r"(?:.*\.)?VE-?3", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -113,7 +90,7 @@ class Plan:
 
     @cached_property
     def _dependents(self) -> _Dependents:
-        return _Dependents(_reversed(self.explicit))
+        return _Dependents(self.explicit)
 
 
 class _Dependents:
@@ -122,8 +99,11 @@ class _Dependents:
     Each dependency is followed once in a run, however many tasks fail.
     """
 
-    def __init__(self, dependents: Mapping[str, Sequence[str]]) -> None:
-        self._dependents = dependents
+    def __init__(self, needs: Mapping[str, Sequence[str]]) -> None:
+        self._dependents: dict[str, list[str]] = defaultdict(list)
+        for dependent, needed in needs.items():
+            for name in needed:
+                self._dependents[name].append(dependent)
         self._seen: set[str] = set()
         self._causes: dict[str, str] = {}
 
@@ -152,7 +132,7 @@ class _Dependents:
 def plan(tasks: Iterable[Task]) -> Plan:
     """Return the order in which to run the tasks, and what is wrong with it."""
     tasks = tuple(tasks)
-    explicit, problems = _dependencies(tasks)
+    explicit, problems = read_dependencies(tasks)
     needs = _with_originals(tasks, explicit)
     order, stuck = _in_order(tasks, needs)
     order += stuck
@@ -160,87 +140,6 @@ def plan(tasks: Iterable[Task]) -> Plan:
     problems += _cycles(stuck, needs)
     problems += file_conflicts(groups)
     return Plan(tasks, tuple(order), groups, tuple(problems), explicit)
-
-
-def is_e2e_startup(task: Task) -> bool:
-    """Return whether the processes that a task starts have to outlive it."""
-    step = _e2e_step(task)
-    if step is None:
-        return _STARTUP_ID.fullmatch(task.id) is not None
-    return step["startup"] is not None
-
-
-def is_e2e_cleanup(task: Task) -> bool:
-    """Return whether a task has to run whatever failed before it."""
-    if task.has_marker("CLEANUP"):
-        return True
-    step = _e2e_step(task)
-    if step is None:
-        return _CLEANUP_ID.fullmatch(task.id) is not None
-    return step["cleanup"] is not None
-
-
-def is_red(task: Task) -> bool:
-    """Return whether the task is to make a test fail (the red of red, green, refactor)."""
-    return task.has_marker("RED")
-
-
-def _e2e_step(task: Task) -> re.Match[str] | None:
-    # The title of a fix quotes an error, which may name anything.
-    return _E2E_STEP.search(task.title) if task.fix_for is None else None
-
-
-def _dependencies(tasks: Sequence[Task]) -> tuple[dict[str, tuple[str, ...]], list[PlanProblem]]:
-    """Return the names that tasks say they depend on, and the ids among them that do not exist."""
-    names: dict[str, str] = {}
-    for task in tasks:
-        names.setdefault(task.id, task.name)
-        names.setdefault(task.name, task.name)
-
-    explicit: dict[str, tuple[str, ...]] = {}
-    problems: list[PlanProblem] = []
-    for task in tasks:
-        text = _dependency_text(task)
-        if text is None:
-            continue
-        known, unknown = _read_ids(text, names)
-        problems += [unknown_dependency(task, name) for name in unknown]
-        says_nothing = not unknown and _NOTHING.fullmatch(text.strip())
-        if known or says_nothing:
-            explicit[task.name] = known
-    return explicit, problems
-
-
-def _dependency_text(task: Task) -> str | None:
-    """Return what a task writes about its dependencies, in a field or in its title."""
-    for name, text in task.fields.items():
-        if name.strip().lower() in _DEPENDS_FIELDS:
-            return text
-    in_title = _IN_TITLE.search(task.title) if task.fix_for is None else None
-    return in_title[1] if in_title else None
-
-
-def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the tasks a text names, and the ids in it that no task has.
-
-    Everything else (`Python 3.12`, `Phase 2`) is prose.
-    """
-    known: dict[str, None] = {}
-    unknown: list[str] = []
-    for part in _SEPARATOR.split(_PHASE.sub(" ", text)):
-        found = [_task_name(word, names) for word in _WORD.findall(part)]
-        found = [name for name in found if name]
-        known.update(dict.fromkeys(found))
-        bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
-        if not found and _LOOKS_LIKE_ID.fullmatch(bare):
-            unknown.append(bare)
-    return tuple(known), unknown
-
-
-def _task_name(word: str, names: Mapping[str, str]) -> str:
-    """Return the task that a word names; `1` and `1.` are the same id."""
-    bare = word.rstrip(".:")
-    return names.get(word) or names.get(bare) or names.get(f"{bare}.", "")
 
 
 def _with_originals(
@@ -263,27 +162,24 @@ def _in_order(
 ) -> tuple[list[Task], list[Task]]:
     """Return the tasks in file order, each after those it needs, and those that wait for ever."""
     positions = {task.name: at for at, task in enumerate(tasks)}
-    dependents = _reversed(needs)
-    missing = {name: len(before) for name, before in needs.items()}
-    ready = [positions[name] for name, count in missing.items() if count == 0]
+    sorter = TopologicalSorter(needs)
+    # After a cycle was found, the sorter still yields all tasks that do not wait for it.
+    with suppress(CycleError):
+        sorter.prepare()
+
+    ready: list[int] = []
     order: list[Task] = []
-    while ready:
+    while True:
+        for name in sorter.get_ready():
+            heapq.heappush(ready, positions[name])
+        if not ready:
+            break
         task = tasks[heapq.heappop(ready)]
         order.append(task)
-        for name in dependents.get(task.name, ()):
-            missing[name] -= 1
-            if missing[name] == 0:
-                heapq.heappush(ready, positions[name])
-    stuck = [task for task in tasks if missing[task.name] > 0]
-    return order, stuck
+        sorter.done(task.name)
 
-
-def _reversed(edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    back: dict[str, list[str]] = defaultdict(list)
-    for source, targets in edges.items():
-        for target in targets:
-            back[target].append(source)
-    return back
+    done = {task.name for task in order}
+    return order, [task for task in tasks if task.name not in done]
 
 
 def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Iterator[Group]:

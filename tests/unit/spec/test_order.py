@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from pytest_ralph.spec.order import Plan, is_e2e_cleanup, is_e2e_startup, is_red, plan
+from pytest_ralph.spec.e2e_steps import is_e2e_cleanup, is_e2e_startup
+from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.task import Task
 
 
@@ -281,11 +282,6 @@ def test_a_conflict_of_many_names_a_few(count: int, listed: str, shown: int, mor
 def test_e2e_tasks_are_known_by_title_mark_or_id(line: str, startup: bool, cleanup: bool) -> None:
     assert is_e2e_startup(task(line)) is startup
     assert is_e2e_cleanup(task(line)) is cleanup
-
-
-def test_red_tasks_are_known_by_their_mark() -> None:
-    assert is_red(task("1.1 [RED] a failing test"))
-    assert not is_red(task("1.2 [GREEN] make it pass"))
 
 
 @pytest.mark.parametrize(
