@@ -8,19 +8,21 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import Expect
 from pytest_ralph.verify.stdout_kind import (
     Prints,
+    adds_lines,
     always_prints,
     counts_several_files,
     echoes_words,
     ends_with_echo,
     hides_zero,
     is_http,
+    lists_names,
     prints,
     prints_in_turn,
     prints_nothing,
+    searches,
     searches_quietly,
     shows_contents,
     shows_http_status,
-    summarises,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ _STATUS_VERBS = frozenset(("returns", "is", "equals", "→", "expect"))
 _FORMATTED = regex(r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=")
 # What a tool prints beside anything else that it may print, such as a heading, is not counted.
 _COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
+
+_AT_LEAST_ONE = ((">", 0), ("!=", 0), (">=", 1))
 
 
 class Amount(NamedTuple):
@@ -124,17 +128,25 @@ def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
 
 def expect_lines(command: str, op: str, number: float) -> Sequence[Expect] | None:
     """Return what a number of lines asks of a command's output."""
-    if always_prints(command) or summarises(command):
+    if always_prints(command) or adds_lines(command):
         return None
     if number == 0 and op in ("==", "<="):
         return expect_nothing(command)
-    if number == 0 and op in (">", "!="):
-        return [Expect("stdout", "nonempty")]
+    if (op, number) in _AT_LEAST_ONE:
+        return expect_something(command)
     if op in ("==", ">="):
         return [Expect("stdout", f"lines{op}", number)]
     if op == ">":
         return [Expect("stdout", "lines>=", number + 1)]
     return None
+
+
+def expect_something(command: str) -> Sequence[Expect]:
+    """Return what "prints something" asks of a command."""
+    if searches(command):
+        # A search that finds something exits with 0.
+        return []
+    return [Expect("stdout", "nonempty")]
 
 
 def expect_nothing(command: str) -> Sequence[Expect] | None:
@@ -177,10 +189,23 @@ def _expect_of_listing(command: str, amount: Amount) -> Sequence[Expect] | None:
         return [Expect("stdout", amount.op, amount.number)]
     if shows_contents(command):
         return _expect_of_contents(command, amount)
+    if amount.noun and not _is_one_per_line(command, amount.noun):
+        return None
     if amount.verb in ("with", "shows") and not amount.noun:
         # "shows 5": a number of lines, or one that stands in a line.
         return None
     return expect_lines(command, amount.op, amount.number)
+
+
+def _is_one_per_line(command: str, noun: str) -> bool:
+    """Whether each line is one of what is counted: "5 exports" of a search for `export`.
+
+    "3 arguments" of a search for a function may all stand in one line.
+    """
+    if _LINES.match(noun) or lists_names(command):
+        return True
+    written = command.lower()
+    return any(word.rstrip("s") in written for word in noun.split())
 
 
 def _expect_of_contents(command: str, amount: Amount) -> Sequence[Expect] | None:

@@ -131,10 +131,14 @@ def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool)
             if match is None:
                 continue
             place = clause.text[len(text) :]
-            asked = pattern.ask(Statement(command, clause, match, is_about_output, place))
-            if asked is not None:
-                demands.expect += asked
-                return
+            statement = Statement(command, clause, match, is_about_output, place)
+            asked = pattern.ask(statement)
+            if asked is None:
+                continue
+            demands.expect += asked
+            if statement.group("rest"):
+                demands.unread.append(clause.source)
+            return
     demands.unread.append(clause.source)
 
 
@@ -202,7 +206,10 @@ _NUMBER = (
     r"(?:(?:count|value|number|total) )?(?:of )?(?!(?<=all )[1-9])(?P<op>>=|<=|>|<|!=|==?)? ?"
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
-_NOUN = r"(?: (?P<noun>[a-z⟦].*))?"
+# What is counted, up to four words; what is said of each of it ("1 line containing `x`") is unread.
+_SAID_OF_EACH = r"(?:contains|shows|with|is|prints|returns|not|no)\b"
+_NOUN_WORD = rf"(?!{_SAID_OF_EACH})(?:[a-z][\w/.-]*|⟦[\d&/]+⟧)"
+_NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?(?P<rest> {_SAID_OF_EACH}.*)?"
 _THING = (
     r"(?P<noun>match|matches|lines?|results?|hits?|occurrences?|entries|files?|references?|instances?"
     r"|director(?:y|ies)|items?|paths?|usages?|mentions?|imports?|diff|changes?|differences|rows?)"

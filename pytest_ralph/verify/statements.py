@@ -11,7 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.amounts import Amount, expect_amount, expect_lines, expect_nothing
+from pytest_ralph.verify.amounts import (
+    Amount,
+    expect_amount,
+    expect_lines,
+    expect_nothing,
+    expect_something,
+)
 from pytest_ralph.verify.model import Expect, OneOf
 from pytest_ralph.verify.names import names_in
 from pytest_ralph.verify.stdout_kind import (
@@ -46,7 +52,6 @@ _NOT_LITERAL = regex(
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
-_SEARCH = regex(r"(?:^|[|;&]\s*)(?:grep|egrep|fgrep|rg|ls|git grep)\b[^|;&]*$")
 _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
 # These say what the hits must not be; hits there may be.
 _SOME_HITS = regex(
@@ -275,10 +280,9 @@ def no_hits(said: Statement) -> Sequence[Expect] | None:
 
 
 def results(said: Statement) -> Sequence[Expect]:
-    if prints(said.command) is Prints.STATUS or _SEARCH.search(said.command):
-        # A search that finds something exits with 0.
+    if prints(said.command) is Prints.STATUS:
         return []
-    return [Expect("stdout", "nonempty")]
+    return expect_something(said.command)
 
 
 def whole_text(said: Statement) -> Sequence[Expect] | None:

@@ -15,7 +15,7 @@ _EXCLUDING = re.compile(
 _POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 _SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
 _BODY_ONLY_OPTION = re.compile(
-    r"-[A-Za-z]*[qs][A-Za-z]*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
+    r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
 _SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
@@ -74,10 +74,14 @@ def compares(command: str) -> bool:
     return _last_is_listed(command, "differences")
 
 
-def summarises(command: str) -> bool:
-    """Whether a line below the list sums it up: `git diff --stat`."""
+def adds_lines(command: str) -> bool:
+    """Whether a heading or a sum stands above or below the list: `git diff --stat`."""
     last = Command.parse(command).last
-    return last is not None and last.program == "git" and has_option(last, _SUMMARY_OPTION)
+    if last is None:
+        return False
+    if last.is_listed("tables"):
+        return not has_option(last, _BODY_ONLY_OPTION)
+    return last.program == "git" and has_option(last, _SUMMARY_OPTION)
 
 
 def counts_only(command: str) -> bool:
