@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.raw_output import RawOutput
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.soundness import Defect
-    from pytest_ralph.verify.model import Check, Verify
+    from pytest_ralph.verify.model import Check, Expect, Verify
 
 # Every report of a run without tests has one of these, so that most outputs need no closer look.
 WITHOUT_TESTS = regex(
@@ -139,6 +139,8 @@ def _require_tests(result: CheckResult, verify: Verify) -> CheckResult:
 
 def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
     """Run one command and compare the result with its expectations."""
+    if "$?" in check.command and check.reads_output:
+        check = _with_status_on_last_line(check)
     directory = around.root / check.directory if check.directory else around.root
     printed = _raw_outputs(check)
     ended = runner.run(
@@ -167,6 +169,22 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
         if defect is not None and not missed:
             missed = (defect.as_unmet(),)
     return CheckResult(check, ended, missed, defect)
+
+
+def _with_status_on_last_line(check: Check) -> Check:
+    """Return `./tool; echo $?` with a number that is looked for below what the tool prints."""
+    from pytest_ralph.verify.stdout_kind import prints_status_last
+
+    if not prints_status_last(check.command):
+        return check
+    return check._replace(expect=tuple(_on_a_line(expect) for expect in check.expect))
+
+
+def _on_a_line(expect: Expect) -> Expect:
+    is_number = expect.op == "==" and isinstance(expect.value, int)
+    if expect.stream != "stdout" or not is_number:
+        return expect
+    return expect._replace(op="matches", value=f"^{expect.value}$")
 
 
 def _raw_outputs(check: Check) -> dict[str, RawOutput]:

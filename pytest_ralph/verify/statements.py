@@ -125,7 +125,8 @@ def bare_word(op: str) -> Ask:
 
     def ask(said: Statement) -> Sequence[Expect] | None:
         word = said.word
-        if word.lower() in _DESCRIBING:
+        if said.place or word.lower() in _DESCRIBING:
+            # "does not list any of the names" is not about the word "any".
             return None
         names_output = "output" in said.clause.source.lower() or op == "not_contains"
         if prints(said.command) is Prints.STATUS and not names_output:

@@ -59,6 +59,14 @@ def echoes_words(command: str) -> bool:
     return not any("$" in argument for argument in last.arguments)
 
 
+def prints_status_last(command: str) -> bool:
+    """Whether the status of a command that may print something is printed: `./tool; echo $?`."""
+    stages = Command.parse(command).own_stages
+    if len(stages) < 2 or stages[-1].source not in ("echo $?", 'echo "$?"'):
+        return False
+    return not all(_is_silent(stage) for stage in stages[:-1])
+
+
 def searches(command: str) -> bool:
     """Whether it prints the lines or files in which it finds something."""
     return _last_is_listed(command, "searches") and prints(command) is Prints.LINES

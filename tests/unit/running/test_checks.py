@@ -60,6 +60,14 @@ def test_an_expectation_on_stdout_does_not_see_stderr(runner: Runner) -> None:
     assert run_checks(Verify((check,)), runner, RunContext(root=runner.root, timeout=10)).passed
 
 
+@pytest.mark.parametrize(("status", "passed"), [(2, True), (3, False), (12, False)])
+def test_a_printed_status_is_on_the_last_line(runner: Runner, status: int, passed: bool) -> None:
+    (runner.root / "tool.sh").write_text(f"echo 2 files\nexit {status}\n", encoding="utf-8")
+    check = Check("sh tool.sh; echo $?", (Expect("stdout", "==", 2),))
+    context = RunContext(root=runner.root, timeout=10)
+    assert run_checks(Verify((check,)), runner, context).passed == passed
+
+
 def test_a_command_past_its_time_fails_and_the_rest_is_not_run(runner: Runner) -> None:
     verified = verify(runner, "sleep 30", "true", timeout=0.2)
     assert not verified.passed
