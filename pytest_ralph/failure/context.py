@@ -53,7 +53,9 @@ ECHO = re.compile(
 )
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
 MOST_ECHOES = 200
-PASSED_MARK = re.compile(r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$")
+PASSED_MARK = re.compile(
+    r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?passed$"
+)
 
 
 class FailureContext:

@@ -30,9 +30,10 @@ ROW = re.compile(
 )
 # `  ^--^ SC2086 (info): ...` below the line of source.
 POINTED_ROW = re.compile(r"^\s*\^[-~]*\^?\s+[A-Z]+\d+ \((?P<level>error|warning|info|style)\): .+$")
-# `L:  3 | P:  5 | ...` and `  3 | ERROR | ...`
+# `L:  3 | P:  5 | ...`, `  3 | ERROR | ...` and `C:  3:  5: ...`
 TABLE_ROW = re.compile(
     r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$"
+    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: .+$"
 )
 # `error[E0425]: ...` above the place.
 CODED_ERROR = re.compile(r"^(?:error|fatal error)\[[\w-]+\]: .+$", re.IGNORECASE)
@@ -47,9 +48,10 @@ BARE_PLACE = re.compile(r"^\s*(?P<file>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$")
 # A line that only names a file; what is wrong with it stands in the rows below.
 FILE_HEADING = re.compile(r"^\W*(?:File:\s+)?(?P<file>[\w@./\\-]+)$")
 HEADED_ROW = re.compile(
-    r"^\s*(?:[✖✗✘×⚠#]\s*)*(?:\d+[:.)]?|Line \d+|[✖✗✘×⚠]|\w+:)[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
+    r"^\s*(?:[✖✗✘×⚠#]\s*)*(?:\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠]\]?|\w+:)"
+    r"[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
 )
-COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$")
+COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
 ROWS_BELOW = 6
 # A line that gives only the place; the message is below.
 PLACE_ONLY = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")

@@ -37,12 +37,14 @@ WORKER_DEATH = re.compile(
 )
 DEATHS = frozenset({"crash", "exception"})
 EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
+# Roles of tools that report findings, whatever format they print them in.
+FINDING_ROLES = frozenset({"lint", "types", "format"})
 # Of many failing tests this many are asked for their cause.
 MOST_TESTS = 60
-# What many failing tests amount to: a missing package stops all of them; a plain failure outweighs
-# causes outside the code, which only some of them met.
-WEIGHT = {"package": 0, "test": 1, "crash": 2}
-OTHER_WEIGHT = 3
+# What many failing tests amount to: a missing package stops all of them; a failure of the code
+# outweighs causes outside it, which only some of them met.
+WEIGHT = {"package": 0, "test": 1, "crash": 1}
+OTHER_WEIGHT = 2
 
 
 def read_failed_tests(
@@ -58,6 +60,11 @@ def read_failed_tests(
         if internal is None:
             return None
         return Finding("build", internal.error, internal.line)
+
+    role = context.role_at(tests[0].line)
+    if role in FINDING_ROLES and context.is_known_at(tests[0].line):
+        # A linter that reports its findings in the format of a test run.
+        return Finding(role, tests[0].error or NO_ERROR, tests[0].line)
 
     examined = tests[:MOST_TESTS]
     readings = [_read_test(context, test, read_cause) for test in examined]
@@ -123,6 +130,8 @@ def _read_test(
 
     is_file = context.project.find(test.name) is not None
     if not test.named or is_file:
+        if causes and causes[0].verdict == "timeout":
+            return replace(causes[0], type=VERIFICATION_FAILED)
         if causes and causes[0].is_cause:
             return causes[0]
         found = _unloaded_file(context, test) or read_cause(context)

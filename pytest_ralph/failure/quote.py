@@ -17,13 +17,13 @@ SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
     r"|build failed|\*\*\* |found \d+ |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile|see errors? above"
-    r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b",
+    r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b|\bissues (?:detected|found)\b",
     re.IGNORECASE,
 )
 # A line that only announces what the next line says.
 HEADING = re.compile(
     r"^\W*(?:\w+ ){0,2}validation failed\W*$"
-    r"|^\W*(?:\S+ ){0,2}(?:\S*(?:error|exception) ?|(?:error during build|build failed)\b.*"
+    r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
     r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$",
     re.IGNORECASE,
 )

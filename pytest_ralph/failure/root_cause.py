@@ -42,7 +42,11 @@ PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
 HUNK = re.compile(r"^@@ ")
-NOTHING_FOUND = re.compile(r"^\W*(?:error: )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE)
+NOTHING_FOUND = re.compile(
+    r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
+)
+# A script of the project that is named after what it does.
+CHECKING_SCRIPT = re.compile(r"[\w-]*(?:check|verify|validate|test)[\w-]*\.\w+$")
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘!]\s+\S|(?:\[?(?:error|fatal|alert)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S"
@@ -311,6 +315,8 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     if stage.role == "install":
         return Finding("package", line)
     verdict = exit_status.VERDICT_OF_ROLE.get(stage.role)
+    if not stage.role and CHECKING_SCRIPT.match(stage.program):
+        verdict = "test"
     if verdict is None:
         return None
     if verdict in COMPLAINING:

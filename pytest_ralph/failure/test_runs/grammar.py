@@ -37,7 +37,7 @@ DEFAULT_END = r"^\S.*(?:passed|failed|Ran \d+ tests)|^={5,}|^Test Suites:"
 # Lines of a block that only say where, or belong to a listing of source or differences.
 PLACE = re.compile(
     r"^\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$"
-    r"|stdout|Stack:|Message:|[|│]\s*$)"
+    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$)"
 )
 # Below the title of a suite stands a count, not an error.
 SUITE_COUNT = re.compile(r"^\d+ tests?, \d+ passed")
@@ -125,12 +125,13 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
 
 def _start(lines: Sequence[str], grammar: Grammar) -> int:
     """Return where the failures start; what stands above may also list their suites."""
-    if grammar.starts:
-        start = _compiled(grammar.starts)
-        for number, line in enumerate(lines):
-            if start.match(line):
-                return number
-    return 0
+    if not grammar.starts:
+        return 0
+    start = _compiled(grammar.starts)
+    for number, line in enumerate(lines):
+        if start.match(line):
+            return number
+    return len(lines)
 
 
 def _name(match: re.Match[str], lines: Sequence[str], number: int) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # A parameter in brackets may be anything, also what ends a name elsewhere.
 SUMMARY = re.compile(
     r"^(?:FAILED|ERROR|SUBFAILED(?P<subtest>\S*(?: \([^)]*\))?)) "
-    r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]+?(?:\[.*?\])?)?)(?: - (?P<error>.*))?$"
+    r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]*?(?:\[.*?\]){0,2})?)(?: - (?P<error>.*))?$"
 )
 TITLE = re.compile(
     r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$"
@@ -37,6 +37,8 @@ CHAINED = re.compile(
 WORKER_CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 # What a plugin says about a test that it ran in a process of its own.
 PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(?P<text>\S+ \S.*)$")
+SHORTENED = "..."
+TRACEBACK = "Traceback"
 INTERNAL = "INTERNALERROR> "
 INTERNAL_EXCEPTION = re.compile(
     r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*"
@@ -64,8 +66,9 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         if not is_test and not PATH.match(name):
             continue
         has_summary = True
-        default = NumberedLine(number, line.strip())
-        at, error = _error_of(name, match["subtest"], errors) or default
+        shown = NumberedLine(number, line.strip())
+        block_error = _error_of(name, match["subtest"], errors)
+        at, error = block_error or _whole_error(output.lines, match["error"]) or shown
         yield FailedTest(name, error, at, is_test)
     if not has_summary and any(FAILURES.match(line) for line in output.lines):
         for title, (at, error) in errors.items():
@@ -93,6 +96,18 @@ def _error_of(
     # A function inside another function has only its own name as title.
     own_name = name.rsplit("::", 1)[-1]
     return errors.get(name) or errors.get(title) or errors.get(own_name)
+
+
+def _whole_error(lines: Sequence[str], shortened: str | None) -> NumberedLine | None:
+    """Return the line that the summary shortens to the width of the terminal."""
+    if not shortened or not shortened.endswith(SHORTENED):
+        return None
+    beginning = shortened.removesuffix(SHORTENED)
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if text.startswith(beginning):
+            return NumberedLine(number, text)
+    return None
 
 
 def _crashes(output: CommandOutput) -> Iterator[tuple[str, NumberedLine]]:
@@ -168,7 +183,7 @@ def _plain_error(block: Sequence[NumberedLine]) -> NumberedLine | None:
     ]
     if not plain:
         return _placed_error(block)
-    if plain[0].text.startswith("Traceback"):
+    if any(line.text.startswith(TRACEBACK) for line in plain):
         raised = [line for line in plain if EXCEPTION.match(line.text)]
         if raised:
             return raised[-1]

@@ -25,11 +25,14 @@ MOST_TESTS = 200
 JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
 # Words without which no JSON report speaks of a failing test.
 FAILING = re.compile(r'"(?:failed|fail|failure|failures|error)"')
-NAMES = ("fullName", "fullTitle", "nodeid", "title", "name")
+NAMES = ("fullName", "fullTitle", "full_description", "nodeid", "title", "name")
 STATUSES = ("status", "outcome", "state", "result")
 FAILED = frozenset({"failed", "fail", "failure", "error", "broken"})
 # Where the words of the error stand, the plainest first.
-ERRORS = ("failureMessages", "errors", "err", "error", "failure", "crash", "call", "longrepr")
+ERRORS = (
+    "failureMessages", "errors", "err", "error", "exception", "failure", "crash", "call",
+    "longrepr",
+)  # fmt: skip
 MESSAGES = ("message", "text", "value", "stack")
 
 XML_CASE = re.compile(r"<testcase\b(?P<attributes>[^>]*)>(?P<body>.*?)</testcase>", re.DOTALL)

@@ -72,6 +72,8 @@ SENTENCES = (
     ),
 )
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
+# The heads of a table also stand between rulers.
+COLUMNS = re.compile(r"\S\s{4,}\S")
 FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berror\b", re.IGNORECASE)
 MARKED = re.compile(
     r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
@@ -215,6 +217,8 @@ class _ShapeReader:
             if number in rulers or not {number - 1, number + 1} <= rulers:
                 continue
             name = self.lines[number].strip()
+            if COLUMNS.search(name):
+                continue
             block = self._block(number + 1)
             if name and any(FAILED_WORD.search(self.lines[at]) for at in block):
                 yield from self._test(name, number + 1)

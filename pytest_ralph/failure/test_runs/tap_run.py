@@ -33,6 +33,7 @@ COMPARED = re.compile(r"^\s*#\s+(?P<error>got: .*)$")
 # Explanations, the most telling first.
 EXPLANATIONS = (
     MESSAGE,
+    re.compile(r"^\s*#\s+(?:Failure|Error) message: (?P<error>\S.*)$"),
     re.compile(r"^\s*#\s+(?P<error>`.*' failed.*)$"),
     COMPARED,
     re.compile(r"^\s*(?P<error>(?:expected|found|wanted)\s*: (?!\|).*)$"),

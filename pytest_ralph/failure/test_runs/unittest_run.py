@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.output import CommandOutput
 
+# Some runners leave out the word before `method (path)`.
 TITLE = re.compile(
-    r"^(?:FAIL|ERROR|UNEXPECTED SUCCESS)(?: \[[\d.]+s\])?: "
+    r"^(?P<state>(?:FAIL|ERROR|UNEXPECTED SUCCESS)(?: \[[\d.]+s\])?: )?"
     r"(?:(?P<method>\w+) \((?P<where>[\w.]+)\)|(?P<dotted>[\w.]+\.\w+)|(?P<loader>\w+) \(<.*)"
 )
 TRIAL_TITLES = {"[FAIL]", "[ERROR]"}
@@ -42,9 +43,9 @@ LONGEST_LIST = 40
 def read(output: CommandOutput) -> Iterator[FailedTest]:
     """Yield the tests titled between two rulers."""
     lines = output.lines
-    for number in range(1, len(lines)):
+    for number in _below_rulers(lines):
         match = TITLE.match(lines[number])
-        if match is None or not RULER.match(lines[number - 1]):
+        if match is None or not (match["state"] or match["method"]):
             continue
         at, error = _exception(lines, number + 1)
         title = lines[number].strip()
@@ -54,8 +55,8 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
 def read_trial(output: CommandOutput) -> Iterator[FailedTest]:
     """Twisted's trial names the tests below the traceback that they share."""
     lines = output.lines
-    for number in range(1, len(lines)):
-        if lines[number] not in TRIAL_TITLES or not RULER.match(lines[number - 1]):
+    for number in _below_rulers(lines):
+        if lines[number] not in TRIAL_TITLES:
             continue
         at, error = _exception(lines, number + 1)
         for below in lines[at + 1 : at + LONGEST_LIST]:
@@ -63,6 +64,13 @@ def read_trial(output: CommandOutput) -> Iterator[FailedTest]:
                 break
             if TEST_NAME.match(below):
                 yield FailedTest(below.strip(), error, at)
+
+
+def _below_rulers(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the numbers of the lines that stand directly below a ruler."""
+    for number in range(1, len(lines)):
+        if RULER.match(lines[number - 1]):
+            yield number
 
 
 def _name(match: re.Match[str]) -> str:
