@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 OUTPUT_LINES = 8
 VERBOSE_OUTPUT_LINES = 40
+# With many failures the output of each takes less room, so that the whole stays readable.
+LATER_OUTPUT_LINES = 3
+FIRST_FAILURES = 2
 LONGEST_LINE = 400
 COMMAND_LINES = 3
 ALL_COMMAND_LINES = 40
@@ -56,11 +59,18 @@ class FailureText:
 
     @classmethod
     def of(
-        cls, task: TaskResult, root: Path | None = None, *, verbosity: int = 0, shown: bool = True
+        cls,
+        task: TaskResult,
+        root: Path | None = None,
+        *,
+        verbosity: int = 0,
+        shown: bool = True,
+        earlier: int = 0,
     ) -> FailureText:
-        """Describe a failed task; `root` is removed from the paths of logs."""
+        """Describe a failed task after `earlier` others; `root` is removed from paths of logs."""
         prefix = f"{root}/" if root else ""
-        lines = tuple(_lines(task, prefix, verbosity))
+        most = output_lines(verbosity, earlier)
+        lines = tuple(_lines(task, prefix, verbosity, most))
         return cls(lines, Crash(task.spec_path, task.line, lines[0].text), shown)
 
     def toterminal(self, writer: Any) -> None:
@@ -92,7 +102,7 @@ def headline(task: TaskResult) -> str:
     return text
 
 
-def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:
+def _lines(task: TaskResult, root: str, verbosity: int, most: int) -> Iterator[Line]:
     attempt = task.last_failure
     yield Line(headline(task), ("red", "bold"))
     if task.outcome == "regression":
@@ -102,7 +112,9 @@ def _lines(task: TaskResult, root: str, verbosity: int) -> Iterator[Line]:
         yield from _command(attempt, verbosity)
         for fact in _facts(attempt, verbosity):
             yield Line(f"  {fact}")
-        yield from _output(attempt, root, verbosity)
+        if verbosity >= 0:
+            yield from _output(attempt, most)
+        yield from _log(attempt, root)
         if verbosity > 0:
             yield from _advice(task)
     yield from _decision(task, verbosity)
@@ -167,31 +179,37 @@ def _names(names: tuple[str, ...]) -> str:
     return text
 
 
-def _output(attempt: Attempt, root: str, verbosity: int) -> Iterator[Line]:
-    if verbosity >= 0:
-        output = terminal(attempt.output)
-        for line in relevant(output, attempt.error, output_lines(verbosity)):
-            yield Line(f"  | {line[:LONGEST_LINE]}")
+def _output(attempt: Attempt, most: int) -> Iterator[Line]:
+    output = terminal(attempt.output)
+    for line in relevant(output, attempt.error, most):
+        yield Line(f"  | {line[:LONGEST_LINE]}")
+
+
+def _log(attempt: Attempt, root: str) -> Iterator[Line]:
     if attempt.log and attempt.output.strip():
         # The size matters if opening the file takes thought.
         size = f" ({attempt.printed / 1e6:,.1f} MB)" if attempt.printed >= 1e5 else ""
         yield Line(f"  full output: {attempt.log.removeprefix(root)}{size}")
 
 
-def output_lines(verbosity: int) -> int:
-    """Return how many lines of output to show."""
-    return VERBOSE_OUTPUT_LINES if verbosity > 0 else OUTPUT_LINES
+def output_lines(verbosity: int, earlier: int = 0) -> int:
+    """Return how many lines of output to show of a failure that `earlier` others precede."""
+    if verbosity > 0:
+        return VERBOSE_OUTPUT_LINES
+    if earlier >= FIRST_FAILURES:
+        return LATER_OUTPUT_LINES
+    return OUTPUT_LINES
 
 
 def relevant(output: str, error: str, most: int) -> list[str]:
     """Return all of a short output; of a long one the lines around the error and the end."""
     lines = [line for line in output.splitlines() if line.strip()]
     if len(lines) > most:
-        around = near(lines, error.strip(), most // 4)
-        # Two lines may stand for what is left out before and between the parts.
-        tail = max(most - len(around) - 2, 1)
-        wanted = {*around, *range(len(lines) - tail, len(lines))}
-        lines = list(with_gaps(lines, sorted(wanted)))
+        # One line may stand for what is left out between the parts.
+        around = near(lines, error.strip(), (most - 2) // 3)
+        tail = max(most - len(around) - 1, 1)
+        wanted = sorted({*around, *range(len(lines) - tail, len(lines))})
+        lines = list(with_gaps(lines[wanted[0] :], [index - wanted[0] for index in wanted]))
     # The stored output may have been cut before, so that only the log tells how much is missing.
     return ["…" if GAP.fullmatch(line) else line for line in lines]
 

@@ -63,11 +63,9 @@ class Halt:
             names += f" and {len(failed) - 3} more"
         if len(failed) > 1:
             return f"Tasks {names} failed"
-        return (
-            f"Task {names} failed after retry"
-            if _was_retried(failed[0])
-            else f"Task {names} failed"
-        )
+        if _was_retried(failed[0]):
+            return f"Task {names} failed after retry"
+        return f"Task {names} failed"
 
 
 def _was_complete(task: TaskResult) -> bool:

@@ -25,6 +25,8 @@ SHORTEST_TITLE = 16
 # The characters of pytest's -r that ask for recovered tasks: ours, that of a rerun, and all.
 RECOVERED_CHARS = frozenset("rRA")
 CHANGED_SHOWN = 5
+# How the reason of a task begins that needs `--ralph-allow=remote`.
+OUTSIDE = "changes something outside"
 COLOURS = {
     "failed": "red",
     "regression": "red",
@@ -86,21 +88,57 @@ def blocked_lines(tasks: Iterable[TaskResult]) -> list[str]:
     return lines
 
 
+def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
+    """Name the tasks that were not run because they change something outside, by spec."""
+    ids: dict[str, list[str]] = {}
+    for task in tasks:
+        if task.outcome == "skipped" and task.reason.startswith(OUTSIDE):
+            ids.setdefault(task.spec, []).append(task.id)
+    return [
+        f"{spec}: {', '.join(found)} not run: {OUTSIDE} (to allow it: --ralph-allow=remote)"
+        for spec, found in ids.items()
+    ]
+
+
 class Branch(NamedTuple):
-    """One fix, with the strokes that lead to it and those below it."""
+    """Fixes that share a row, with the strokes that lead to it and those below it."""
 
     stroke: str
     below: str
-    fix: FixResult
+    fixes: tuple[FixResult, ...]
+
+    @property
+    def ids(self) -> str:
+        first = self.fixes[0].id
+        last = self.fixes[-1].id
+        return first if first == last else f"{first} to {last}"
 
 
-def branches(fixes: Sequence[FixResult], indent: str = "") -> Iterator[Branch]:
-    """Yield the fixes as a tree, parents first."""
+def branches(
+    fixes: Sequence[FixResult], indent: str = "", *, joined: bool = False
+) -> Iterator[Branch]:
+    """Yield the fixes as a tree, parents first.
+
+    With `joined`, consecutive fixes of one executor that ended alike share a row.
+    """
+    rows: list[tuple[FixResult, ...]] = []
     for fix in fixes:
-        is_last = fix is fixes[-1]
+        if joined and rows and _are_alike(rows[-1][-1], fix):
+            rows[-1] += (fix,)
+        else:
+            rows.append((fix,))
+
+    for row in rows:
+        is_last = row is rows[-1]
         below = indent + ("   " if is_last else "│  ")
-        yield Branch(indent + ("└─ " if is_last else "├─ "), below, fix)
-        yield from branches(fix.children, below)
+        yield Branch(indent + ("└─ " if is_last else "├─ "), below, row)
+        yield from branches(row[-1].children, below, joined=joined)
+
+
+def _are_alike(fix: FixResult, other: FixResult) -> bool:
+    if fix.children or fix.outcome == "open":
+        return False
+    return fix.outcome == other.outcome and fix.executor == other.executor
 
 
 class Summary:
@@ -119,14 +157,15 @@ class Summary:
         """Write the section, unless there is nothing to report."""
         shown = [task for task in tasks if self.verbosity >= 2 or _is_notable(task)]
         blocked = blocked_lines(tasks)
-        if shown or blocked or complete:
+        not_run = not_run_lines(tasks)
+        if shown or blocked or not_run or complete:
             self.start_section()
         for task in shown:
             if self.verbosity < 0:
                 self._brief(task)
             else:
                 self._task(task)
-        for line in blocked:
+        for line in [*blocked, *not_run]:
             self._line(one_line(line, LONGEST), "yellow")
         self._list_skipped(tasks)
         self._list_recovered(tasks)
@@ -187,12 +226,12 @@ class Summary:
             self._line(f"cost: {total} ({tokens:,} tokens)")
 
     def _brief(self, task: TaskResult) -> None:
-        if not task.passed and not task.final:
-            return
-        if not task.fixes and not task.reason:
+        """Write one line about a task that passed; FAILURES has the others."""
+        if not task.passed:
             return
         line = history_line(task) if task.fixes else f"- Task {task.id}: {task.reason}"
-        self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
+        if task.fixes or task.reason:
+            self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
 
     def _task(self, task: TaskResult) -> None:
         word = task.outcome.upper()
@@ -200,33 +239,46 @@ class Summary:
         heading = self._cut(f" {one_line(f'{task.spec} {task.heading}', LONGEST)}", len(word))
         self._parts((word, colour), (heading, "bold"))
 
-        notes = _notes_by_fix(task)
-        for branch in branches(task.fixes):
-            self._fix(branch)
-            details = _details(task, branch.fix)
-            if not task.bad:
-                details += [line for line in notes[branch.fix.id] if self._is_shown(line)]
-            for line in details:
-                self._detail(line, f"  {branch.below}  ")
+        if task.bad:
+            self._failed_task(task)
+        else:
+            self._passed_task(task)
+        if self.verbosity >= 2:
+            for number, attempt in enumerate(task.attempts, 1):
+                self._attempt(number, attempt, with_output=not task.bad)
+
+    def _failed_task(self, task: TaskResult) -> None:
+        """Write which fixes were tried; FAILURES has the errors, the notes and the reason."""
+        is_brief = self.verbosity < 1
+        for branch in branches(task.fixes, joined=is_brief):
+            if is_brief and branch.fixes[0].outcome != "open":
+                self._fix_without_title(task, branch)
+            else:
+                self._fix(task, branch)
         for line in _executions(task):
             self._detail(line, "  ")
-        if not task.bad:
-            for line in self._own_notes(task, notes[""]):
-                self._detail(line, "  ")
-        if task.fixes and (task.final or not task.bad):
+        if task.fixes and task.final and not is_brief:
             self._line(f"  {history_line(task)}")
-        if self.verbosity >= 2:
-            for attempt in task.attempts:
-                self._attempt(attempt, with_output=not task.bad)
 
-    def _fix(self, branch: Branch) -> None:
-        fix = branch.fix
-        sign = FIX_SIGNS.get(fix.outcome, FixSign("·", "", fix.outcome))
-        words = [sign.words] if sign.words else []
-        if fix.executor not in ("", "repair", "none"):
-            words.insert(0, f"by {display_name(fix.executor)}")
-        how = ", ".join(words)
+    def _passed_task(self, task: TaskResult) -> None:
+        notes = _notes_by_fix(task)
+        for branch in branches(task.fixes):
+            self._fix(task, branch)
+            for line in notes[branch.fixes[0].id]:
+                if self._is_shown(line):
+                    self._detail(line, f"  {branch.below}  ")
+        for line in _executions(task):
+            self._detail(line, "  ")
+        for line in self._own_notes(task, notes[""]):
+            self._detail(line, "  ")
+        if task.fixes:
+            self._line(f"  {history_line(task)}")
 
+    def _fix(self, task: TaskResult, branch: Branch) -> None:
+        """Write a fix with its title and, below it, what it changed."""
+        fix = branch.fixes[0]
+        sign = _sign(fix)
+        how = ", ".join(_who_and_how(fix))
         room = self._width - len(branch.stroke) - len("  ✓  ()") - 1
         if room - len(how) < len(fix.id) + SHORTEST_TITLE:
             how = sign.words
@@ -239,6 +291,17 @@ class Summary:
             (f" {title}", ""),
             (f" ({how})" if how else "", "light"),
         )
+        for line in _changes(_attempts_of(task, branch)):
+            self._detail(line, f"  {branch.below}  ")
+
+    def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
+        """Write all about fixes that did not help in one row."""
+        sign = _sign(branch.fixes[0])
+        changes = _changes(_attempts_of(task, branch))
+        text = ", ".join([*_who_and_how(branch.fixes[0]), *changes])
+        stroke = f"  {branch.stroke}"
+        row = self._cut(f" {branch.ids} {one_line(text, LONGEST)}", len(stroke) + 1)
+        self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
 
     def _is_shown(self, line: str) -> bool:
         """Return whether a note on a fix matters once the fix has been made."""
@@ -256,12 +319,12 @@ class Summary:
         if not task.fixes and task.reason:
             yield task.reason
 
-    def _attempt(self, attempt: Attempt, *, with_output: bool) -> None:
+    def _attempt(self, number: int, attempt: Attempt, *, with_output: bool) -> None:
         after = " ".join(duration(attempt.duration))
         who = one_line(attempt.command, LONGEST)
         if attempt.executor:
             who = display_name(attempt.executor)
-        self._line(f"  {attempt.number}. {attempt.what} {attempt.outcome} in {after}: {who}")
+        self._line(f"  {number}. {attempt.what} {attempt.outcome} in {after}: {who}")
         if attempt.failed:
             self._line(f"     {failure_headline(attempt)}", "red")
         if attempt.decision:
@@ -319,12 +382,27 @@ def _executions(task: TaskResult) -> list[str]:
     return lines
 
 
-def _details(task: TaskResult, fix: FixResult) -> list[str]:
-    """Return the files a fix changed, and its cost."""
-    return _changes([attempt for attempt in task.attempts if attempt.fix_id == fix.id])
+def _sign(fix: FixResult) -> FixSign:
+    return FIX_SIGNS.get(fix.outcome, FixSign("·", "", fix.outcome))
+
+
+def _who_and_how(fix: FixResult) -> list[str]:
+    """Return who carried out a fix and how it ended, each if that is worth mentioning."""
+    words = []
+    if fix.executor not in ("", "repair", "none"):
+        words.append(f"by {display_name(fix.executor)}")
+    if _sign(fix).words:
+        words.append(_sign(fix).words)
+    return words
+
+
+def _attempts_of(task: TaskResult, branch: Branch) -> list[Attempt]:
+    ids = [fix.id for fix in branch.fixes]
+    return [attempt for attempt in task.attempts if attempt.fix_id in ids]
 
 
 def _changes(attempts: Sequence[Attempt]) -> list[str]:
+    """Return the files that attempts changed and what they cost, as at most one text."""
     changed = list(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
     costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
     details = []

@@ -54,12 +54,13 @@ class HaltedSpec:
 
     def write(self, reporter: pytest.TerminalReporter) -> None:
         """Write one line to the terminal, or with `-vv` the whole halt summary."""
+        if self.run.settings.keep_going:
+            # The failure stopped nothing.
+            return
         halt = self._halt()
         start_line(reporter)
         if self.run.config.option.verbose < 2:
-            # With --ralph-keep-going the failure stopped nothing.
-            if not self.run.settings.keep_going:
-                reporter.write_line(f"{TITLE}: {halt.reason}")
+            reporter.write_line(f"{TITLE}: {halt.reason}")
             return
         width = self.run.config.get_terminal_writer().fullwidth
         box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))

@@ -187,7 +187,11 @@ class TaskItem(pytest.Item):
         is_whole = self.config.getoption("tbstyle", "") != "line"
         verbosity = self.config.getoption("verbose", 0)
         return FailureText.of(
-            excinfo.value.result, self.run.root, verbosity=verbosity, shown=is_whole
+            excinfo.value.result,
+            self.run.root,
+            verbosity=verbosity,
+            shown=is_whole,
+            earlier=self.session.testsfailed,
         )
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -293,7 +293,9 @@ class RunResults:
         )
 
     def halts(self) -> tuple[str, ...]:
-        """The halt summary of each spec that was halted."""
+        """The halt summary of each spec that was halted; with --ralph-keep-going none is."""
+        if self.run.settings.keep_going:
+            return ()
         return tuple("\n".join(halted.lines()) for halted in self.halted_specs)
 
     def _load(self, path: str) -> Spec | None:

@@ -29,17 +29,21 @@ FIFTEEN_TASKS = spec(
 )
 
 
+# An executor that changes a file and claims success, and never helps.
+CLAIMS = "echo $RALPH_TASK_ID >> work.txt; echo Approach: $RALPH_TASK_ID; echo TASK_COMPLETE"
+
+
 @pytest.mark.parametrize(("options", "most"), [((), 100), (("-q",), 60)])
-@pytest.mark.parametrize("mode", ["--ralph", "--ralph-recovery"])
+@pytest.mark.parametrize("mode", [("--ralph",), ("--ralph-recovery", f"--ralph-executor={CLAIMS}")])
 def test_six_failures_fit_the_limit(
     pytester: pytest.Pytester,
     make_spec: SpecMaker,
-    mode: str,
+    mode: tuple[str, ...],
     options: tuple[str, ...],
     most: int,
 ) -> None:
     make_spec(FIFTEEN_TASKS)
-    result = pytester.runpytest(mode, "specs", *options)
+    result = pytester.runpytest(*mode, "specs", *options)
     assert result.parseoutcomes()["failed"] == 6
     assert len(result.outlines) <= most, result.stdout.str()
 
@@ -89,8 +93,9 @@ def test_keep_going_is_not_a_halt(pytester: pytest.Pytester, make_spec: SpecMake
     make_spec(t1_1="false", t1_2="true")
     options = ("--ralph-recovery", "--ralph-executor=none", "specs")
     assert "RALPH HALTED: Task 1.1 failed" in pytester.runpytest(*options).outlines
-    result = pytester.runpytest(*options, "--ralph-keep-going")
+    result = pytester.runpytest(*options, "--ralph-keep-going", "-vv", "--ralph-report=out.html")
     assert "RALPH HALTED" not in result.stdout.str()
+    assert "Halt summary" not in (pytester.path / "out.html").read_text()
 
 
 @pytest.mark.parametrize("options", [(), ("-q",)])

@@ -40,7 +40,8 @@ RECOVERED = TaskResult(
             cost=0.1234,
             tokens=5000,
         ),
-        Attempt(4, command="pytest -q"),
+        # Verifications are numbered by themselves.
+        Attempt(2, command="pytest -q"),
     ),
     fixes=(
         FixResult(
@@ -132,12 +133,32 @@ def test_a_recovered_task_shows_its_fixes(recorder: Recorder) -> None:
 
 
 def test_a_failed_task_shows_its_fixes(recorder: Recorder) -> None:
-    tried = FixResult("1.4.1", "1.4", "Fix: it", "repair", "verification_mismatch")
-    task = FAILED._replace(fixes=(tried, *FAILED.fixes))
+    tried = [
+        FixResult(f"1.4.{number}", "1.4", f"Fix: {number}", "claude", "verification_mismatch")
+        for number in (1, 2)
+    ]
+    attempts = [
+        Attempt(what="fix", fix_id="1.4.1", executor="claude", changed=("a.py",), cost=0.1),
+        Attempt(what="fix", fix_id="1.4.2", executor="claude", changed=("a.py", "b.py"), cost=0.2),
+    ]
+    waiting = FixResult("1.4.3", "1.4", "Fix: it", "repair", "open")
+    task = FAILED._replace(
+        fixes=(*tried, waiting), attempts=tuple(attempts), final="max limit", reason="given up"
+    )
     assert recorder.summary(task).splitlines()[1:] == [
         "FAILED demo 1.4 Wait",
-        "  ├─ ✗ 1.4.1 Fix: it (did not help)",
-        "  └─ ○ 1.4.2 Fix: it (waits)",
+        "  ├─ ✗ 1.4.1 to 1.4.2 by claude, did not help, changed a.py, b.py, cost $0.30",
+        "  └─ ○ 1.4.3 Fix: it (waits)",
+    ]
+    assert recorder.summary(task, verbosity=-1) == ""
+    assert recorder.summary(task, verbosity=1).splitlines()[1:] == [
+        "FAILED demo 1.4 Wait",
+        "  ├─ ✗ 1.4.1 Fix: 1 (by claude, did not help)",
+        "  │    changed a.py, cost $0.10",
+        "  ├─ ✗ 1.4.2 Fix: 2 (by claude, did not help)",
+        "  │    changed a.py, b.py, cost $0.20",
+        "  └─ ○ 1.4.3 Fix: it (waits)",
+        "  - Task 1.4: 3 fixes attempted (1.4.1, 1.4.2, 1.4.3) - Final: FAIL (max limit)",
     ]
 
 
@@ -304,6 +325,14 @@ def test_blocked_tasks_are_collapsed() -> None:
     assert blocked_lines(reversed(tasks)) == [
         "demo: 1.3 to 2.7, 3.2 blocked by 1.2",
         "demo: 3.3 blocked by 3.1",
+    ]
+
+
+def test_tasks_that_need_permission_are_named(recorder: Recorder) -> None:
+    reason = "changes something outside: git push"
+    task = TaskResult("1.8", spec="demo", outcome="skipped", reason=reason)
+    assert recorder.summary(task, task._replace(id="2.1"), verbosity=-1).splitlines() == [
+        "demo: 1.8, 2.1 not run: changes something outside (to allow it: --ralph-allow=remote)"
     ]
 
 
