@@ -341,7 +341,7 @@ class Guard:
     def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> bool:
         """Undo edits of tasks.md other than ticks. Return whether they changed what is checked."""
         path = self.spec_files.spec.path
-        with self.spec_files.lock:
+        with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
             if foreign_edits is not None and foreign_edits == before.foreign_edits:
                 return False

@@ -8,6 +8,8 @@ task by its name, which unlike its id is unique.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import threading
 from contextlib import contextmanager
@@ -36,9 +38,8 @@ if TYPE_CHECKING:
 
 # The status of a fix task that was carried out, whether it helped or not.
 EXECUTED = "executed"
-_FILE = re.compile(
-    r"/\.?(tasks\.md|\.progress\.md|\.ralph-state\.json|[^/]+\.md)(?:\.[0-9a-f-]+\.tmp)?$"
-)
+# A file of a spec, or its temporary replacement, whose name begins with one more dot.
+_FILE = re.compile(r"/(?:\.(?=.*\.tmp$))?(\.ralph-state\.json|[^/]+?\.md)(?:\.[0-9a-f-]+\.tmp)?$")
 
 
 class DocumentEdit(NamedTuple):
@@ -91,6 +92,9 @@ class SpecFiles:
         self._inserted: dict[str, str] = {}
         self._document = Document(spec, verify)
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
+        # Where each file really was when the run began.
+        paths = (spec.path, self.state.path, self._log.path)
+        self._places = {path: os.path.realpath(path) for path in paths}
 
     @property
     def spec(self) -> Spec:
@@ -107,7 +111,7 @@ class SpecFiles:
         for path in self.own_files:
             sweep(path)
         said = []
-        with self._files():
+        with self.files():
             if self.state.exists:
                 said = self.state.start_run()
             else:
@@ -119,7 +123,7 @@ class SpecFiles:
 
     def is_checked(self, task: Task) -> bool:
         """Whether the task is checked off by now; at collection it may have been open."""
-        with self._files():
+        with self.files():
             now = self._document.find(task)
         return task.checked if now is None else now.checked
 
@@ -135,7 +139,7 @@ class SpecFiles:
 
     def use_open_fix(self, target: Task) -> Task | None:
         """The open fix task of `target`, if any; from now on it counts as a fix of this run."""
-        with self._files():
+        with self.files():
             fix = self._open_fix(target)
             if fix is not None and fix.id not in self.state.current_fixes(target.name):
                 self.state.use_again(target.name, fix.id)
@@ -144,7 +148,7 @@ class SpecFiles:
 
     def fixes_of(self, task: Task) -> tuple[str, ...]:
         """The fixes carried out for a task in this run and in the interrupted run it continues."""
-        with self._files():
+        with self.files():
             waiting = self._open_fix(task)
             return tuple(
                 fix
@@ -153,7 +157,7 @@ class SpecFiles:
             )
 
     def parts_of(self, task: Task) -> tuple[Task, ...]:
-        with self._files():
+        with self.files():
             return tuple(fix for fix in self._document.made_for(task) if fix.has_marker("SPLIT"))
 
     def open_parts(self, task: Task) -> tuple[Task, ...]:
@@ -167,12 +171,12 @@ class SpecFiles:
         return not fix.checked and self.state.status(fix.name) != EXECUTED
 
     def next_id(self, target: Task) -> str:
-        with self._files():
+        with self.files():
             return edit.next_fix_id(self._document.read(), target.id, self.state.used_ids())
 
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
-        with self._files():
+        with self.files():
             self._inserted[fix_id] = self._document.insert(target, block)
             self.edits.append(DocumentEdit(target.name, (block,)))
             fault_point("between document and state")
@@ -183,7 +187,7 @@ class SpecFiles:
 
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""
-        with self._files():
+        with self.files():
             self._document.insert(target, *blocks.values())
             self.edits.append(DocumentEdit(target.name, tuple(blocks.values())))
             fault_point("between document and state")
@@ -197,7 +201,7 @@ class SpecFiles:
 
         Raise ModificationError if the request cannot be carried out.
         """
-        with self._files():
+        with self.files():
             limit = self.state.max_modifications
             if self.state.modifications(target.name) >= limit:
                 raise ModificationError(f"{limit} of them were made for task {target.id}")
@@ -222,7 +226,7 @@ class SpecFiles:
 
         Returns False, and leaves it, if somebody has changed it since.
         """
-        with self._files():
+        with self.files():
             owner = self.owner_of(fix)
             if owner is None or not self._document.remove(self._inserted[fix.id]):
                 return False
@@ -251,7 +255,7 @@ class SpecFiles:
 
     def executed(self, fix: Task) -> None:
         """Mark a fix, and the fixes it was made for, as carried out: none of them is used again."""
-        with self._files():
+        with self.files():
             for one in self._up_from(fix):
                 self.state.set_status(one.name, EXECUTED)
             self.state.save()
@@ -267,7 +271,7 @@ class SpecFiles:
 
     def did_not_help(self, fix_id: str, failure: Failure) -> None:
         """Record that a fix claimed success and its original still fails."""
-        with self._files():
+        with self.files():
             self.state.attempt_failed(fix_id, "verification_mismatch", failure.error)
 
     @contextmanager
@@ -276,14 +280,14 @@ class SpecFiles:
         if current_spec(root) != self.spec.directory.resolve() or not self.state.exists:
             yield
             return
-        with self._files():
+        with self.files():
             self._holds += 1
             self.state.hold(run_id)
             self.state.save()
         try:
             yield
         finally:
-            with self._files():
+            with self.files():
                 self._holds -= 1
                 if not self._holds:
                     self.state.release()
@@ -292,14 +296,14 @@ class SpecFiles:
     # Attempts
 
     def attempt_failed(self, task: Task, failure: Failure, most: int) -> None:
-        with self._files():
+        with self.files():
             self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
             self.state.attempt_failed(task.name, failure.kind, failure.error)
             self.state.save()
 
     def passed(self, task: Task, most: int) -> tuple[str, ...]:
         """Tick the task and the open fixes of its lineage; return the fixes it took."""
-        with self._files():
+        with self.files():
             if self.commits:
                 self.state.set_uncommitted(task.name, waits=True)
                 self.state.save()
@@ -317,7 +321,7 @@ class SpecFiles:
 
     def tick(self, task: Task) -> None:
         """Tick the box only: --ralph-execute without recovery keeps no state and no progress."""
-        with self._files():
+        with self.files():
             now = self._document.find(task)
             self._document.tick([now] if now and not now.checked else [])
 
@@ -338,7 +342,7 @@ class SpecFiles:
     def untick(self, task: Task) -> None:
         """Clear the box of a task that failed: an executor may have ticked it."""
         if not task.checked:
-            with self._files():
+            with self.files():
                 self._document.untick(task)
 
     def take_back(self, task: Task) -> None:
@@ -346,7 +350,7 @@ class SpecFiles:
         if task.checked:
             return
         self.untick(task)
-        with self._files():
+        with self.files():
             self._log.reopened(task)
             if self.state.exists:
                 self.state.set_number("taskIndex", self._document.index())
@@ -354,7 +358,7 @@ class SpecFiles:
 
     def gave_up(self, task: Task, final: str) -> None:
         self.untick(task)
-        with self._files():
+        with self.files():
             self.failed[task.name] = final
             if not self.state.exists:
                 return
@@ -365,7 +369,7 @@ class SpecFiles:
 
     def committed(self, task: Task, commit: str) -> None:
         """Record the commit of a task; an empty one means there was nothing to commit."""
-        with self._files():
+        with self.files():
             if commit:
                 self._log.completed([task], commit)
             if self.state.exists:
@@ -376,24 +380,31 @@ class SpecFiles:
         """Return the text of the document that HEAD has, with what was written into it since."""
         from pytest_ralph.healing.own_version import own_version
 
-        with self._files():
+        with self.files():
             text = own_version(in_head.decode("utf-8", "surrogateescape"), self._document.read())
             return text.encode("utf-8", "surrogateescape")
 
     def learnings(self) -> list[str]:
-        with self._files():
+        with self.files():
             return self._log.learnings()
 
     @contextmanager
-    def _files(self) -> Iterator[None]:
+    def files(self) -> Iterator[None]:
         """Hold the lock, and turn errors of the files into a SpecFilesError of one line."""
         with self.lock:
             try:
+                self._require_in_place()
                 yield
             except (SpecError, StateError) as error:
                 raise SpecFilesError(f"{error} (it was readable when the run began)") from error
             except OSError as error:
                 raise SpecFilesError(_why(error, self.spec.directory)) from error
+
+    def _require_in_place(self) -> None:
+        """Raise OSError if a link leads elsewhere since the run began: an executor may do that."""
+        for path, place in self._places.items():
+            if os.path.realpath(path) != place:
+                raise OSError(errno.ELOOP, "a link was put in its place", str(path))
 
 
 def _why(error: OSError, directory: Path) -> str:

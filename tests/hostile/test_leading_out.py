@@ -162,3 +162,21 @@ def test_a_file_outside_the_project_is_not_committed(
     committed = pytester.run("git", "show", "--stat", "--name-only", "--format=").outlines
     assert "done.txt" in committed
     assert not [line for line in committed if "file.txt" in line]
+
+
+@pytest.mark.parametrize("name", ["tasks.md", ".ralph-state.json", ".progress.md", ""])
+def test_a_link_that_an_executor_creates_is_not_followed(
+    pytester: pytest.Pytester, project: Path, outside: Path, name: str
+) -> None:
+    directory = make_spec(project)
+    (directory / ".progress.md").write_text("# Progress\n")
+    swap = f"cp -r specs/demo/. {outside}; rm -r specs/demo/{name}"
+    link = f"ln -s {outside}/{name} specs/demo/{name}".rstrip("/")
+    (project / "executor.sh").write_text(f"{swap}; {link}; cp -r {outside} copy; touch done.txt\n")
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=sh executor.sh", "specs/demo")
+
+    assert result.ret == 1
+    found = name or "tasks.md"
+    result.stdout.fnmatch_lines([f"*demo: {found} cannot be*: a link was put in its place; *"])
+    kept = {path.name: path.read_bytes() for path in (project / "copy").iterdir()}
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == kept
