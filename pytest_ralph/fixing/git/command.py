@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import tempfile
 from typing import IO, TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.running.process import exit_descriptor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +35,8 @@ REPOSITORY_VARIABLES = (
 )
 UNATTENDED = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
 
-# Hooks of the project run for real commits only, and mixed line endings are not an error.
+# Hooks of the project run for real commits only. Mixed line endings are not an error. Many files
+# are written by as many processes as there are cores.
 CONFIGURATION = (
     "-c",
     "core.hooksPath=/dev/null",
@@ -40,6 +44,8 @@ CONFIGURATION = (
     "core.safecrlf=false",
     "-c",
     "advice.addEmbeddedRepo=false",
+    "-c",
+    "checkout.workers=0",
 )
 
 # `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.
@@ -100,34 +106,32 @@ class GitCommand(NamedTuple):
     ) -> GitResult:
         """Run git to its end, whatever its exit status."""
         # Files, not pipes: a program that a hook leaves in the background may hold them open.
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-            return self._run(arguments, stdin, env or {}, out, errors)
-
-    def _run(
-        self,
-        arguments: tuple[str, ...],
-        stdin: bytes,
-        env: Mapping[str, str],
-        out: IO[bytes],
-        errors: IO[bytes],
-    ) -> GitResult:
-        process = self._start(arguments, env, out, errors)
-        try:
-            process.communicate(stdin, timeout=TIME_LIMIT)
-        except subprocess.TimeoutExpired as error:
-            _kill(process)
-            message = f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s"
-            raise GitError(message) from error
-        except BaseException:
-            _kill(process)
-            raise
-        out.seek(0)
-        errors.seek(0)
-        printed = os.fsdecode(out.read())
-        return GitResult(process.returncode, printed, errors.read().decode("utf-8", "replace"))
+        with (
+            tempfile.TemporaryFile() as source,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as errors,
+        ):
+            source.write(stdin)
+            source.seek(0)
+            process = self._start(arguments, env or {}, (source, out, errors))
+            try:
+                ended = _wait(process)
+            except BaseException:
+                _kill(process)
+                raise
+            if not ended:
+                _kill(process)
+                raise GitError(f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s")
+            out.seek(0)
+            errors.seek(0)
+            printed = os.fsdecode(out.read())
+            return GitResult(process.returncode, printed, errors.read().decode("utf-8", "replace"))
 
     def _start(
-        self, arguments: tuple[str, ...], env: Mapping[str, str], out: IO[bytes], errors: IO[bytes]
+        self,
+        arguments: tuple[str, ...],
+        env: Mapping[str, str],
+        streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
     ) -> subprocess.Popen[bytes]:
         configuration = () if arguments[0] == "commit" else CONFIGURATION
         try:
@@ -135,9 +139,9 @@ class GitCommand(NamedTuple):
                 ["git", *configuration, *arguments],
                 cwd=self.directory,
                 env={**self.environ, **env},
-                stdin=subprocess.PIPE,
-                stdout=out,
-                stderr=errors,
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
                 start_new_session=True,
             )
         except FileNotFoundError as error:
@@ -153,9 +157,25 @@ def null_separated(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
+def _wait(process: subprocess.Popen[bytes]) -> bool:
+    """Wait for a process; return whether it has ended within the time limit.
+
+    Popen.wait() with a time limit looks at the process only now and then.
+    """
+    descriptor = exit_descriptor(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        ended = bool(poll.poll(TIME_LIMIT * 1000))
+    finally:
+        os.close(descriptor)
+    if ended:
+        process.wait()
+    return ended
+
+
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill git with everything it has started, close its pipes and wait for it."""
+    """Kill git with everything it has started, and wait for it."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    with process:
-        pass
+    process.wait()

@@ -242,7 +242,7 @@ class Worktrees:
         path = container / location.top.name
         environ = {"GIT_INDEX_FILE": str(container / "start.index")}
         tree = self.write_state(container / "start.index")
-        head = self._head(tree)
+        head, branches = self._head_and_branches(tree)
         options = ("-q", "--no-checkout", "--detach", "--force")
         # git fails over a worktree that another process is adding at the same moment.
         with self.registry.adding():
@@ -260,7 +260,7 @@ class Worktrees:
             git=git,
             prefix=location.prefix,
             tree=tree,
-            branches=self._branches(),
+            branches=branches,
             linked=linked,
         )
 
@@ -275,17 +275,14 @@ class Worktrees:
         tree = self.write_state(index)
         index.unlink()
         administrative = _administrative_directory(worktree.path)
-        (administrative / "HEAD").write_text(f"{self._head(tree)}\n", encoding="utf-8")
+        head, branches = self._head_and_branches(tree)
+        (administrative / "HEAD").write_text(f"{head}\n", encoding="utf-8")
         (administrative / "logs" / "HEAD").unlink(missing_ok=True)
         worktree.git("clean", "-ffdxq", env=worktree.start)
         worktree.git("read-tree", "--reset", "-u", tree, env=worktree.start)
         self._copy_index(worktree.container, worktree.path, tree)
         linked = add_ignored(self._top, worktree.path, self._link, self._copy)
-        return replace(worktree, tree=tree, branches=self._branches(), linked=linked)
-
-    def _branches(self) -> frozenset[str]:
-        listed = self._top("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads")
-        return frozenset(listed.splitlines())
+        return replace(worktree, tree=tree, branches=branches, linked=linked)
 
     def write_state(self, index: Path) -> str:
         """Write the current state of the project to an index file, and return its tree."""
@@ -301,12 +298,18 @@ class Worktrees:
         result.check("add")
         return self._top("write-tree", env=environ).strip()
 
-    def _head(self, tree: str) -> str:
-        """Return the commit that a worktree starts from, on a branch without commits a new one."""
-        found = self._git.run("rev-parse", "--verify", "-q", "HEAD^{commit}")
+    def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
+        """Return the commit that a worktree starts from, and the branches of the repository.
+
+        On a branch without commits a new commit of `tree` is made.
+        """
+        branches = ("--symbolic", "--branches")
+        found = self._git.run("rev-parse", "HEAD^{commit}", *branches)
         if found.status == 0:
-            return found.stdout.strip()
-        return self._git("commit-tree", tree, "-m", "no commit yet", env=AUTHOR).strip()
+            head, *names = found.stdout.splitlines()
+            return head, frozenset(names)
+        head = self._git("commit-tree", tree, "-m", "no commit yet", env=AUTHOR).strip()
+        return head, frozenset(self._git("rev-parse", *branches).splitlines())
 
     def _copy_index(self, container: Path, path: Path, tree: str) -> None:
         """Give the worktree an index with what the user has staged."""
