@@ -197,14 +197,17 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
 
 def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Task:
     """Give a task without a Verify field the command for its id, marker or phase."""
-    markers = [key for marker in task.markers for key in (f"[{marker}]", marker)]
-    phases = [key for key in commands if _names_phase(key, task.phase)]
-    for key in (task.id, task.id.rstrip("."), *markers, *phases):
+    keys = [task.id, task.id.rstrip(".")]
+    for marker in task.markers:
+        keys += [f"[{marker}]", marker]
+    keys += [key for key in commands if _names_phase(key, task.phase)]
+    for key in keys:
         found = commands.get(key)
-        if found:
-            lines = [found] if isinstance(found, str) else [str(line) for line in found]
-            checks = tuple(Check(line.strip()) for line in lines)
-            return replace(task, verify=Verify(checks, text="\n".join(lines)))
+        if not found:
+            continue
+        lines = [found] if isinstance(found, str) else [str(line) for line in found]
+        checks = tuple(Check(line.strip()) for line in lines)
+        return replace(task, verify=Verify(checks, text="\n".join(lines)))
     return task
 
 

@@ -56,20 +56,20 @@ def insertion(spec: Spec, original: Task, block: str) -> Insertion:
     or heading) of the original.
     """
     lines = spec.source.split("\n")
-    model = lines[original.line - 1]
     # The last line of the file may have no line end: the one above it has.
     ended = lines[min(original.line, len(lines) - 1) - 1]
-    eol = "\r\n" if ended.endswith("\r") else "\n"
+    eol = _line_end(ended)
 
     family = [original, *FixTree(spec.tasks).descendants_of(original.name)]
     last = min(max(task.end_line for task in family), len(lines)) - 1
     while last > 0 and not lines[last].strip():
         last -= 1
-    offset = sum(len(line) + 1 for line in lines[:last]) + len(lines[last].removesuffix("\r"))
+    offset = _start_of(lines, last) + len(lines[last].removesuffix("\r"))
 
-    new_lines = _in_form_of(model, re.split(r"\r?\n", block.strip("\r\n")))
+    new_lines = _in_form_of(lines[original.line - 1], block)
     text = eol.join(["", "", *new_lines])
-    if last + 1 < len(lines) and lines[last + 1].strip():
+    is_end = last + 1 == len(lines)
+    if not is_end and lines[last + 1].strip():
         text += eol
     return Insertion(offset, text)
 
@@ -78,13 +78,22 @@ def insertion_before(spec: Spec, original: Task, block: str) -> Insertion:
     """Return the edit that inserts `block` before `original`, with a blank line between them."""
     lines = spec.source.split("\n")
     model = lines[original.line - 1]
-    eol = "\r\n" if model.endswith("\r") else "\n"
-    offset = sum(len(line) + 1 for line in lines[: original.line - 1])
+    offset = _start_of(lines, original.line - 1)
     if model.startswith("\ufeff"):
         offset += 1
-    new_lines = _in_form_of(model, re.split(r"\r?\n", block.strip("\r\n")))
+    new_lines = _in_form_of(model, block)
     new_lines[0] = new_lines[0].removeprefix("\ufeff")
-    return Insertion(offset, eol.join([*new_lines, "", ""]))
+    return Insertion(offset, _line_end(model).join([*new_lines, "", ""]))
+
+
+def _line_end(line: str) -> str:
+    """Return the line end of a line that was split off at its newline."""
+    return "\r\n" if line.endswith("\r") else "\n"
+
+
+def _start_of(lines: Sequence[str], index: int) -> int:
+    """Return the offset at which a line begins."""
+    return sum(len(line) + 1 for line in lines[:index])
 
 
 def ticked_line(line: str) -> str | None:
@@ -128,24 +137,29 @@ def shifted(lines: Iterable[str], columns: int) -> list[str]:
     return [_indented(line, columns) for line in lines]
 
 
-def _in_form_of(model: str, block: Sequence[str]) -> list[str]:
+def _in_form_of(model: str, block: str) -> list[str]:
     """Return the lines of `block` in the form of `model`, the first line of another task."""
-    first = _BLOCK.match(block[0])
-    if first is None:
-        return list(block)
+    first, *others = re.split(r"\r?\n", block.strip("\r\n"))
+    task = _BLOCK.match(first)
+    if task is None:
+        return [first, *others]
 
     heading = _HEADING.match(model)
     if heading:
-        return [f"{heading[1]} [ ] {first['heading']}", *shifted(block[1:], -2)]
+        return [f"{heading[1]} [ ] {task['heading']}", *shifted(others, -2)]
 
     item = _ITEM.match(model)
     if item is None:
-        return list(block)
+        return [first, *others]
+    indent = item["indent"]
     bullet = item["bullet"] if item["bullet"] in "-*+" else "-"
-    lines = [f"{item['indent']}{bullet} [ ] {first['heading']}"]
-    for line in block[1:]:
-        field = re.sub(r"^  - (?=\*\*)", f"  {bullet} ", line)
-        lines.append(item["indent"] + field if field.startswith("  ") else field)
+    lines = [f"{indent}{bullet} [ ] {task['heading']}"]
+    for line in others:
+        if line.startswith("  "):
+            field = re.sub(r"^  - (?=\*\*)", f"  {bullet} ", line)
+            lines.append(indent + field)
+        else:
+            lines.append(line)
     return lines
 
 

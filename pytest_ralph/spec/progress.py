@@ -6,7 +6,7 @@ These functions map text to text and keep every line that is not theirs.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
 
@@ -20,18 +20,10 @@ LEARNINGS = "Learnings"
 # In the order in which a file has them.
 SECTIONS = (COMPLETED, HISTORY, LEARNINGS)
 
-
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})")
 _HEADING = regex(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _COMPLETED_ENTRY = regex(r"[-*+] \[[xX]\] (\S+)")
 _BULLET = regex(r"[-*+][ \t]+(?:\[.\][ \t]+)?(.*)")
-
-
-class _Section(NamedTuple):
-    """The indexes of the line of a heading and of the first line behind its section."""
-
-    start: int
-    end: int
 
 
 def completed(text: str, task_id: str, title: str, commit: str | None = None) -> str:
@@ -45,21 +37,20 @@ def completed(text: str, task_id: str, title: str, commit: str | None = None) ->
 
 def reopened(text: str, task_id: str) -> str:
     """Remove the entry of a completed task."""
-    lines = _lines(text)
-    section = _find_section(lines, COMPLETED)
-    if section is None:
-        return text
-    for number in range(section.start + 1, section.end):
-        entry = _COMPLETED_ENTRY.match(lines[number])
+    progress = _Lines(text)
+    for number in progress.section(COMPLETED):
+        entry = _COMPLETED_ENTRY.match(progress.lines[number])
         if entry and entry[1] == task_id:
-            del lines[number]
+            del progress.lines[number]
             break
-    return "".join(lines)
+    return progress.text()
 
 
 def completed_tasks(text: str) -> set[str]:
     """Return the ids of the completed tasks."""
-    entries = [_COMPLETED_ENTRY.match(line) for line in _section_lines(text, COMPLETED)]
+    progress = _Lines(text)
+    section = progress.section(COMPLETED)
+    entries = [_COMPLETED_ENTRY.match(progress.lines[number]) for number in section]
     return {entry[1] for entry in entries if entry}
 
 
@@ -78,9 +69,11 @@ def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
 
 def learnings(text: str) -> list[str]:
     """Return each bullet or paragraph of the learnings as one line."""
+    progress = _Lines(text)
     found: list[str] = []
     starts_paragraph = True
-    for line in _section_lines(text, LEARNINGS):
+    for number in progress.section(LEARNINGS):
+        line = progress.lines[number]
         if not line.strip() or _HEADING.match(line.rstrip()):
             starts_paragraph = True
             continue
@@ -95,97 +88,104 @@ def learnings(text: str) -> list[str]:
     return [learning for learning in found if learning and not learning.startswith("<!--")]
 
 
-def _section_lines(text: str, heading: str) -> list[str]:
-    lines = _lines(text.lstrip("\ufeff"))
-    section = _find_section(lines, heading)
-    return [] if section is None else lines[section.start + 1 : section.end]
-
-
 def _with_entry(
     text: str, heading: str, known: re.Pattern[str], entry: str, *, replace: bool
 ) -> str:
     """Return the text with the entry in its section, in place of a known one if `replace`."""
-    content = text.lstrip("\ufeff")
-    mark = text[: len(text) - len(content)]
-    eol = "\r\n" if "\r\n" in content else "\n"
-    lines = _lines(content) or [f"{TITLE}\n"]
-    section = _find_section(lines, heading)
-    if section is None:
-        return mark + _with_section(lines, heading, entry, eol)
+    progress = _Lines(text)
+    if not progress.lines:
+        progress.lines.append(f"{TITLE}\n")
+    section = progress.section(heading)
+    if not section:
+        _add_section(progress, heading, entry)
+        return progress.text()
 
-    for number in range(section.start + 1, section.end):
-        line = lines[number]
+    for number in section:
+        line = progress.lines[number]
         if known.match(line):
             if replace:
-                lines[number] = entry + line[len(line.rstrip("\r\n")) :]
-            return mark + "".join(lines)
-    return mark + _insert(lines, _end_of_content(lines, section), [entry], eol)
+                line_end = line[len(line.rstrip("\r\n")) :]
+                progress.lines[number] = entry + line_end
+            return progress.text()
+    progress.insert(progress.end_of_content(section), [entry])
+    return progress.text()
 
 
-def _with_section(lines: Sequence[str], heading: str, entry: str, eol: str) -> str:
-    """Return the text with a new section before those that come after it, or at the end."""
-    block = [f"## {heading}", entry]
+def _add_section(progress: _Lines, heading: str, entry: str) -> None:
+    """Add a section before those that come after it, or at the end."""
+    new_lines = [f"## {heading}", entry]
     for later in SECTIONS[SECTIONS.index(heading) + 1 :]:
-        section = _find_section(lines, later)
-        if section is not None:
-            is_separate = section.start == 0 or not lines[section.start - 1].strip()
-            if not is_separate:
-                block.insert(0, "")
-            return _insert(lines, section.start, [*block, ""], eol)
-    end = _end_of_content(lines, _Section(0, len(lines)))
-    return _insert(lines, end, ["", *block], eol)
+        section = progress.section(later)
+        if section:
+            start = section.start
+            if start > 0 and progress.lines[start - 1].strip():
+                new_lines.insert(0, "")
+            progress.insert(start, [*new_lines, ""])
+            return
+    whole_file = range(len(progress.lines))
+    progress.insert(progress.end_of_content(whole_file), ["", *new_lines])
 
 
-def _insert(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> str:
-    """Return the lines with new ones before index `at`; the end of the file stays as it is."""
-    if at == len(lines) and not lines[-1].endswith("\n"):
-        return "".join(lines) + eol + eol.join(new)
-    return "".join([*lines[:at], *(line + eol for line in new), *lines[at:]])
+class _Lines:
+    """The lines of a `.progress.md`, each with its line end; a byte order mark is kept apart."""
 
+    def __init__(self, text: str) -> None:
+        content = text.lstrip("\ufeff")
+        self._mark = text[: len(text) - len(content)]
+        self._line_end = "\r\n" if "\r\n" in content else "\n"
+        # Split at newlines only: str.splitlines splits at other characters too.
+        self.lines: list[str] = re.findall(r"[^\n]*\n|[^\n]+", content)
 
-def _end_of_content(lines: Sequence[str], section: _Section) -> int:
-    end = section.end
-    while end > section.start and not lines[end - 1].strip():
-        end -= 1
-    return end if end > section.start else section.end
+    def text(self) -> str:
+        return self._mark + "".join(self.lines)
 
+    def insert(self, at: int, new_lines: Sequence[str]) -> None:
+        """Insert lines before index `at`; whether the file ends with a newline stays as it is."""
+        added = [line + self._line_end for line in new_lines]
+        if at == len(self.lines) and not self.lines[-1].endswith("\n"):
+            self.lines[-1] += self._line_end
+            added[-1] = new_lines[-1]
+        self.lines[at:at] = added
 
-def _lines(text: str) -> list[str]:
-    """Split the text at newlines only, and keep these."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
+    def section(self, heading: str) -> range:
+        """Return the indexes of a section, heading included; they are empty without one."""
+        start = -1
+        for number, level, title in self._headings():
+            if start >= 0 and level <= 2:
+                return range(start, number)
+            if start < 0 and level == 2 and title.casefold() == heading.casefold():
+                start = number
+        return range(0) if start < 0 else range(start, len(self.lines))
 
+    def end_of_content(self, section: range) -> int:
+        """Return the index behind the last line of a section that is not blank."""
+        for number in reversed(section):
+            if self.lines[number].strip():
+                return number + 1
+        return section.stop
 
-def _find_section(lines: Sequence[str], heading: str) -> _Section | None:
-    start = -1
-    for number, level, title in _headings(lines):
-        if start >= 0 and level <= 2:
-            return _Section(start, number)
-        if start < 0 and level == 2 and title.casefold() == heading.casefold():
-            start = number
-    return None if start < 0 else _Section(start, len(lines))
+    def _headings(self) -> Iterator[tuple[int, int, str]]:
+        """Yield index, level and title of every heading that is not inside a fence."""
+        number = 0
+        while number < len(self.lines):
+            line = self.lines[number]
+            # Most lines are neither headings nor fences.
+            if line.lstrip().startswith(("#", "`", "~")):
+                heading = _HEADING.match(line.rstrip())
+                if heading:
+                    yield number, len(heading[1]), heading[2]
+                number = self._fence_end(number)
+            number += 1
 
-
-def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield index, level and title of every heading that is not inside a fence."""
-    number = 0
-    while number < len(lines):
-        # Most lines are neither headings nor fences.
-        if lines[number].lstrip().startswith(("#", "`", "~")):
-            heading = _HEADING.match(lines[number].rstrip())
-            if heading:
-                yield number, len(heading[1]), heading[2]
-            number = _fence_end(lines, number)
-        number += 1
-
-
-def _fence_end(lines: Sequence[str], start: int) -> int:
-    """Return the line that closes the fence opened on line `start`, or `start` if none does."""
-    opened = _FENCE.match(lines[start])
-    if opened is None:
+    def _fence_end(self, start: int) -> int:
+        """Return the line that closes the fence opened on line `start`, or `start` if none does."""
+        opened = _FENCE.match(self.lines[start])
+        if opened is None:
+            return start
+        for end in range(start + 1, len(self.lines)):
+            line = self.lines[end]
+            closed = _FENCE.match(line)
+            is_bare = not line.strip().strip(opened[1][0])
+            if closed and is_bare and closed[1].startswith(opened[1]):
+                return end
         return start
-    for end in range(start + 1, len(lines)):
-        closed = _FENCE.match(lines[end])
-        is_bare = not lines[end].strip().strip(opened[1][0])
-        if closed and is_bare and closed[1].startswith(opened[1]):
-            return end
-    return start

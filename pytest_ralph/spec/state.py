@@ -321,10 +321,12 @@ class State:
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:
         """Bring the state in line with tasks.md, which is always right; return messages."""
         messages = [*self._reconcile_fixes(tasks), *self._reconcile_results(tasks)]
-        for field, value in (("totalTasks", len(tasks)), ("taskIndex", current_index(tasks))):
-            if field in self.data and self.data[field] != value:
-                messages.append(f"{field} was {self.data[field]}, tasks.md says {value}")
-            self.data[field] = value
+        right = {"totalTasks": len(tasks), "taskIndex": current_index(tasks)}
+        for field, value in right.items():
+            before = self.data.get(field, value)
+            if before != value:
+                messages.append(f"{field} was {before}, tasks.md says {value}")
+        self.data.update(right)
         return messages
 
     def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:

@@ -55,11 +55,14 @@ class StateText:
             return _member(self._fields.get(key), key, value, _INDENT)
         known = self._entries.get(key, {})
         members = {}
+        copy = {}
         for name, entry in value.items():
-            members[name] = _member(known.get(name), name, entry, 2 * _INDENT)
+            member = _member(known.get(name), name, entry, 2 * _INDENT)
+            members[name] = member
+            copy[name] = member.value
         self._entries[key] = members
-        copy = {name: member.value for name, member in members.items()}
-        return _Member(copy, b"", f"{_key(key)}: {_object(members.values(), _INDENT)}")
+        text = _object(members.values(), _INDENT)
+        return _Member(copy, b"", f"{_key(key)}: {text}")
 
 
 def _member(known: _Member | None, key: str, value: Any, depth: int) -> _Member:

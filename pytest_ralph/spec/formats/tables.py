@@ -34,20 +34,30 @@ def find_table_rows(lines: Sequence[str], masked: Collection[int]) -> Iterator[T
     """Yield the rows of tables that have a column for the id and one for the check."""
     number = 1
     while number < len(lines):
-        is_table = number not in masked and "|" in lines[number - 1]
-        if not is_table or not _SEPARATOR.match(lines[number]):
+        if number in masked or not _is_separator(lines, number):
             number += 1
             continue
-        header = [cell.lower().strip("*_ ") for cell in _cells(lines[number - 1])]
         end = number + 1
         while end < len(lines) and "|" in lines[end]:
             end += 1
-        verify_columns = [at for at, name in enumerate(header) if known_name(name) == "Verify"]
-        id_columns = [header.index(name) for name in _ID_COLUMNS if name in header]
-        if verify_columns and id_columns:
+        header = [cell.lower().strip("*_ ") for cell in _cells(lines[number - 1])]
+        id_column = _id_column(header)
+        if id_column is not None and any(known_name(name) == "Verify" for name in header):
             for row in range(number + 1, end):
-                yield from _read_row(header, id_columns[0], lines[row], row, end)
+                yield from _read_row(header, id_column, lines[row], row, end)
         number = end + 1
+
+
+def _is_separator(lines: Sequence[str], number: int) -> bool:
+    """Whether a line separates the header of a table, on the line above it, from its rows."""
+    return "|" in lines[number - 1] and _SEPARATOR.match(lines[number]) is not None
+
+
+def _id_column(header: Sequence[str]) -> int | None:
+    for name in _ID_COLUMNS:
+        if name in header:
+            return header.index(name)
+    return None
 
 
 def _read_row(

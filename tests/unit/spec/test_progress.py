@@ -128,6 +128,12 @@ def test_a_task_without_commit_is_noted_without_one() -> None:
     assert "- [x] 1.3 Task C\n" in progress.completed(BEFORE, "1.3", "Task C")
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_entry_of_a_reopened_task_is_removed(mark: str) -> None:
+    text = f"{mark}## Completed Tasks\n- [x] 1.2 Task B - abc1234\n- [x] 1.20 Task C\n"
+    assert progress.reopened(text, "1.2") == f"{mark}## Completed Tasks\n- [x] 1.20 Task C\n"
+
+
 def test_line_ends_of_the_file_are_kept_when_an_entry_is_replaced() -> None:
     text = "## Fix Task History\r\n- Task 1.2: old\r\n- Task 1.3: old"
     text = progress.fixes(text, "1.2", ["1.2.1"], "PASS")
