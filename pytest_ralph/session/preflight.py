@@ -9,6 +9,7 @@ import pytest
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
+from pytest_ralph.session.requirements import check_settings, check_tasks
 from pytest_ralph.session.symlinks import files_outside, refuse_to_write
 from pytest_ralph.text.inert import one_line
 
@@ -33,9 +34,9 @@ class Preflight:
         for spec in specs:
             settings = self.run.specs.settings_of(spec)
             is_written = self.run.specs.is_written(spec)
-            self.run.resources.check_settings(settings, needs_executor=is_written)
+            check_settings(self.run, settings, needs_executor=is_written)
             if is_written:
-                self.run.resources.check_tasks(spec, settings)
+                check_tasks(self.run, spec, settings)
             self._lock(spec.path)
             if is_written:
                 self.run.specs.load_state(spec)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import shutil
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME, WORKTREES_NAME
-from pytest_ralph.fixing.agents import NO_EXECUTOR, PRESETS, make_executor
-from pytest_ralph.fixing.templating import Templates, TemplatesError
+from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
+from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
+from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.regressions import Regressions
-from pytest_ralph.healing.services import Services, executors_of
+from pytest_ralph.healing.services import Services
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.session.killed_runs import record_mark
 from pytest_ralph.session.locks import FileTurns, TurnLock
-from pytest_ralph.text.secrets import Masker, MaskError
+from pytest_ralph.text.secrets import Masker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +39,6 @@ if TYPE_CHECKING:
     from pytest_ralph.session.run import Run
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
-
-
-# The first word of a command line if it is a path: `./agent.sh --fast`.
-_SCRIPT = re.compile(r"[\w.+@-]*/[\w./+@-]*(?=\s|$)")
 
 
 class Resources:
@@ -67,114 +60,6 @@ class Resources:
         budget_file = shared.budget if shared else None
         self.budget = Budget(self.settings.budget, budget_file, max_cost=self.settings.max_cost)
         self.outages = Outages(shared.outages if shared else None)
-
-    # Checks before the run
-
-    def check_project_files(self) -> None:
-        """Raise UsageError if a file that the project supplies cannot be used.
-
-        Only the project's own files are checked: ours are tested, and loading them would slow
-        down every start.
-        """
-        try:
-            if self.settings.kinds:
-                _ = self.kinds
-            if self.settings.secrets:
-                _ = self.masker
-            if self.settings.templates:
-                for note in self.prompts.templates.check(self.kinds):
-                    self.run.messages.note(note)
-        except (MaskError, TemplatesError) as error:
-            raise self._usage_error(error) from None
-
-    def check_settings(self, settings: Settings, *, needs_executor: bool) -> None:
-        """Raise UsageError if the shell, the terminal or a needed executor is not there."""
-        if needs_executor:
-            self._check_executors(settings)
-            self._remove_stale_worktrees()
-            self._check_isolation(settings)
-        if settings.shell and not shutil.which(settings.shell):
-            raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
-        if settings.interactive and self.interactive is None:
-            raise pytest.UsageError(
-                "--ralph-interactive needs a terminal as standard input and output"
-            )
-
-    def _check_executors(self, settings: Settings, place: str = "") -> None:
-        for executor in self.executors(settings):
-            problem = executor.available()
-            if problem and executor.name not in PRESETS:
-                # A preset is looked up when it is needed: it may not be installed here.
-                raise pytest.UsageError(f"{place}{problem}")
-        for command in settings.executor:
-            self._check_script(command)
-
-    def check_tasks(self, spec: Spec, settings: Settings) -> None:
-        """Raise UsageError if a task names an unknown executor, or none can carry it out."""
-        with_own = [task for task in spec.tasks if "Executor" in task.fields]
-        for task in with_own:
-            place = f"{self.run.specs.relative(spec.path)}:{task.line}: "
-            self._check_executors(replace(settings, executor=executors_of(task)), place)
-
-        if not settings.execute or len(with_own) == len(spec.tasks):
-            return
-        if not self.executors(settings) and not self._has_executor_plugin(spec):
-            raise pytest.UsageError(
-                "--ralph-execute needs an executor: name one with --ralph-executor"
-            )
-
-    def _check_script(self, command: str) -> None:
-        """Raise UsageError if an executor's command line starts with a script that cannot run."""
-        script = _SCRIPT.match(command.strip())
-        if script is None:
-            return
-        path = self.run.root / script[0]
-        if not path.is_file():
-            raise pytest.UsageError(f"--ralph-executor: no such file: {script[0]}")
-        if not os.access(path, os.X_OK):
-            raise pytest.UsageError(
-                f"--ralph-executor: {script[0]} is not executable (chmod +x {script[0]})"
-            )
-
-    def _remove_stale_worktrees(self) -> None:
-        """Remove the worktrees of runs that were killed, and take back their unfinished merges."""
-        if self.run.worker or not (self.run.directory / WORKTREES_NAME).is_dir():
-            return
-        from pytest_ralph.fixing.git.command import GitError
-
-        try:
-            lines = self.worktrees.sweep()
-        except GitError as error:
-            lines = [f"worktrees of a run that was killed could not be removed: {error}"]
-        for line in lines:
-            self.run.messages.note(line)
-
-    def _check_isolation(self, settings: Settings) -> None:
-        """Raise UsageError if executors cannot work in worktrees."""
-        if self.run.run_directory.is_elsewhere:
-            # A copy of the project without git: its changes are merged by the controller.
-            return
-        option = "--ralph-isolate=worktree"
-        if settings.isolate == "none":
-            if settings.candidates == 1:
-                return
-            option = "--ralph-candidates"
-        from pytest_ralph.fixing.git.checkpoint import Git
-        from pytest_ralph.fixing.git.command import GitError
-
-        reason = Git(self.run.root).unavailable()
-        if reason is not None:
-            raise pytest.UsageError(f"{option} needs a git repository: {reason}")
-        try:
-            self.worktrees.require_usable()
-        except GitError as error:
-            raise pytest.UsageError(f"{option}: {error}") from None
-
-    def _has_executor_plugin(self, spec: Spec) -> bool:
-        return bool(self.run.hooks_for(spec.path).pytest_ralph_execute.get_hookimpls())
-
-    def _usage_error(self, error: Exception) -> pytest.UsageError:
-        return pytest.UsageError(str(error).replace(f"{self.run.root}/", ""))
 
     def _project_path(self, name: str | None) -> Path | None:
         return self.run.root / name if name else None
@@ -205,7 +90,7 @@ class Resources:
         try:
             return Kinds.load(self._project_path(self.settings.kinds))
         except KindsError as error:
-            raise self._usage_error(error) from None
+            raise usage_error(error, self.run.root) from None
 
     @cached_property
     def masker(self) -> Masker:
@@ -405,6 +290,11 @@ class Resources:
     def _created(self, name: str) -> Any:
         """Return a cached property if it has been used, else None."""
         return self.__dict__.get(name)
+
+
+def usage_error(error: Exception, root: Path) -> pytest.UsageError:
+    """Return an error about a file of the project as one of how pytest was called."""
+    return pytest.UsageError(str(error).replace(f"{root}/", ""))
 
 
 def copy_environment() -> dict[str, str]:

@@ -13,6 +13,11 @@ from pytest_ralph.session.messages import Messages
 from pytest_ralph.session.misread_values import refuse_wrong_root
 from pytest_ralph.session.parallel import ParallelGroups
 from pytest_ralph.session.preflight import Preflight
+from pytest_ralph.session.requirements import (
+    check_distribution,
+    check_project_files,
+    check_settings,
+)
 from pytest_ralph.session.resources import Resources
 from pytest_ralph.session.run_directory import RunDirectory
 from pytest_ralph.session.spec_start import start_spec
@@ -79,19 +84,12 @@ class Run:
 
     def _check(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
-        self.resources.check_project_files()
+        check_project_files(self)
         refuse_to_write(own_paths(self.directory), self.root)
+        check_distribution(self)
         settings = self.settings
-        self._check_distribution(settings)
         needs_executor = settings.execute or settings.recovery is True
-        self.resources.check_settings(settings, needs_executor=needs_executor)
-
-    def _check_distribution(self, settings: Settings) -> None:
-        """Refuse what pytest-xdist makes impossible, before it starts its workers."""
-        if settings.interactive and self.config.getoption("dist", "no") != "no":
-            raise pytest.UsageError(
-                "--ralph-interactive needs the terminal, which workers do not have: leave out -n"
-            )
+        check_settings(self, settings, needs_executor=needs_executor)
 
     def _failures_left(self) -> int | None:
         """Return how many more failures end the run (-x, --maxfail); None for any number."""
