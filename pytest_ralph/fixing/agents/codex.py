@@ -55,8 +55,12 @@ class Codex(Agent):
 
 
 def _start_item(item: Event, transcript: Transcript) -> None:
-    if item.get("type") == "command_execution":
+    if _kind(item) == "command_execution":
         transcript.start_tool(item.get("id"), "shell", {"command": _command(item)})
+
+
+def _kind(item: Event) -> object:
+    return item.get("type") or item.get("item_type")
 
 
 def _command(item: Event) -> str:
@@ -70,15 +74,15 @@ def _command(item: Event) -> str:
 
 
 def _read_item(item: Event, transcript: Transcript) -> None:
-    kind = item.get("type") or item.get("item_type")
+    kind = _kind(item)
     if kind in ("agent_message", "assistant_message"):
         transcript.set_text(item.get("text", ""))
     elif kind == "command_execution":
-        succeeded = item.get("exit_code") == 0
-        if transcript.is_running(item.get("id")):
-            transcript.end_tool(item.get("id"), succeeded=succeeded)
-        else:
-            transcript.add_tool("shell", command=_command(item), succeeded=succeeded)
+        if not transcript.is_running(item.get("id")):
+            _start_item(item, transcript)
+        if item.get("status") == "declined":
+            transcript.deny_tool(item.get("id"))
+        transcript.end_tool(item.get("id"), succeeded=item.get("exit_code") == 0)
     elif kind == "file_change":
         for change in item.get("changes") or ():
             path = change.get("path", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
+
+# The error of a tool call that was not permitted.
+DENIAL = re.compile(r"rejected permission|specified a rule", re.IGNORECASE)
 
 
 class OpenCode(Agent):
@@ -51,9 +55,7 @@ class OpenCode(Agent):
         if kind == "text":
             transcript.set_text(part.get("text", ""))
         elif kind == "tool_use":
-            state = part.get("state") or {}
-            transcript.start_tool(part.get("callID"), part.get("tool"), state.get("input"))
-            transcript.end_tool(part.get("callID"), succeeded=state.get("status") == "completed")
+            _read_tool_call(part, transcript)
         elif kind == "error":
             _read_error(event.get("error") or {}, transcript)
         elif kind == "step_finish":
@@ -61,6 +63,15 @@ class OpenCode(Agent):
             transcript.add_usage(tokens.get("input"), tokens.get("output"), part.get("cost"))
             if part.get("reason") == "stop":
                 transcript.clear_error()
+
+
+def _read_tool_call(part: Event, transcript: Transcript) -> None:
+    call_id = part.get("callID")
+    state = part.get("state") or {}
+    transcript.start_tool(call_id, part.get("tool"), state.get("input"))
+    if DENIAL.search(str(state.get("error", ""))):
+        transcript.deny_tool(call_id)
+    transcript.end_tool(call_id, succeeded=state.get("status") == "completed")
 
 
 def _read_error(error: Event, transcript: Transcript) -> None:

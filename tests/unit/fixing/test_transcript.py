@@ -242,3 +242,27 @@ def test_aider_wraps_the_path_of_an_edit() -> None:
 )
 def test_an_unknown_model_is_no_failure(message: str) -> None:
     assert meaning_of_error(message).reason == "refused"
+
+
+@pytest.mark.parametrize(
+    ("preset", "event"),
+    [
+        (
+            "codex",
+            """{"type": "item.completed", "item": {"id": "i", "type": "command_execution",
+            "command": "/bin/bash -lc 'npm test'", "status": "declined"}}""",
+        ),
+        (
+            "opencode",
+            """{"type": "tool_use", "part": {"callID": "c", "tool": "bash", "state": {
+            "status": "error", "input": {"command": "npm test"},
+            "error": "The user has specified a rule which prevents you from using this tool"}}}""",
+        ),
+    ],
+)
+def test_a_denied_command_is_recorded(preset: str, event: str) -> None:
+    transcript = Transcript()
+    agent_of(preset).add_to(transcript, json.loads(event))
+
+    assert transcript.denied == ["Running npm test"]
+    assert transcript.last_tool is None
