@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.faults.forkserver import ForkServer
 from tests.faults.model.agent import ACTIONS, GOOD, SLOW
@@ -21,6 +21,7 @@ EDITABLE = sorted({*FILES.values(), "src/old.txt", "src/mixed.txt", "notes.txt",
 COMMITTED = sorted(path for path in TRACKED if not path.startswith("specs/"))
 WORDS = ("fixed", "to do", "BROKEN")
 
+TARGETS = st.sampled_from(["specs", "specs", "specs/a", "specs/b", "specs/a/tasks.md::1.1"])
 OPTIONS = st.tuples(
     st.sampled_from(["none", "auto", "auto", "message-only"]),
     st.booleans(),
@@ -37,26 +38,33 @@ ACTIONS_OF_TASK = st.one_of(
 ACTIONS_OF_RUN = st.fixed_dictionaries(dict.fromkeys(FILES, ACTIONS_OF_TASK))
 
 
-def options(chosen: tuple[str, bool, str, str]) -> tuple[str, ...]:
+def options(chosen: tuple[str, bool, str, str], time_limit: int = 20) -> tuple[str, ...]:
     commit, rollback, guard, isolate = chosen
     words = ["--ralph-commit", commit, f"--ralph-guard={guard}", f"--ralph-isolate={isolate}"]
     if rollback:
         words.append("--ralph-rollback")
-    return (*words, "--ralph-jobs=2", "--ralph-max-fixes=2", "--ralph-executor-timeout=20")
+    words.append(f"--ralph-executor-timeout={time_limit}")
+    return (*words, "--ralph-jobs=2", "--ralph-max-fixes=2")
 
 
 class Machine(RuleBasedStateMachine):
-    """Every rule is one step; after each run all promises are checked."""
+    """Every rule is one step; after each run all promises are checked.
+
+    Runs with workers and with an executor that hangs take so long that each repository has one.
+    left_out: Those of them that it does not have.
+    """
 
     server: ClassVar[ForkServer | None] = None
     steps: ClassVar[int] = 0
     runs: ClassVar[int] = 0
+    left_out: ClassVar[frozenset[str]] = frozenset()
 
     @initialize()
     def begin(self) -> None:
         if Machine.server is None:
             Machine.server = ForkServer()
         self.world = World(Machine.server)
+        self.rare_runs = set(self.left_out)
 
     @classmethod
     def stop_server(cls) -> None:
@@ -153,15 +161,38 @@ class Machine(RuleBasedStateMachine):
 
     # pytest
 
-    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN)
-    def run(self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]]) -> None:
-        self._run(RunPlan(options(chosen), actions))
+    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, where=TARGETS)
+    def run(
+        self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]], where: str
+    ) -> None:
+        self._run(RunPlan(options(chosen), actions, target=where))
 
-    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, kill_at=st.integers(1, 400))
+    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, where=TARGETS, kill_at=st.integers(1, 400))
     def run_and_kill(
+        self,
+        chosen: tuple[str, bool, str, str],
+        actions: dict[str, tuple[str, ...]],
+        where: str,
+        kill_at: int,
+    ) -> None:
+        self._run(RunPlan(options(chosen), actions, kill_at=kill_at, target=where))
+
+    @precondition(lambda self: "workers" not in self.rare_runs)
+    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, kill_at=st.sampled_from([0, 0, 80, 160, 320]))
+    def run_workers(
         self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]], kill_at: int
     ) -> None:
-        self._run(RunPlan(options(chosen), actions, kill_at=kill_at))
+        self.rare_runs.add("workers")
+        self._run(RunPlan(options(chosen), actions, kill_at=kill_at, workers=2))
+
+    @precondition(lambda self: "hang" not in self.rare_runs)
+    @rule(chosen=OPTIONS, key=st.sampled_from(sorted(FILES)), deeds=DEEDS)
+    def run_hanging_executor(
+        self, chosen: tuple[str, bool, str, str], key: str, deeds: list[str]
+    ) -> None:
+        self.rare_runs.add("hang")
+        actions = {**dict.fromkeys(FILES, ("fix",)), key: (*deeds, "hang")}
+        self._run(RunPlan(options(chosen, time_limit=1), actions))
 
     @rule()
     def undo(self) -> None:

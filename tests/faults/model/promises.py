@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import time
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 # In every line that a user writes.
 USER = b" by the user, "
-MOST_SECONDS = 10.0
+MOST_SECONDS = 30.0
 TICK = re.compile(r"\[[ xX]\]")
 KNOWN_REFS = ("refs/heads/", "refs/stash", "refs/ralph/", "HEAD")
 
@@ -55,6 +56,7 @@ def check(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
         check_specs_kept(world, before)
     check_passed_tasks_pass(world, ended)
     check_commits(world, before, plan, ended)
+    check_commits_are_complete(world, before, ended)
     check_index_kept(world, before, plan)
     check_nothing_left(world, ended)
 
@@ -177,16 +179,9 @@ VERIFY: dict[str, Callable[[Path], bool]] = {
 
 def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
     """Every new commit of ours holds what was done for its task, and nothing else."""
-    listed = git(
-        world.project, "log", "--format=%H %s", "HEAD", "--not", *_commits(before.refs), check=False
-    )
-    for line in listed.splitlines():
-        commit, _, subject = line.partition(" ")
-        if subject == "agent":
-            continue
-        key = subject.removeprefix("feat: ").removeprefix("wip: ")
-        demand("auto" in plan.options, f"a commit in mode {plan.options}: {line}")
-        demand(key in FILES, f"a commit of an unknown task: {line}")
+    for commit, key in _new_commits(world, before):
+        demand("auto" in plan.options, f"a commit of {key} in mode {plan.options}")
+        demand(key in FILES, f"a commit of an unknown task: {key}")
         touched = ended.touched.get(key, set())
         if "*" in touched or ended.killed:
             continue
@@ -211,8 +206,43 @@ def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> 
         demand(not foreign, f"the commit of {key} also holds {foreign}")
 
 
-def _commits(refs: Mapping[str, str]) -> set[str]:
-    return set(refs.values())
+def check_commits_are_complete(world: World, before: Before, ended: Ended) -> None:
+    """What was done for a task that was committed is in HEAD: all of it.
+
+    What several tasks or the user touched cannot be told apart here.
+    """
+    if ended.killed or ended.after_kill or any("*" in paths for paths in ended.touched.values()):
+        return
+    in_head = _tree(world.project, "HEAD")
+    index = world.index()
+    files = world.files()
+    skipped = world.ignored() | {path for path, entry in index.items() if entry.tag != "H"}
+    for _, key in _new_commits(world, before):
+        others = set().union(*(ended.touched[other] for other in ended.touched if other != key))
+        for path in ended.touched.get(key, set()) - others - skipped:
+            was_clean = before.head_index.get(path) == _blob(before.files.get(path))
+            was_staged = path in before.index and before.index[path].blob != in_head.get(path)
+            if was_clean and not was_staged and in_head.get(path) != _blob(files.get(path)):
+                demand(False, f"the commit of {key} lacks {path}")
+
+
+def _new_commits(world: World, before: Before) -> list[tuple[str, str]]:
+    """Return the commits of ours since then, each with the task that it is for."""
+    since = set(before.refs.values())
+    listed = git(world.project, "log", "--format=%H %s", "HEAD", "--not", *since, check=False)
+    found = []
+    for line in listed.splitlines():
+        commit, _, subject = line.partition(" ")
+        if subject != "agent":
+            found.append((commit, subject.removeprefix("feat: ").removeprefix("wip: ")))
+    return found
+
+
+def _blob(content: bytes | None) -> str | None:
+    """Return the name that git gives to a content."""
+    if content is None:
+        return None
+    return hashlib.sha1(b"blob %d\0%s" % (len(content), content)).hexdigest()
 
 
 def check_index_kept(world: World, before: Before, plan: RunPlan) -> None:

@@ -99,13 +99,16 @@ class IndexEntry(NamedTuple):
 class RunPlan:
     """How pytest is run: its options, what the executor does, and when pytest is killed.
 
-    kill_at: The point (see `tests.faults.faults`) at which it is killed; 0 for never.
+    kill_at: The point (see `tests.faults.faults`) at which it is killed; 0 for never. With workers,
+        the hundredths of a second after which the controller is killed.
+    target: What is run: all specs, one of them, or a single task.
     """
 
     options: tuple[str, ...] = ()
     actions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kill_at: int = 0
     workers: int = 0
+    target: str = "specs"
 
     @property
     def all_actions(self) -> set[str]:
@@ -120,6 +123,7 @@ class Ended:
     output: str
     outcomes: Mapping[str, str]
     touched: Mapping[str, set[str]]
+    after_kill: bool = False
 
     @property
     def killed(self) -> bool:
@@ -266,19 +270,20 @@ class World:
             f"--ralph-executor=sh {agent}",
             f"--junitxml={junit}",
             *plan.options,
-            "specs",
+            plan.target,
         )
         if plan.workers:
             status, output = self._run_workers(args, plan)
         else:
             ran = self._server.run(Job(str(self.project), args, at=plan.kill_at))
             status, output = ran.status, ran.output
-        ended = Ended(status, output, read_outcomes(junit), read_touched(log))
+        outcomes = read_outcomes(junit)
+        ended = Ended(status, output, outcomes, read_touched(log), self._was_killed)
         self._was_killed = ended.killed
         return ended
 
     def _run_workers(self, args: tuple[str, ...], plan: RunPlan) -> tuple[int, str]:
-        """Run pytest with workers; a kill hits the controller after as many hundredths of 1 s."""
+        """Run pytest with workers, which cannot be forked: they are processes of their own."""
         command = [sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin", "-p", "xdist"]
         environ = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTEST")
