@@ -64,6 +64,16 @@ def test_an_error_that_is_no_broken_build_is_not_rolled_back(broken_build: Proje
     assert (broken_build.root / "new.txt").exists()
 
 
+def test_a_verify_that_no_shell_parses_is_not_rolled_back(broken_build: Project) -> None:
+    text = broken_build.tasks.read_text()
+    broken_build.tasks.write_text(text.replace("sh build.sh && ", "if sh build.sh; then "))
+    broken_build.run("--ralph-rollback", executor="sh executor.sh")
+
+    assert (broken_build.root / "new.txt").exists()
+    assert not (broken_build.root / "seen-files.txt").exists()
+    assert broken_build.git("for-each-ref", "refs/ralph/demo/1.2") == ""
+
+
 def detach(project: Project) -> None:
     project.git("checkout", "-q", "--detach")
 

@@ -66,3 +66,14 @@ def test_cargo_needs_a_test(
     pytester.mkdir("src").joinpath("lib.rs").write_text("pub fn tea() {}\n")
 
     assert ending(pytester, make_spec, "cargo test --lib --offline") == NO_TEST
+
+
+@pytest.mark.slow
+@needs("go")
+def test_go_needs_a_test(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOTOOLCHAIN", "local")
+    pytester.makefile(".mod", go="module menu\n")
+    pytester.makefile(".go", menu="package menu\n\nfunc Tea() int { return 1 }\n")
+    assert ending(pytester, make_spec, "go test ./...") == NO_TEST
