@@ -26,6 +26,9 @@ WITHOUT_TESTS = regex(
     re.IGNORECASE,
 )
 
+# `! grep …` passes if grep cannot read its file, too.
+NEGATION = regex(r"(?:^|\s)!\s")
+
 
 class CheckResult(NamedTuple):
     """One command that ran, and the expectations that it did not meet.
@@ -161,7 +164,7 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
         missed = _missing_files(check, directory)
 
     defect = None
-    if missed or check.expect or check.command.startswith("!"):
+    if missed or check.expect or NEGATION.search(check.command):
         # Imported here: most commands pass by their exit status alone.
         from pytest_ralph.running.soundness import find_defect
 

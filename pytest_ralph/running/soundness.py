@@ -73,7 +73,7 @@ def find_defect(
     """Return why a command did not do its work, or None if nothing shows that.
 
     Without expectations a wrong exit status speaks for itself; only a command that the shell cannot
-    parse, and `!` before a program that is not there, need a closer look.
+    parse, and `!` before a program that is not there or cannot search, need a closer look.
     """
     if ended.timed_out or ended.interrupted:
         return None
@@ -85,7 +85,7 @@ def find_defect(
     if defect is not None:
         return defect
     if not check.reads_output:
-        return _negated_missing(check, ended, runner, directory)
+        return _from_negated(check, ended, runner, directory)
     return _from_stages(check, ended, runner, directory)
 
 
@@ -124,16 +124,21 @@ def _from_status(check: Check, ended: CommandResult) -> Defect | None:
     return Defect("killed", f"exit status {status}, killed by a signal")
 
 
-def _negated_missing(
+def _from_negated(
     check: Check, ended: CommandResult, runner: Runner, directory: Path
 ) -> Defect | None:
-    """`! nosuchtool` succeeds."""
-    if ended.exit_code != 0 or not check.command.startswith("!"):
+    """`! nosuchtool` and `! grep TODO missing.txt` succeed."""
+    if ended.exit_code != 0:
         return None
     lookup = _Lookup(check.command, runner, directory)
     for stage in Command.parse(check.command).own_stages:
-        if stage.negated and lookup.is_missing(stage):
+        if not stage.negated:
+            continue
+        if lookup.is_missing(stage):
             return lookup.defect(stage)
+        defect = _reported_error(stage, ended.output()) if _is_search(stage) else None
+        if defect is not None:
+            return defect
     return None
 
 
@@ -143,11 +148,12 @@ def _from_stages(
     """Look at each program of the command line, and at what it wrote to stderr."""
     command = Command.parse(check.command)
     lookup = _Lookup(check.command, runner, directory)
+    errors = ended.stderr.text() if ended.stderr else ""
     for stage in command.stages:
         is_piped = "|" in (stage.before, stage.after)
-        if is_piped and lookup.is_missing(stage):
+        is_reported = stage.after != "||" and _reports_missing(stage, errors)
+        if (is_piped or is_reported) and lookup.is_missing(stage):
             return lookup.defect(stage)
-    errors = ended.stderr.text() if ended.stderr else ""
     for stage in command.stages:
         defect = _search_error(stage, command, ended, errors)
         if defect is not None:
@@ -166,6 +172,11 @@ def _search_error(
         return _search_status(stage, ended.exit_code or 0)
     if not is_last and stage.after != "|":
         return None
+    return _reported_error(stage, errors)
+
+
+def _reported_error(stage: Stage, errors: str) -> Defect | None:
+    """The error that a search tool wrote, such as a file that it cannot read."""
     prefixes = [f"{stage.program}: "]
     if stage.program == "git":
         prefixes.append("fatal: ")
@@ -173,6 +184,13 @@ def _search_error(
         if line.startswith(tuple(prefixes)) and not _HARMLESS.search(line):
             return Defect("search error", line)
     return None
+
+
+def _reports_missing(stage: Stage, errors: str) -> bool:
+    """Whether the shell wrote that it did not find the program of a stage."""
+    name = stage.words[0].text if stage.words else ""
+    reports = (f" {name}: command not found", f" {name}: not found")
+    return bool(name) and any(report in errors for report in reports)
 
 
 def _search_status(stage: Stage, status: int) -> Defect | None:

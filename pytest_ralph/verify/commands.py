@@ -26,7 +26,7 @@ _ROOTS = regex(
 )
 _SCRIPT = regex(r"\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$")
 _PREFIX = regex(
-    r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>])"
+    r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>-])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")

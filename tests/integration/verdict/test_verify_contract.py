@@ -85,6 +85,14 @@ SOUND = (
     Case("`grep -rn TODO no/such/dir` outputs nothing", "task_incomplete"),
     Case("`diff notes.txt missing.txt` outputs nothing", "*"),
     Case("`git -C sub log nosuchbranch` returns nothing", "*"),
+    Case("`! grep -q TODO missing.txt`", "*"),
+    Case("`! grep -q TODO notes.txt && ! grep -q TODO missing.txt`", "*"),
+    Case("`test -f notes.txt && ! grep -q TODO missing.txt`", "*"),
+    Case("`! grep -q TODO notes.txt`", PASSED),
+    # In a list of commands too, unless another one takes over.
+    Case("`nosuchtool; echo done` prints done", "command_not_found"),
+    Case("`nosuchtool || echo none` prints none", PASSED),
+    Case("`command -v nosuchtool | wc -l` returns 0", PASSED),
     # Unless the field names that very exit status.
     Case("`grep -rn TODO no/such/dir` exits 2", PASSED),
     Case("`nosuchtool` exits 127", PASSED),
