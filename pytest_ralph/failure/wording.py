@@ -59,6 +59,7 @@ LEVEL = regex(
     re.IGNORECASE,
 )
 BRACKETS = regex(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
+INTERPRETER = regex(r"^/\S*/python[\d.]*: ")
 SHELL_PLACE = regex(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
 EXCEPTION = regex(r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)):\s*")
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
@@ -112,8 +113,8 @@ def title(failure: Failure) -> str:
 
 
 def without_shell(error: str) -> str:
-    """Return an error of a shell without its path and line: `foo: command not found`."""
-    return SHELL_PLACE.sub("", error, count=1)
+    """Return an error of a shell or Python without its path: `foo: command not found`."""
+    return SHELL_PLACE.sub("", INTERPRETER.sub("", error, count=1), count=1)
 
 
 def place_of(failure: Failure) -> str:

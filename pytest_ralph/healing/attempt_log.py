@@ -382,7 +382,8 @@ class AttemptLog:
             notes=tuple(self.notes),
         )
         if self.last and not result.passed:
-            report = self.last.report()
+            files = self.last.files_modified or self.changed
+            report = replace(self.last, files_modified=files).report()
             if not self._has_used_agent:
                 report = report.replace("Child agent failed:", "Task failed:", 1)
             result = result._replace(report=report)

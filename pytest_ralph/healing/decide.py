@@ -374,6 +374,13 @@ def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
     return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
 
 
+def _came_back(failure: Failure, past: TaskHistory) -> Decision:
+    reason = "an error of unknown type came back after a fix"
+    if _timed_out(failure):
+        reason = f"still not done after {past.timeout:g} s, and after a fix"
+    return Decision("escalate", reason, "unknown error")
+
+
 ENRICH = "context was missing: trying again with more context"
 RULES: tuple[Rule, ...] = (
     (_can_double, _longer),
@@ -415,8 +422,5 @@ RULES: tuple[Rule, ...] = (
         _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
     (_unknown_once, _answer("fix", "{what}: one fix, then a person has to look at it")),
-    (
-        _always,
-        _answer("escalate", "an error of unknown type came back after a fix", "unknown error"),
-    ),
+    (_always, _came_back),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,7 +34,9 @@ def undo_run(config: pytest.Config) -> int:
     writer = create_terminal_writer(config)
     writer.line(f"ralph: undoing run {directory.name}")
     for path in result.restored:
-        writer.line(f"put back {path}")
+        exists = os.path.lexists(config.rootpath / path)
+        # A file that the run had created is gone now.
+        writer.line(f"put back {path}" if exists else f"removed {path}")
     for problem in result.problems:
         writer.line(f"cannot put back {problem}", red=True)
     writer.line(NOT_COVERED)

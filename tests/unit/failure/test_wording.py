@@ -84,10 +84,15 @@ def test_do_texts_of_all_samples_read_well(family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", ["/usr/bin/bash: line 1: foo: command not found", "sh: 1: foo: command not found"]
+    ("error", "shown"),
+    [
+        ("/usr/bin/bash: line 1: foo: command not found", "foo: command not found"),
+        ("sh: 1: foo: command not found", "foo: command not found"),
+        ("/opt/venv/bin/python3.12: No module named foo", "No module named foo"),
+    ],
 )
-def test_a_headline_does_without_the_shell(error: str) -> None:
-    assert without_shell(error) == "foo: command not found"
+def test_a_headline_does_without_the_shell(error: str, shown: str) -> None:
+    assert without_shell(error) == shown
 
 
 def test_a_text_is_cut_at_a_word() -> None:

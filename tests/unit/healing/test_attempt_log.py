@@ -84,7 +84,15 @@ def carry_out(
 ) -> None:
     outcome = Outcome(completed=failure is None, failure=failure, session_id="s1", output="said\n")
     kept.attempt_log.carried_out(
-        task, NO, outcome, approach, started=9.0, duration=3.0, executor="claude", prediction=0.7
+        task,
+        NO,
+        outcome,
+        approach,
+        started=9.0,
+        duration=3.0,
+        executor="claude",
+        prediction=0.7,
+        changed=("sum.py",),
     )
 
 
@@ -192,6 +200,13 @@ def test_a_decision_is_noted_on_the_attempt_that_called_for_it(
     assert kept.told("what", "outcome", "decision", "kind", "duration")[1:] == [
         ("decide", outcome, f"{action}: one more", "test_failure", 0.0)
     ]
+
+
+def test_the_report_names_the_files_fixes_changed(kept: Kept) -> None:
+    fail(kept)
+    carry_out(kept)
+    fail(kept)
+    assert "\nFiles modified: sum.py\n" in kept.attempt_log.ended("failed").report
 
 
 def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept) -> None:

@@ -49,6 +49,13 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "fix",
         "one fix",
     ),
+    (
+        "timeout doubled twice and fixed",
+        TIMEOUT,
+        {**AGENT, "made_progress": True, "doublings": 2, "fixes": ("1",), "timeout": 1200.0},
+        "escalate",
+        "still not done after 1200 s, and after a fix",
+    ),
     ("timeout, several steps", TIMEOUT, {**AGENT, "steps": 3}, "split", "its 3 steps"),
     ("timeout, one step", TIMEOUT, {**AGENT, "steps": 1}, "fix", "one fix for what hangs"),
     (
