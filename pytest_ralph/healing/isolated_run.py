@@ -16,6 +16,7 @@ from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.isolation.merge import Conflict, apply_merge, plan_merge, read_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
+from pytest_ralph.fixing.isolation.python_paths import worktree_variables
 from pytest_ralph.fixing.isolation.refresh import refresh
 from pytest_ralph.fixing.snapshot import Change, FileState, state_of
 from pytest_ralph.healing.executor_run import ObservedRun
@@ -107,7 +108,8 @@ class IsolatedRuns:
             worktrees.append(services.worktrees.create())
         candidates = []
         for number, worktree in enumerate(worktrees):
-            runner = services.runner.at(worktree.root, {})
+            variables = worktree_variables(worktree, services.runner.environ)
+            runner = services.runner.at(worktree.root, variables)
             candidates.append(Candidate(worktree, runner, executors[number % len(executors)]))
         return candidates
 

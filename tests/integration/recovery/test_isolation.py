@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -291,6 +292,21 @@ def test_ignored_directories_are_linked(isolated: Project) -> None:
     assert result.ret == 0
     assert (isolated.root / "cache/data").read_text() == "data\n"
     assert not (isolated.root / "node_modules").is_symlink()
+
+
+def test_editable_install_is_imported_from_the_worktree(isolated: Project) -> None:
+    venv.create(isolated.root / ".venv", symlinks=True)
+    (packages,) = isolated.root.glob(".venv/lib/python*/site-packages")
+    (packages / "__editable__.shop-0.1.pth").write_text(f"{isolated.root}/src\n")
+    isolated.write(".gitignore", ".venv/\n__pycache__/\n")
+    isolated.write("src/shop.py", "TOTAL = 1\n")
+    verify = ".venv/bin/python -c 'import shop; assert shop.TOTAL == 2, shop.__file__'"
+    isolated.spec(f"- [ ] 1.1 Total\n  - **Verify**: `{verify}`\n")
+    body = 'test "$UV_NO_SYNC" && echo TOTAL = 2 > src/shop.py'
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "src/shop.py").read_text() == "TOTAL = 2\n"
 
 
 def test_project_may_be_below_the_repository(isolated: Project) -> None:
