@@ -32,7 +32,6 @@ FIX_OPTIONS = {
     "standard": "--fix",
     "xo": "--fix",
     "markdownlint": "--fix",
-    "sqlfluff": "--fix",
     "ktlint": "-F",
     "swiftlint": "--fix",
     "codespell": "-w",
@@ -40,6 +39,8 @@ FIX_OPTIONS = {
     "clippy": "--fix",
     "detekt": "--auto-correct",
 }
+# A command line that does not end with the arguments of its first program.
+OTHER_END = re.compile(r"[|&;<>\n`]|\s--\s|\bsh -c\b")
 # What to check about a type checker's settings, by the words around its error.
 TYPE_SETTINGS = (
     (
@@ -49,6 +50,15 @@ TYPE_SETTINGS = (
     (re.compile(r"\bmypy\b"), "Check the mypy settings and missing stub packages"),
     (re.compile(r"\bpyright\b|\bbasedpyright\b"), "Check the pyright settings"),
 )
+PLACEHOLDER = re.compile(r"`?\{([A-Z_]+)\}`?")
+UNKNOWN_VALUES = {
+    "FILES": "the files named in the output",
+    "COMMAND": "the check",
+    "LINT_COMMAND": "the linter",
+    "LINT_FIX_COMMAND": "the linter's fix option",
+    "TYPECHECK_COMMAND": "the type checker",
+    "MISSING": "what the output names",
+}
 PIP_INSTALL = "pip install"
 # Who installs what is missing, by the words around it.
 INSTALLERS = (
@@ -102,17 +112,25 @@ PROJECT_NAME = re.compile(r"""^\s*(?:name|"name")\s*[:=]\s*["']([\w@/.-]+)["']""
 
 def guidance(failure: Failure, kinds: Kinds) -> str:
     """Return the advice for the next attempt, with files and commands filled in."""
-    row = _row(failure, kinds)
     command = failure.command
-    values = {
-        "FILES": ", ".join(failure.files) or "the files named in the output",
-        "COMMAND": command or "the check",
-        "LINT_COMMAND": command or "the linter",
-        "LINT_FIX_COMMAND": _fix_command(command) or "the linter's fix option",
-        "TYPECHECK_COMMAND": command or "the type checker",
-        "MISSING": failure.missing or "what the output names",
+    known = {
+        "FILES": ", ".join(failure.files),
+        "COMMAND": command,
+        "LINT_COMMAND": command,
+        "LINT_FIX_COMMAND": _fix_command(command),
+        "TYPECHECK_COMMAND": command,
+        "MISSING": failure.missing,
     }
-    return re.sub(r"\{([A-Z_]+)\}", lambda match: values.get(match[1], match[0]), row.guidance)
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        value = known.get(name)
+        if value:
+            return match[0].replace(f"{{{name}}}", value)
+        # Words, not a command: without the backticks.
+        return UNKNOWN_VALUES.get(name, match[0])
+
+    return PLACEHOLDER.sub(fill, _row(failure, kinds).guidance)
 
 
 def _row(failure: Failure, kinds: Kinds) -> KindRow:
@@ -123,6 +141,9 @@ def _row(failure: Failure, kinds: Kinds) -> KindRow:
 
 
 def _fix_command(command: str) -> str:
+    """Return the command with the linter's option to fix; empty if that is not its last word."""
+    if OTHER_END.search(command):
+        return ""
     for tool, option in FIX_OPTIONS.items():
         if not re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", command):
             continue

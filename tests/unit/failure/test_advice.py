@@ -14,6 +14,8 @@ def test_guidance_names_files_and_commands() -> None:
     lint = classify("src/a.py:1:8: F401 `os` imported but unused\n", 1, "ruff check .")
     assert "Run `ruff check .` to see current errors." in lint.guidance
     assert "Most are auto-fixable with `ruff check . --fix`." in lint.guidance
+    several = classify("src/a.py:1:8: F401 `os` imported\n", 1, "ruff check . && pytest")
+    assert "Most are auto-fixable with the linter's fix option." in several.guidance
     types = classify(
         "src/a.ts(6,3): error TS2322: Type 'string' is not assignable to type 'number'.\n",
         2,
