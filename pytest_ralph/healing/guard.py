@@ -6,6 +6,7 @@ stashes, takes back edits of tasks.md, and with `--ralph-guard=refuse` the whole
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 import threading
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 CHECK_FIELDS = ("Verify", "Done when", "Expect")
 # What follows for the user if an executor removes our directory.
 LOST = "logs are gone, and what this run changed before cannot be undone"
+# The plan of a spec while executors are at work.
+PLAN_SUFFIX = "-plan.saved"
 # Paths named in one line.
 MOST_PATHS = 8
 
@@ -185,6 +188,11 @@ class Guard:
     def _tree(self) -> ProjectTree:
         return self.services.tree
 
+    @property
+    def _plan_copy(self) -> Path:
+        """The plan before the executor runs, for the case that this process is killed meanwhile."""
+        return self._tree.backups / f"{self.spec_files.spec.name}{PLAN_SUFFIX}"
+
     def begin(self) -> Before:
         """Look at the project before an executor run."""
         tree = self._tree
@@ -199,6 +207,9 @@ class Guard:
             tasks = self._read_tasks()
             edits = len(self.spec_files.edits)
             foreign_edits = self.spec_files.foreign_edits()
+        if self.services.settings.guard != "off" and not self._plan_copy.exists():
+            self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
+            self._plan_copy.write_bytes(tasks)
         snapshot = tree.snapshots.take()
         losses = tree.snapshots.losses
         return Before(snapshot, position, commits, tasks, edits, foreign_edits, runs, losses)
@@ -209,6 +220,8 @@ class Guard:
         with tree.lock:
             tree.active -= 1
             alone = tree.runs == before.runs
+            if not tree.active:
+                self._plan_copy.unlink(missing_ok=True)
         changes = self._changes(before)
         losses = []
         if tree.snapshots.losses != before.losses:
@@ -413,6 +426,26 @@ class Guard:
             findings.append(f"could not be undone: {_listed(left)}")
         refusal = "refused and undone: " + "; ".join(findings)
         return GuardReport(changed=left, findings=tuple(findings), refusal=refusal, changes=changes)
+
+
+def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
+    """Return lines about fields of checks that changed in runs that were killed.
+
+    Whether the executor or the user changed them cannot be told, so they are not undone.
+    """
+    lines = []
+    name = glob.escape(spec.name)
+    for copy in sorted(backups.glob(f"*/{name}{PLAN_SUFFIX}")):
+        edited = spec.source.encode("utf-8", "surrogateescape")
+        fields = _changed_fields(copy.read_bytes(), edited, spec.path)
+        if not fields:
+            copy.unlink()
+            continue
+        kept = copy.rename(copy.with_name(f"{spec.name}-before-kill.saved"))
+        shown = "/".join(kept.parts[-4:])
+        line = f"{', '.join(fields)} changed while an executor was at work in a run that was killed"
+        lines.append(f"{line}: compare {spec.path.name} with {shown}")
+    return lines
 
 
 def owner_of(spec_files: SpecFiles, task: Task) -> str:

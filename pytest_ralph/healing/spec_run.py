@@ -6,10 +6,11 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import BACKUPS_NAME
 from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.errors import RecoveryError
-from pytest_ralph.healing.guard import owner_of
+from pytest_ralph.healing.guard import edits_before_kill, owner_of
 from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.e2e_steps import is_e2e_cleanup
@@ -61,10 +62,12 @@ class SpecRun:
         If that fails, every task fails with the same error.
         """
         try:
-            return self.spec_files.start(base_path)
+            lines = self.spec_files.start(base_path)
         except RecoveryError as error:
             self._start_error = error
             return []
+        backups = self.services.directory / BACKUPS_NAME
+        return lines + edits_before_kill(backups, self.spec_files.spec)
 
     def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))

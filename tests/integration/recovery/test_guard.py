@@ -250,3 +250,21 @@ def test_a_failing_task_is_not_left_ticked(either: Project, recovery: bool) -> N
 
     assert result.ret == 1
     assert either.boxes["1.3"] is False
+
+
+def test_an_edit_before_a_kill_is_reported(repository: Project) -> None:
+    repository.write(
+        "conftest.py", "import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid()))\n"
+    )
+    cheat = "sed -i 's/grep -q fixed/true/' specs/demo/tasks.md; kill -9 $(cat pid)"
+    repository.pytester.runpytest_subprocess(
+        "--ralph-recovery", f"--ralph-executor={cheat}", "specs/demo"
+    )
+    result = repository.run(executor="true")
+
+    changed = "Verify of 1.3, * changed while an executor was at work in a run that was killed"
+    result.stdout.fnmatch_lines(
+        [f"ralph: demo: {changed}: compare tasks.md with .ralph/backups/*/demo-before-kill.saved"]
+    )
+    [kept] = (repository.root / ".ralph/backups").glob("*/demo-before-kill.saved")
+    assert "grep -q fixed" in kept.read_text()
