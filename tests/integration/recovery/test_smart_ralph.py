@@ -145,7 +145,7 @@ def test_a_server_of_the_executor_lives_on(project: Project) -> None:
           - **Verify**: `true`
 
         - [ ] VF Last
-          - **Verify**: `! grep -q sleeping /proc/$(cat server.pid)/status`
+          - **Verify**: `! grep -qs sleeping /proc/$(cat server.pid)/status`
     """)
     serve = "[ $task = VE1 ] && { sleep 300 & echo $! > server.pid; }; echo TASK_COMPLETE"
     result = project.run("--ralph-execute", executor=project.shell(serve))
