@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Git", "GitError", "RollbackResult"]
 
+# A line of `position` about a branch or the stash: `*` for the current branch, name and commit.
+POSITION = "%(HEAD)%09%(refname)%09%(objectname)"
+
 
 class GitPosition(NamedTuple):
     """Where a repository is. Each part is empty if there is none."""
@@ -94,9 +97,22 @@ class Git:
 
     def position(self) -> GitPosition:
         """Return which branch, commit and stash are current."""
-        branch = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
-        stash = self._commit_of("refs/stash")
-        return GitPosition(branch, self.head() or "", stash or "")
+        branch = ""
+        commit = ""
+        stash = ""
+        refs = ("refs/heads", "refs/stash")
+        for line in self._git("for-each-ref", f"--format={POSITION}", *refs).splitlines():
+            mark, name, identity = line.split("\t")
+            if name == "refs/stash":
+                stash = identity
+            elif mark == "*":
+                branch = name.removeprefix("refs/heads/")
+                commit = identity
+        if not branch:
+            # HEAD is detached, or its branch has no commit yet.
+            branch = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
+            commit = self.head() or ""
+        return GitPosition(branch, commit, stash)
 
     def files(self) -> tuple[str, ...]:
         """Return the files below the root, tracked or not, without those that git ignores."""
@@ -254,7 +270,7 @@ class Git:
                 # What differs from HEAD are edits of the user.
                 return None
             self.commits += 1
-            commit_paths(self._top, message, in_repository, versions)
+            commit_paths(self._top, message, in_repository, in_head, versions)
             return self.head()
 
     def _version_of(self, path: str, text: bytes, in_head: Version | None) -> Version:
@@ -285,12 +301,11 @@ class Git:
 
     def _different_from(self, head: str | None, paths: Collection[str]) -> tuple[str, ...]:
         """Return which of `paths` differ from the commit `head`, without writing any object."""
-        objects = self._git("rev-parse", "--git-path", "objects").rstrip("\n")
         with scratch_directory(self._location.git_dir) as scratch:
             env = {
                 "GIT_INDEX_FILE": str(scratch / "index"),
                 "GIT_OBJECT_DIRECTORY": str(scratch),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((self.root / objects).resolve()),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._objects,
             }
             if head is not None:
                 self._git("read-tree", head, env=env)
@@ -319,6 +334,12 @@ class Git:
         if prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
         return _Location(Path(top), prefix, Path(git_dir))
+
+    @cached_property
+    def _objects(self) -> str:
+        """The directory of the objects of the repository."""
+        directory = self._git("rev-parse", "--git-path", "objects").rstrip("\n")
+        return str((self.root / directory).resolve())
 
     @property
     def _top(self) -> GitCommand:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.git.command import GitError, null_separated
 from pytest_ralph.fixing.git.kept_state import LITERAL, NO_ENTRY
-from pytest_ralph.fixing.git.own_versions import Version, read_head
+from pytest_ralph.fixing.git.own_versions import Version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,15 +30,18 @@ UNKNOWN_COMMITTER = re.compile(
 
 
 def commit_paths(
-    git: GitCommand, message: str, paths: Sequence[str], versions: Versions | None = None
+    git: GitCommand,
+    message: str,
+    paths: Sequence[str],
+    in_head: Mapping[str, Version],
+    versions: Versions,
 ) -> None:
     """Commit `paths`, relative to git's directory, as they are in the working tree. Hooks run.
 
-    Those in `versions` are committed as given there. In the user's index, paths that were not
+    Those in `versions` are committed as given there; `in_head` are the versions that HEAD has of
+    them. In the user's index, paths that were not
     staged become those of the commit.
     """
-    versions = versions or {}
-    in_head = read_head(git, paths)
     with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
         if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
