@@ -146,7 +146,7 @@ OPTIONS = (
         "allow",
         "list",
         "none",
-        "additional permissions of Verify commands: remote (change something outside this machine)",
+        "more that Verify commands may do: remote (change something outside this machine)",
         choices=("remote",),
         # A spec must not grant itself a permission.
         where=(COMMAND_LINE, INI),

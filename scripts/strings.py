@@ -23,9 +23,20 @@ PACKAGE = ROOT / "pytest_ralph"
 LIST = Path(__file__).with_name("strings.txt")
 TEMPLATES = PACKAGE / "report" / "templates"
 
-# Calls whose arguments are patterns, queries or code.
+# Calls whose arguments are patterns, queries, code, or names of steps for the fault tests.
 NOT_TEXT = frozenset(
-    {"compile", "regex", "query", "execute", "executescript", "search", "sub", "TypeVar", "cast"}
+    {
+        "compile",
+        "regex",
+        "query",
+        "execute",
+        "executescript",
+        "search",
+        "sub",
+        "TypeVar",
+        "cast",
+        "fault_point",
+    }
 )
 # Packages that read texts of other programs rather than writing any.
 READERS = ("failure/causes", "failure/test_runs", "verify/vocabulary", "text")
@@ -47,6 +58,9 @@ def in_python(source: str) -> Iterator[str]:
             name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
             if name in NOT_TEXT:
                 skipped.update(inner for child in node.args for inner in ast.walk(child))
+            if name == "split" and isinstance(node.func, ast.Attribute):
+                # A list of words.
+                skipped.add(node.func.value)
         if isinstance(node, ast.JoinedStr):
             skipped.update(inner for inner in ast.walk(node) if inner is not node)
     found = [

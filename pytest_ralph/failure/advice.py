@@ -174,7 +174,7 @@ def _after_timeout(_failure: Failure, evidence: Evidence) -> list[str]:
 
 def _install(failure: Failure, evidence: Evidence) -> list[str]:
     if not failure.missing:
-        return ["Install missing dependencies", "Check the version ranges that are declared"]
+        return ["Install missing dependencies", "Check the declared version ranges"]
     printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
     installer = ""
     for words, command in INSTALLERS:

@@ -338,7 +338,10 @@ def budget_spent(past: TaskHistory) -> Decision:
         return Decision("escalate", reason, "budget", lines=(line,))
     line = f"ERROR: Max global iterations ({past.budget}) reached"
     return Decision(
-        "escalate", f"the run's {past.budget} executor runs are used up", "budget", lines=(line,)
+        "escalate",
+        f"all {past.budget} executor runs of this run are used up",
+        "budget",
+        lines=(line,),
     )
 
 

@@ -50,7 +50,7 @@ _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE
 # Bytes of a diff that are kept for the report and for later prompts, which show still less of it.
 DIFF_LIMIT = 30_000
 MAX_DOCUMENTS = 20
-NOT_MERGED = "it passed, but could not be merged: make it again on the files as they are now"
+NOT_MERGED = "it passed but could not be merged; make the changes again in the current files"
 LONGEST_NOTE = 200
 
 # Actions with a prompt of their own; every other action is a fix.

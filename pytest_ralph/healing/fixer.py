@@ -359,7 +359,8 @@ class Fixer:
                 return False
             added = self.spec_files.add_tasks(self.task, modification)
         except ModificationError as error:
-            self.log.note(f"{self.task.id}: the executor's change of the plan is refused: {error}")
+            refusal = f"the executor's request to change the plan is refused: {error}"
+            self.log.note(f"{self.task.id}: {refusal}")
             return False
         ids = ", ".join(task.id for task in added)
         reason = one_line(modification.reason)

@@ -29,7 +29,7 @@ def make_private(directory: Path) -> Path:
         with contextlib.suppress(FileExistsError), ignore.open("x", encoding="utf-8") as file:
             file.write("*\n")
     except OSError as error:
-        raise HistoryError(f"cannot make {directory}: {error.strerror or error}") from error
+        raise HistoryError(f"cannot create {directory}: {error.strerror or error}") from error
     return directory
 
 

@@ -50,9 +50,9 @@ def unmet(
     `printed` holds the output of each stream as it was printed; without it, the logs are read.
     """
     if ended.timed_out:
-        return (Unmet("an end", f"none in time ({ended.duration:.1f} s)"),)
+        return (Unmet("the command to end", f"a timeout after {ended.duration:.1f} s"),)
     if ended.interrupted:
-        return (Unmet("an end", f"an interrupt ({ended.duration:.1f} s)"),)
+        return (Unmet("the command to end", f"an interrupt after {ended.duration:.1f} s"),)
     if not expects:
         if ended.exit_code == 0:
             return ()

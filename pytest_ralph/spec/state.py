@@ -305,7 +305,9 @@ class State:
                 entry["status"] = "pending"
                 entry["attempt"] = 0
                 entry.pop("error", None)
-                messages.append(f"task {task_id} failed before: its attempts are counted from zero")
+                messages.append(
+                    f"task {task_id} failed in an earlier run; its attempts are counted from zero"
+                )
 
         for task_id, entry in self._map("fixTaskMap").items():
             if entry.get("attempts") and self._original(task_id) not in interrupted:

@@ -82,7 +82,7 @@ class OwnVersions:
             except _MixedError:
                 mixed.append(path)
         if mixed:
-            raise GitError(f"edits of yours are in the same places: {', '.join(sorted(mixed))}")
+            raise GitError(f"you edited the same places: {', '.join(sorted(mixed))}")
         return versions
 
     def _clean_before(self, by_path: Mapping[str, Sequence[Change]]) -> set[str]:

@@ -159,9 +159,7 @@ def _merge_sides(
 ) -> tuple[Side | None, Conflict | None]:
     if ours is None or theirs is None:
         who = "the project" if ours is None else "your version"
-        return None, Conflict(
-            path, f"{who} does not have it any more, and the other one changed it"
-        )
+        return None, Conflict(path, f"{who} deleted it, and the other one changed it")
     if ours.is_link or theirs.is_link or (base is not None and base.is_link):
         return None, Conflict(path, "it is a link on one side")
 

@@ -100,7 +100,7 @@ class Outbox:
         for path, base in bases.items():
             new = read_side(self._run.root / path)
             if new is not None and len(new.data) > MAX_SIZE:
-                self._run.messages.note(f"{path} is too large to be sent home")
+                self._run.messages.note(f"{path} is too large to be sent back")
                 continue
             files.append([*SentFile(path, pack(base), pack(new))])
         return files

@@ -213,7 +213,7 @@ def test_an_edit_in_the_same_line_is_reported(long_file: Project) -> None:
     result = long_file.run("-q", "--ralph-commit=auto", executor=executor)
 
     result.stdout.fnmatch_lines(
-        ["ralph: demo: no commit for 1.1: edits of yours are in the same places: long*"]
+        ["ralph: demo: no commit for 1.1: you edited the same places: long*"]
     )
     assert long_file.git("show", "HEAD:long.txt") == LINES.strip()
     assert long_file.state["uncommittedTasks"] == ["1.1"]

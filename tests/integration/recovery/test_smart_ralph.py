@@ -298,7 +298,7 @@ def test_other_requests_are_refused(page: Project, kind: str, blocks: list[str])
 
     assert result.ret == 0
     assert list(page.boxes) == ["1.1", "1.1.1", "1.2"]
-    result.stdout.fnmatch_lines(["*1.1: the executor's change of the plan is refused: *"])
+    result.stdout.fnmatch_lines(["*1.1: the executor's request to change the plan is refused: *"])
 
 
 def test_at_most_three_requests_per_task(page: Project) -> None:

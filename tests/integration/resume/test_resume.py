@@ -82,7 +82,7 @@ def test_after_a_fix_by_hand_the_same_command_goes_on(halted: Project) -> None:
     result = halted.again()
 
     assert result.ret == 0
-    note = "ralph: demo: task 1.2 failed before: its attempts are counted from zero"
+    note = "ralph: demo: task 1.2 failed in an earlier run; its attempts are counted from zero"
     assert note in result.stdout.str()
     assert list(dict.fromkeys(halted.ran)) == ["1.1", "1.2", "1.3"]
     assert set(halted.boxes.values()) == {"x"}

@@ -28,7 +28,7 @@ def test_an_existing_gitignore_is_kept(tmp_path: Path) -> None:
 
 def test_the_directory_error_is_one_line(tmp_path: Path) -> None:
     (tmp_path / ".ralph").touch()
-    with pytest.raises(HistoryError, match=r"^cannot make .*\.ralph: File exists$"):
+    with pytest.raises(HistoryError, match=r"^cannot create .*\.ralph: File exists$"):
         make_private(tmp_path / ".ralph")
 
 

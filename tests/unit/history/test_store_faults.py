@@ -193,7 +193,7 @@ def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
     out = finish(child(script, visible_directory / ".ralph" / "history.db")).splitlines()
     assert out == [
         "0",
-        f"history is not recorded: cannot make {visible_directory}/.ralph: Permission denied",
+        f"history is not recorded: cannot create {visible_directory}/.ralph: Permission denied",
     ]
 
 

@@ -182,11 +182,11 @@ def ended(
             {"out": "a:1\nb:1"},
             ["counts on stdout that add up to 3, got 2"],
         ),
-        ((), {"timed_out": True}, ["an end, got none in time (2.0 s)"]),
+        ((), {"timed_out": True}, ["the command to end, got a timeout after 2.0 s"]),
         (
             (Expect("stdout", "empty"),),
             {"status": None, "interrupted": True},
-            ["an end, got an interrupt (2.0 s)"],
+            ["the command to end, got an interrupt after 2.0 s"],
         ),
     ],
 )
