@@ -44,6 +44,8 @@ DRAWN_MESSAGE = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
 DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
 # The place below a message: `  --> src/a.sol:3:5`.
 ARROW = re.compile(r"^\s*-+>\s+(?P<file>\S+?):\d+(?::\d+)?\b")
+# What ruff prints above the place of a change that it would make.
+UNFORMATTED = "unformatted: "
 BARE_PLACE = re.compile(r"^\s*(?P<file>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$")
 # A line that only names a file; what is wrong with it stands in the rows below.
 FILE_HEADING = re.compile(r"^\W*(?:File:\s+)?(?P<file>[\w@./\\-]+)$")
@@ -174,7 +176,7 @@ def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
     arrow = ARROW.match(below)
     if arrow is None and level is not None:
         arrow = BARE_PLACE.match(below)
-    if arrow is None or not text:
+    if arrow is None or not text or text.startswith(UNFORMATTED):
         return None
     is_remark = level is not None and level[1].lower() != "error"
     shape = "lint" if is_remark else "build"

@@ -229,3 +229,14 @@ def test_an_indicator_of_the_project_comes_before_our_own_reading(tmp_path: Path
 
 def test_evidence_needs_nothing_but_its_defaults() -> None:
     assert Evidence().source == "verify"
+
+
+def test_ruff_behind_a_task_runner_wants_formatting() -> None:
+    output = (
+        "unformatted: File would be reformatted\n --> a.py:1:6\n  |\n  - x = {  'a':1 }\n"
+        '1 + x = {"a": 1}\n  |\n\n1 file would be reformatted\n'
+    )
+    failure = classify(output, 1, "just check")
+
+    assert failure.kind == "format_error"
+    assert failure.files == ("a.py",)
