@@ -171,18 +171,25 @@ def _poe(arguments: list[str], directory: Path) -> Iterator[Line]:
 
 def _turbo(arguments: list[str], directory: Path) -> Iterator[Line]:
     names = [word for word in _operands(arguments) if word != "run"]
-    workspaces = read_json(directory / "package.json").get("workspaces") or []
-    if isinstance(workspaces, dict):
-        workspaces = workspaces.get("packages") or []
-    workspaces += _read_yaml(directory / "pnpm-workspace.yaml").get("packages") or []
-    patterns = [str(pattern).strip("/") for pattern in workspaces]
-    packages = [file for pattern in patterns for file in directory.glob(f"{pattern}/package.json")]
-    for manifest in packages[:MAX_PACKAGES]:
+    for manifest in _packages(directory)[:MAX_PACKAGES]:
         scripts = _mapping(read_json(manifest).get("scripts"))
         where = manifest.parent.relative_to(directory).as_posix()
         for name in names:
             if name in scripts:
                 yield Line(str(scripts[name]), ("npx", "--no-install"), where)
+
+
+def _packages(directory: Path) -> list[Path]:
+    """Return the manifests of all workspaces; without workspaces, that of the project."""
+    manifest = directory / "package.json"
+    workspaces = read_json(manifest).get("workspaces") or []
+    if isinstance(workspaces, dict):
+        workspaces = workspaces.get("packages") or []
+    workspaces += _read_yaml(directory / "pnpm-workspace.yaml").get("packages") or []
+    if not workspaces:
+        return [manifest]
+    patterns = [str(pattern).strip("/") for pattern in workspaces]
+    return [file for pattern in patterns for file in directory.glob(f"{pattern}/package.json")]
 
 
 # Runners with environments of their own

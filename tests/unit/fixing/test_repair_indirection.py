@@ -193,6 +193,13 @@ def test_task_runners_are_looked_through(tmp_path: Path, command: str, expected:
     assert [call.removeprefix("uv run ") for call in found] == expected
 
 
+def test_turbo_works_without_workspaces(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "package.json").write_text(json.dumps({"scripts": {"lint": "eslint ."}}))
+
+    assert "eslint" in [step.name for step in steps("turbo lint", root)]
+
+
 def test_a_script_outside_the_project_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "lint.sh").write_text("ruff check src\n")
     root = tmp_path / "project"
