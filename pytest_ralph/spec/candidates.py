@@ -20,7 +20,7 @@ from pytest_ralph.spec.task_line import (
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.outline import Outline
@@ -185,18 +185,18 @@ class Phases:
     """The headings that are not tasks themselves: each begins a phase."""
 
     def __init__(self, outline: Outline, candidates: Sequence[TaskBlock]) -> None:
-        certain = {block.line for block in candidates if block.title.certain}
         self._lines: list[int] = []
         self._names: list[str] = []
-        open_headings: list[tuple[int, str]] = []
+        tasks = {block.line for block in candidates if block.title.certain}
+        # The headings above a line, by their level.
+        above: dict[int, str] = {}
         for block in _outside_items(outline.blocks):
-            if not block.level or block.line in certain:
+            if not block.level or block.line in tasks:
                 continue
-            open_headings = [heading for heading in open_headings if heading[0] < block.level]
-            text = outline.lines[block.line].strip().strip("#").strip()
-            open_headings.append((block.level, text))
+            above = {level: title for level, title in above.items() if level < block.level}
+            above[block.level] = outline.lines[block.line].strip().strip("#").strip()
             self._lines.append(block.line)
-            self._names.append(_phase_name(open_headings))
+            self._names.append(_phase_name(above))
 
     def at(self, line: int) -> str:
         """Return the name of the phase that a line stands in, empty above the first heading."""
@@ -204,10 +204,10 @@ class Phases:
         return self._names[index - 1] if index else ""
 
 
-def _phase_name(headings: Sequence[tuple[int, str]]) -> str:
+def _phase_name(headings: Mapping[int, str]) -> str:
     """Return the innermost heading that calls itself a phase, or else the innermost one."""
-    below_title = [text for level, text in headings if level > 1]
-    for text in reversed(below_title):
-        if _PHASE.search(text):
-            return text
+    below_title = [title for level, title in headings.items() if level > 1]
+    for title in reversed(below_title):
+        if _PHASE.search(title):
+            return title
     return below_title[-1] if below_title else ""

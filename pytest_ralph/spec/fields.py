@@ -235,7 +235,9 @@ def _ends_field(current: _Label, lines: Sequence[str], number: int) -> bool:
 
 
 def _field(label: _Label, lines: Sequence[str], start: int, end: int) -> Field:
+    """Return the field whose label is on line `start`; blank lines at its end are not part."""
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
-    text = "\n".join([label.rest.rstrip(), *lines[start + 1 : end]])
-    return Field(label.name, label.label, text)
+    first = label.rest.rstrip()
+    others = lines[start + 1 : end]
+    return Field(label.name, label.label, "\n".join([first, *others]))

@@ -70,32 +70,33 @@ class Outline:
 
 def read_outline(source: str, skip: int = 0) -> Outline:
     """Return the outline of `source`, whose first `skip` lines are front matter."""
-    lines = source.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
-    if "\r" in source:
+    text = source.replace("\r\n", "\n").removeprefix("\ufeff")
+    lines = text.split("\n")
+    if "\r" in text:
         lines = [line.rstrip("\r") for line in lines]
     spans = list(_long_spans(lines))
 
-    shown = _readable_lines(source, skip)
-    for first, last in spans:
-        indent = shown[first][: len(shown[first]) - len(shown[first].lstrip())]
-        shown[first + 1 : last + 1] = [f"{indent}    x"] * (last - first)
+    shown = _readable_lines(text, skip)
+    for span in spans:
+        _hide_span(shown, span)
     blocks, unclosed = _parse(shown, lines)
     if unclosed and _blank_cut_fences(shown, unclosed[0]):
         blocks, unclosed = _parse(shown, lines)
 
     masked: set[int] = set()
+    visible = []
     for block in blocks:
         if block.kind in ("code", "hidden"):
             masked.update(range(block.line, block.end))
-    for first, last in spans:
-        masked.update(range(first + 1, last + 1))
-    visible = tuple(block for block in blocks if block.kind != "hidden")
-    return Outline(lines, visible, frozenset(masked), tuple(unclosed))
+        if block.kind != "hidden":
+            visible.append(block)
+    for span in spans:
+        masked.update(span)
+    return Outline(lines, tuple(visible), frozenset(masked), tuple(unclosed))
 
 
-def _readable_lines(source: str, skip: int) -> list[str]:
+def _readable_lines(text: str, skip: int) -> list[str]:
     """Return the lines for the parser: without front matter, and with `-[x]` as `- [x]`."""
-    text = source.replace("\r\n", "\n").removeprefix("\ufeff")
     if "[" in text:
         text = _TIGHT_BOX.sub(r"\1 ", text)
     lines = text.split("\n")
@@ -103,15 +104,23 @@ def _readable_lines(source: str, skip: int) -> list[str]:
     return lines
 
 
-def _long_spans(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last line of code spans that go on, inside a quotation, over lines."""
+def _hide_span(shown: list[str], span: range) -> None:
+    """Replace the lines of a long span by ones that cannot end its list item."""
+    opening = shown[span.start - 1]
+    indent = opening[: len(opening) - len(opening.lstrip())]
+    for number in span:
+        shown[number] = f"{indent}    x"
+
+
+def _long_spans(lines: Sequence[str]) -> Iterator[range]:
+    """Yield the lines behind the first one of spans that go on, inside a quotation, over lines."""
     number = 0
     while number < len(lines):
         line = lines[number]
         if "`" in line and '"' in line and _SPAN_OPENER.match(line) and is_open(line):
             last = _closing_line(lines, number)
             if last > number:
-                yield number, last
+                yield range(number + 1, last + 1)
                 number = last
         number += 1
 

@@ -72,10 +72,18 @@ def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
 
 
 def _all_ticked(text: TaskText, first: int, last: int) -> bool:
-    visible = [number for number in range(first, last) if number not in text.masked]
-    boxes = [read_checkbox(text.lines[number]) for number in visible]
-    ticks = [box.checked for box in boxes if box is not None]
-    return bool(ticks) and all(ticks)
+    """Whether there are boxes on these lines, and all of them are ticked."""
+    has_boxes = False
+    for number in range(first, last):
+        if number in text.masked:
+            continue
+        box = read_checkbox(text.lines[number])
+        if box is None:
+            continue
+        if not box.checked:
+            return False
+        has_boxes = True
+    return has_boxes
 
 
 def _own_end(text: TaskText, block: TaskBlock, limit: int) -> int:

@@ -89,11 +89,13 @@ def _is_fix(block: TaskBlock) -> bool:
 
 def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     """Return the candidates that are tasks."""
-    starts = [block.line for block in candidates if block.title.certain or block.level]
-    for block in candidates:
-        following = bisect_right(starts, block.line)
-        block.own_end = min([block.end, *starts[following : following + 1]])
+    # Backwards: a candidate's own lines end where the next heading or sure task starts.
+    next_start = len(text.lines)
+    for block in reversed(candidates):
+        block.own_end = min(block.end, next_start)
         block.fields = text.read_fields(block.line + 1, block.own_end)
+        if block.title.certain or block.level:
+            next_start = block.line
 
     boxes = [block.line for block in candidates if block.title.certain and not block.level]
     tasks = set()

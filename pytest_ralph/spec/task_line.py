@@ -109,7 +109,10 @@ def read_heading(line: str) -> TaskLine | None:
     if not text.startswith("#"):
         return None
     text = text.lstrip("#").strip().rstrip("#").rstrip()
-    text = _MIDDLE_BOX.sub(r"\2 \1 ", text, count=1) if _MIDDLE_BOX.match(text) else text
+    middle = _MIDDLE_BOX.match(text)
+    if middle:
+        # `T2: [x] Wire it up` becomes `[x] T2: Wire it up`.
+        text = f"{middle[2]} {middle[1]} {text[middle.end() :]}"
     box = _heading_box(text)
     text = text.removeprefix(box).removesuffix(box).strip()
     name = _read_name(text)
