@@ -39,6 +39,8 @@ class Checkpoints:
         self._settings = services.settings
         self._spec_files = spec_files
         self._to_commit: set[str] = set()
+        # How many of the changes made for a task its last commit holds.
+        self._committed: dict[str, int] = {}
         # Tasks whose work an earlier run began and did not commit.
         self._unfinished: set[str] = set()
         self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
@@ -67,6 +69,11 @@ class Checkpoints:
         if waits or self._spec_files.was_cut_off(task):
             self._unfinished.add(task.name)
         if waits or not task.checked:
+            self._to_commit.add(task.name)
+
+    def begin_again(self, task: Task) -> None:
+        """Have the work on a task committed that passed before and was broken since."""
+        if self._settings.commit != "none":
             self._to_commit.add(task.name)
 
     def passed(self, task: Task) -> str:
@@ -114,12 +121,15 @@ class Checkpoints:
         in_head = git.read_head(spec_path)
         texts = {} if in_head is None else {spec_path: self._spec_files.own_version(in_head)}
         commit = git.commit(message, paths, changes=changes, task_files=task.files, texts=texts)
+        self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
         return commit[:12] if commit else ""
 
     def _changes_for(self, task: Task) -> list[Change]:
-        """What executors and repairs changed for the task."""
+        """What executors and repairs changed for the task since its last commit."""
         owner = owner_of(self._spec_files, task)
-        return self._services.tree.changes_for(owner, earlier=task.name in self._unfinished)
+        earlier = task.name in self._unfinished
+        changes = self._services.tree.changes_for(owner, earlier=earlier)
+        return changes[self._committed.get(task.name, 0) :]
 
     def _paths_of(self, changes: Iterable[Change]) -> set[Path]:
         root = self._services.root.resolve()

@@ -224,6 +224,7 @@ class SpecRun:
         again.failed = again.verify()
         if again.failed is None:
             return None
+        self.checkpoints.begin_again(task)
         again.log.culprit = culprit
         again.log.culprit_diff = diff
         again.log.note(culprit)

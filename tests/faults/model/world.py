@@ -123,6 +123,8 @@ class Ended:
     output: str
     outcomes: Mapping[str, str]
     touched: Mapping[str, set[str]]
+    # The same for all runs so far: a commit may hold work of an earlier run.
+    touched_ever: Mapping[str, set[str]]
     after_kill: bool = False
 
     @property
@@ -172,6 +174,7 @@ class World:
         shutil.copytree(template(), self.project, symlinks=True)
         self._texts = 0
         self._was_killed = False
+        self._touched: dict[str, set[str]] = {}
 
     def close(self) -> None:
         for pid in self.processes():
@@ -278,7 +281,10 @@ class World:
             ran = self._server.run(Job(str(self.project), args, at=plan.kill_at))
             status, output = ran.status, ran.output
         outcomes = read_outcomes(junit)
-        ended = Ended(status, output, outcomes, read_touched(log), self._was_killed)
+        touched = read_touched(log)
+        for key, paths in touched.items():
+            self._touched.setdefault(key, set()).update(paths)
+        ended = Ended(status, output, outcomes, touched, self._touched, self._was_killed)
         self._was_killed = ended.killed
         return ended
 

@@ -299,3 +299,30 @@ def test_siblings_commit_their_own_files_only(project: Project) -> None:
             f"{name}.txt",
             f"{name}-helper.txt",
         }
+
+
+def test_work_after_a_regression_is_committed(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Write one
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q one words.txt`
+        - [ ] 1.2 Write two
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q two words.txt`
+    """)
+    project.write("words.txt", "zero\n")
+    project.write(".gitignore", "calls.txt\nprompt.*\n")
+    project.repository()
+    executor = project.shell("""\
+        case $task in
+        1.1.1) echo one > words.txt;;
+        1.2.1) echo two > words.txt;;
+        1.1.2) echo one >> words.txt;;
+        esac
+    """)
+    result = project.run("--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    assert project.git("show", "HEAD:words.txt") == "two\none"
+    assert "[x] 1.1.2" in project.git("show", "HEAD:specs/demo/tasks.md")
+    assert len(subjects(project)) == 4
