@@ -25,7 +25,7 @@ PACKAGES = {
     "failure": ("tests/unit/failure",),
     "healing": ("tests/unit/healing", "tests/integration/recovery"),
 }
-_COPIED = ("pytest_ralph", "tests", "examples", "pyproject.toml")
+_COPIED = ("pytest_ralph", "tests", "examples", "scripts", "pyproject.toml")
 _MUTMUT = (sys.executable, "-c", "from mutmut.__main__ import cli; cli()")
 _NOTICED = {1, 3}
 # A change that makes a loop endless is noticed too: by the time limit.
@@ -36,7 +36,9 @@ _SETTINGS = """\
     [mutmut]
     source_paths=pytest_ralph
     only_mutate=pytest_ralph/{package}/*
-    also_copy=examples
+    also_copy=
+        examples
+        scripts
     pytest_add_cli_args_test_selection=
         {tests}
     pytest_add_cli_args=

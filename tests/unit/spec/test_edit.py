@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.edit import insertion, next_fix_id, set_total, shifted, ticked_line
+from pytest_ralph.spec.edit import (
+    insertion,
+    insertion_before,
+    next_fix_id,
+    set_total,
+    shifted,
+    ticked_line,
+)
 from pytest_ralph.spec.fix_tree import FixTree
 
 if TYPE_CHECKING:
@@ -88,6 +95,22 @@ def test_the_guides_example_comes_out_byte_for_byte() -> None:
 
 def test_line_ends_of_the_file_are_those_of_the_fix() -> None:
     assert inserted(BEFORE.replace("\n", "\r\n")) == AFTER.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# T\n\n- [ ] 1.3 A\n", "# T\n\n@\n\n- [ ] 1.3 A\n"),
+        ("- [ ] 1.2 A\r\n- [ ] 1.3 B\r\n", "- [ ] 1.2 A\r\n@\r\n\r\n- [ ] 1.3 B\r\n"),
+        ("\ufeff- [ ] 1.3 A\n", "\ufeff@\n\n- [ ] 1.3 A\n"),
+    ],
+)
+def test_a_task_can_be_put_before_another(before: str, after: str) -> None:
+    spec = Spec.parse(before)
+    new = "- [ ] 1.9 New\n  - **Verify**: `true`"
+    eol = "\r\n" if "\r" in before else "\n"
+    text = insertion_before(spec, spec["1.3"], f"{new}\n").into(before)
+    assert text == after.replace("@", new.replace("\n", eol))
 
 
 def test_a_second_fix_goes_below_the_first_and_a_nested_one_below_its_own() -> None:

@@ -87,6 +87,11 @@ def test_fields_without_bullets_keep_the_bullets_below_them() -> None:
     assert fields_of(text) == {"Verify": "- **Unit**: `u`\n- `v`", "Commit": "`c`"}
 
 
+def test_a_note_says_where_a_verify_field_applies() -> None:
+    (field,) = read_fields(["**Verify** (in `web`): `make`"], 0, 1, frozenset())
+    assert field.text == "(in `web`): `make`"
+
+
 def test_a_heading_may_be_a_field() -> None:
     assert fields_of("#### Verify\n`x`\n#### Commit\n`c`") == {"Verify": "`x`", "Commit": "`c`"}
 

@@ -51,6 +51,18 @@ def fix(fix_id: str, original: str, *, checked: bool = False, do: str = "") -> T
     )
 
 
+def test_tasks_that_executors_ask_for_are_counted(path: Path) -> None:
+    state = loaded(path, {"totalTasks": 3})
+    state.record_modification("1.3", ["1.3.1", "1.3.2"], "SPLIT_TASK", "too large")
+    state.record_modification("1.3", ["1.3.3"], "ADD_FOLLOWUP", "forgotten")
+    state.record_modification("1.4", ["1.4.1"], "ADD_FOLLOWUP", "forgotten")
+    assert state.modifications("1.3") == 2
+    assert state.modifications("1.5") == 0
+    assert state.number("totalTasks") == 7
+    ids = [entry["id"] for entry in state.data["modificationMap"]["1.3"]["modifications"]]
+    assert ids == ["1.3.1", "1.3.2", "1.3.3"]
+
+
 def test_the_guides_example_is_read(path: Path) -> None:
     state = loaded(path, GUIDE)
     assert state.exists
