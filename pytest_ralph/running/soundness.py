@@ -137,9 +137,14 @@ def _from_negated(
         if lookup.is_missing(stage):
             return lookup.defect(stage)
         defect = _reported_error(stage, ended.output()) if _is_search(stage) else None
-        if defect is not None:
+        if defect is not None and _names_operand(defect.message, stage):
             return defect
     return None
+
+
+def _names_operand(message: str, stage: Stage) -> bool:
+    """Whether an error is about a file of the command line, not about one found below it."""
+    return any(f" {operand}: " in message for operand in stage.operands)
 
 
 def _from_stages(
