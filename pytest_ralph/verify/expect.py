@@ -20,7 +20,7 @@ from pytest_ralph.verify.stdout_kind import Prints, is_http, prints
 from pytest_ralph.verify.vocabulary import any_of, phrases, words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.verify.clauses import Clause
 
@@ -75,11 +75,21 @@ class Pattern(NamedTuple):
 
 def read_expectations(command: str, said: str) -> Demands:
     """Return what `said`, the words behind `command`, and a comment in it ask of the command."""
-    demands = Demands()
-    is_about_output = False
     comment = _COMMENT.search(command)
     if comment:
         said = f"{said}\n{comment['words']}"
+    demands = _read_clauses(command, said)
+    if "stderr" in said:
+        demands.expect = [_on_stderr(one) for one in demands.expect]
+    elif not _MERGED_STREAMS.search(command):
+        demands.expect = _with_system_errors(demands.expect)
+    demands.expect = _consistent(demands.expect)
+    return demands
+
+
+def _read_clauses(command: str, said: str) -> Demands:
+    demands = Demands()
+    is_about_output = False
     was_unread = False
     for clause in split_clauses(_with_printed_words_quoted(command, said)):
         if clause.goes_on and was_unread and _WITHOUT_SUBJECT.match(clause.text):
@@ -92,11 +102,6 @@ def read_expectations(command: str, said: str) -> Demands:
         was_unread = len(demands.unread) > unread_before
         has_output = any(one.stream != "exit" for one in demands.expect)
         is_about_output = has_output or bool(_PRINTING.match(clause.text))
-    if "stderr" in said:
-        demands.expect = [_on_stderr(one) for one in demands.expect]
-    elif not _MERGED_STREAMS.search(command):
-        demands.expect = _with_system_errors(demands.expect)
-    demands.expect = _consistent(demands.expect)
     return demands
 
 
@@ -127,30 +132,44 @@ def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool)
 
     `is_about_output`: an earlier clause of the sentence is about the output.
     """
-    if made := _CREATES.fullmatch(clause.text):
-        statement = Statement(command, clause, made)
-        paths = [clause.values[int(index)].text for index in statement.indexes]
-        if all(_PATH.fullmatch(path) for path in paths):
-            demands.files += paths
-            return
+    files = _created_files(command, clause)
+    if files:
+        demands.files += files
+        return
+    for statement, ask in _readings(command, clause, is_about_output):
+        asked = ask(statement)
+        if asked is None:
+            continue
+        demands.expect += asked
+        if statement.group("rest") or _MEASURED.search(statement.place):
+            demands.unread.append(clause.source)
+        return
+    demands.unread.append(clause.source)
+
+
+def _created_files(command: str, clause: Clause) -> list[str]:
+    """Return the paths of "creates `x.txt`", unless one of its texts is no path."""
+    made = _CREATES.fullmatch(clause.text)
+    if made is None:
+        return []
+    indexes = Statement(command, clause, made).indexes
+    paths = [clause.values[int(index)].text for index in indexes]
+    return paths if all(_PATH.fullmatch(path) for path in paths) else []
+
+
+def _readings(
+    command: str, clause: Clause, is_about_output: bool
+) -> Iterator[tuple[Statement, Ask]]:
+    """Yield the patterns that match all of a clause, then those that match it up to its place."""
     is_qualified = bool(_QUALIFIED.search(clause.text))
     for text in (clause.text, _PLACE.sub("", clause.text)):
+        place = clause.text[len(text) :]
         for pattern in PATTERNS:
             if is_qualified and not pattern.reads_qualifiers:
                 continue
             match = pattern.form.fullmatch(text)
-            if match is None:
-                continue
-            place = clause.text[len(text) :]
-            statement = Statement(command, clause, match, is_about_output, place)
-            asked = pattern.ask(statement)
-            if asked is None:
-                continue
-            demands.expect += asked
-            if statement.group("rest") or _MEASURED.search(place):
-                demands.unread.append(clause.source)
-            return
-    demands.unread.append(clause.source)
+            if match is not None:
+                yield Statement(command, clause, match, is_about_output, place), pattern.ask
 
 
 def _on_stderr(one: Expect) -> Expect:
