@@ -122,7 +122,7 @@ def _with_printed_words_quoted(command: str, said: str) -> str:
 def _quote_bare_word(found: re.Match[str]) -> str:
     word = found["word"]
     is_known = normalise(word) != word and word != "ok"
-    if is_known or word.endswith("s") or word in _DESCRIBING:
+    if is_known or word.endswith("s") or word.startswith("non-") or word in _DESCRIBING:
         return found[0]
     return f"{found['verb']}`{word}`"
 
@@ -347,6 +347,15 @@ PATTERNS = (
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),
         statements.exists,
+    ),
+    Pattern(
+        "not there",
+        _form(
+            rf"{_VERB}?(?:files? |director(?:y|ies) )*"
+            r"(?:not (?:found|exists?)|no such (?:file|directory)(?: or directory)?)"
+        ),
+        statements.not_there,
+        reads_qualifiers=True,
     ),
     Pattern("clean working tree", _form("passes"), statements.clean),
     Pattern(

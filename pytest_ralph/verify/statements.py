@@ -249,6 +249,13 @@ def exists(said: Statement) -> Sequence[Expect] | None:
     return None
 
 
+def not_there(said: Statement) -> Sequence[Expect] | None:
+    """`ls old.md` shows "file not found": what looks for a file fails without it."""
+    if lists_names(said.command) or shows_contents(said.command):
+        return [Expect("exit", "nonzero")]
+    return None
+
+
 def clean(said: Statement) -> Sequence[Expect] | None:
     if "clean" in said.clause.source.lower() and _TERSE_STATUS.search(said.command):
         return [Expect("stdout", "empty")]
