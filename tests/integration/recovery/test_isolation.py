@@ -341,6 +341,37 @@ def test_submodules_are_refused(isolated: Project) -> None:
     result.stderr.fnmatch_lines(["*--ralph-isolate=worktree: submodules*: lib"])
 
 
+def test_names_that_differ_in_case_are_refused(isolated: Project) -> None:
+    for name in ("README", "readme"):
+        isolated.write(name, "text\n")
+        isolated.git("add", name)
+    # As on a file system that ignores case.
+    isolated.git("config", "core.ignorecase", "true")
+    result = isolated.run(ISOLATED, executor="true")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*names that differ only in case*: README, readme"])
+
+
+def test_sparse_checkouts_and_filters_are_kept(isolated: Project) -> None:
+    # A filter like that of LFS: git stores something else than the file.
+    isolated.git("config", "filter.lfs.clean", "sed s/content/pointer/")
+    isolated.git("config", "filter.lfs.smudge", "sed s/pointer/content/")
+    isolated.write(".gitattributes", "*.bin filter=lfs\n")
+    isolated.write("data/large.bin", "content\n")
+    isolated.write("other/file.txt", "text\n")
+    isolated.git("add", "-A")
+    isolated.git("commit", "-q", "-m", "files")
+    isolated.git("sparse-checkout", "set", "specs", "data")
+    body = "test ! -e other && grep content data/large.bin && echo more content >> data/large.bin"
+    result = isolated.run(ISOLATED, executor=isolated.shell(f"{body} && {append('fixed')}"))
+
+    assert result.ret == 0
+    assert (isolated.root / "data/large.bin").read_text() == "content\nmore content\n"
+    assert not (isolated.root / "other").exists()
+    assert isolated.git("ls-files", "-t", "other").strip() == "S other/file.txt"
+
+
 def test_isolation_works_before_the_first_commit(isolated: Project) -> None:
     isolated.git("update-ref", "-d", "HEAD")
     result = isolated.run(ISOLATED, executor=isolated.shell(append("fixed")))
