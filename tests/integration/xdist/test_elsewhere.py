@@ -206,6 +206,10 @@ def test_a_healed_spec_comes_home(
     ]
     assert list(place.iterdir()) == []
 
+    code, _ = run(pytester.path, "--ralph-undo")
+    assert code == 0
+    assert not (pytester.path / "fixed").exists()
+
 
 def test_edits_at_home_and_a_copy_elsewhere_stay(
     pytester: pytest.Pytester, make_spec: SpecMaker, place: Path
