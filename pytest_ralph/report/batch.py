@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pytest_ralph.report.phrases import joined
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -25,9 +27,9 @@ MOST_IN_SENTENCE = 4
 
 def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
     """A task failed while other tasks of its group are still running."""
-    failed = _joined([name for name in statuses if _is_failed(statuses[name])])
+    failed = _few([name for name in statuses if _is_failed(statuses[name])])
     unfinished = ("running...", "waiting")
-    running = _joined([name for name, status in statuses.items() if status in unfinished])
+    running = _few([name for name, status in statuses.items() if status in unfinished])
     return [
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),
@@ -59,7 +61,7 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
     if completed:
         lines += [
             "",
-            f"Note: {_joined(completed)} results preserved. Their commits (if --ralph-commit=auto)",
+            f"Note: {_few(completed)} results preserved. Their commits (if --ralph-commit=auto)",
             f"already created. {failed} retry runs in isolation.",
         ]
     return lines
@@ -69,7 +71,7 @@ def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> 
     """All first attempts have ended, and several of them failed."""
     retries = []
     for number, name in enumerate(failed[:MOST], 1):
-        others = _joined([other for other in failed if other != name])
+        others = _few([other for other in failed if other != name])
         retries.append(f"Retry {number}: Task {name} (parallel with {others} retry)")
     return [
         *_heading("MULTIPLE FAILURES"),
@@ -97,7 +99,7 @@ def retry_results(results: Mapping[str, str]) -> list[str]:
     failed = [name for name, error in results.items() if error]
     if failed:
         noun = "Tasks" if len(failed) > 1 else "Task"
-        lines += ["", f"{noun} {_joined(failed)} failed after retry.", "RALPH HALTED"]
+        lines += ["", f"{noun} {_few(failed)} failed after retry.", "RALPH HALTED"]
     return lines
 
 
@@ -129,10 +131,8 @@ def _more(count: int) -> list[str]:
     return [f"  … {count - MOST} more"] if count > MOST else []
 
 
-def _joined(names: Sequence[str]) -> str:
-    """Return `1.1, 1.2 and 1.3`."""
+def _few(names: Sequence[str]) -> str:
+    """Return the names for a sentence; of many the first two and a number."""
     if len(names) > MOST_IN_SENTENCE:
         return f"{names[0]}, {names[1]} and {len(names) - 2} more"
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return joined(names)

@@ -65,15 +65,15 @@ def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
 
 
 def _message(task: TaskResult) -> str:
-    error = one_line(problem(task), ERROR_LIMIT)
-    if task.outcome == "recovered":
-        first = (
-            one_line(task.earlier_failures[0].error, ERROR_LIMIT)
-            if task.earlier_failures
-            else error
-        )
-        return f"Recovered after {fix_count(task) or 'another attempt'}. At first: {first}"
-    return "\n- ".join([error, *(one_line(line, ERROR_LIMIT) for line in task.advice)])
+    """Return the error with what a person can do about it, or how the task recovered from it."""
+    if task.outcome != "recovered":
+        lines = [problem(task), *task.advice]
+        return "\n- ".join(one_line(line, ERROR_LIMIT) for line in lines)
+    first = problem(task)
+    if task.earlier_failures:
+        first = task.earlier_failures[0].error
+    how = fix_count(task) or "another attempt"
+    return f"Recovered after {how}. At first: {one_line(first, ERROR_LIMIT)}"
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:

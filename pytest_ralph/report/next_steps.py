@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ralph.report.phrases import joined
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,9 +46,9 @@ def next_step(task: TaskResult) -> str:
 
 def next_lines(failed: Sequence[TaskResult], command: str, where: str) -> list[str]:
     """Return three lines: what to do, the command that continues, and where the report is."""
-    waiting = sum(_open_fix(task) is not None for task in failed)
+    waiting = [task for task in failed if _open_fix(task) is not None]
     if waiting:
-        what = "it" if waiting == 1 else "them"
+        what = "it" if len(waiting) == 1 else "them"
         command += f"  (an agent can do {what}: add --ralph-executor claude)"
     return [f"  {_instruction(failed)}", f"  Continue: {command}", f"  {where}"]
 
@@ -86,4 +88,4 @@ def _open_fix(task: TaskResult) -> FixResult | None:
 def _tasks(ids: Sequence[str]) -> str:
     if len(ids) == 1:
         return f"task {ids[0]}"
-    return f"tasks {', '.join(ids[:-1])} and {ids[-1]}"
+    return f"tasks {joined(ids)}"

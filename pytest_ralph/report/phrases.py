@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ralph.results import RunSummary, TaskResult
 
 
@@ -13,6 +15,13 @@ def count(number: int, singular: str, plural: str = "") -> str:
     if number == 1:
         return f"1 {singular}"
     return f"{number:,} {plural or singular + 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return `1.1, 1.2 and 1.3`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def fix_count(task: TaskResult) -> str:
