@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.phrases import fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.github import annotation
@@ -71,7 +72,7 @@ def _message(task: TaskResult) -> str:
         return "\n- ".join(one_line(line, ERROR_LIMIT) for line in lines)
     first = problem(task)
     if task.earlier_failures:
-        first = task.earlier_failures[0].error
+        first = without_shell(task.earlier_failures[0].error)
     how = fix_count(task) or "another attempt"
     return f"Recovered after {how}. At first: {one_line(first, ERROR_LIMIT)}"
 

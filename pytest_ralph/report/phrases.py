@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.wording import without_shell
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,7 +35,7 @@ def fix_count(task: TaskResult) -> str:
 def problem(task: TaskResult) -> str:
     """Return the last error of a task, or else the reason for its outcome."""
     failure = task.last_failure
-    return failure.error if failure else task.reason
+    return without_shell(failure.error) if failure else task.reason
 
 
 def headline(run: RunSummary) -> str:
