@@ -27,7 +27,7 @@ from pytest_ralph.failure.test_runs import (
 )
 from pytest_ralph.failure.test_runs.shapes import names_tests
 from pytest_ralph.failure.tracebacks import exceptions
-from pytest_ralph.shell.command import Command, Stage, read_shown
+from pytest_ralph.shell.command import Command, Stage, program_name, read_shown
 from pytest_ralph.shell.programs import load_programs
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ ECHO = re.compile(
     r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
+# What stands before a further command, or between two of them.
+CHAIN = re.compile(r"\s(?:&&|\|\||;|\|)\s")
 MOST_ECHOES = 200
 PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?passed$"
@@ -241,6 +243,10 @@ def _names(word: str, wanted: str) -> bool:
 def _shown_stage(text: str) -> Stage | None:
     """Return the stage of a shown command line that has a role, or None for a sentence."""
     if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
+        return None
+    first_word = text.partition(" ")[0]
+    is_call = program_name(first_word) in load_programs().first_words
+    if not is_call and "=" not in first_word and not CHAIN.search(text):
         return None
     # What the words behind an unknown program suggest counts only in a command line of our own.
     stages = [stage for stage in read_shown(text) if load_programs().has_role(stage.name)]

@@ -62,7 +62,8 @@ CHAINED = ("The above exception was", "During handling of")
 RAISED = re.compile(r"^[\w.]+: ")
 IGNORED_BY_MAKE = "(ignored)"
 
-JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*)')
+# Also the two values that node prints below an AssertionError.
+JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)')
 REPEATED = re.compile(r"\b(?:retrying|will retry|trying again|retry in)\b", re.IGNORECASE)
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HEAD = 16_000
-MIDDLE = 16_000
-TAIL = 24_000
+# A text up to this size is kept whole.
+LARGEST_WHOLE = 56_000
+HEAD = 10_000
+MIDDLE = 10_000
+TAIL = 16_000
 LONGEST_LINE = 1_200
 # A middle up to this size is read whole, a larger one in windows.
 LARGEST_MIDDLE = 2_000_000
@@ -37,7 +39,7 @@ ALARMS = (
 
 def sample(text: str) -> str:
     """Return `text`, or its head, unusual lines of its middle and its tail if it is very long."""
-    if len(text) <= HEAD + MIDDLE + TAIL:
+    if len(text) <= LARGEST_WHOLE:
         return text
     begin = _line_end(text, HEAD)
     end = _line_end(text, len(text) - TAIL)
@@ -70,14 +72,18 @@ def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]
     shapes: list[bytes] = []
     for start, stop in _windows(begin, end):
         chunk = text[start:stop]
-        lines = chunk.split("\n")
         chunk_shapes = _shapes(chunk)
         count.update(chunk_shapes)
-        ends = list(accumulate((len(line) + 1 for line in lines), initial=start))
+        rare = {shape for shape, times in count.items() if times <= MOST_OF_A_SHAPE}
+        if rare.isdisjoint(chunk_shapes):
+            continue
+        lengths = list(map(len, chunk.split("\n")))
+        # Every line before this one also ends with a line break.
+        begins = list(accumulate(lengths, initial=start))
         for number, shape in enumerate(chunk_shapes):
-            if count[shape] <= MOST_OF_A_SHAPE:
-                length = min(len(lines[number]), LONGEST_LINE)
-                spans.append((ends[number], ends[number] + length))
+            if shape in rare:
+                first = begins[number] + number
+                spans.append((first, first + min(lengths[number], LONGEST_LINE)))
                 shapes.append(shape)
 
     def importance(number: int) -> tuple[bool, int]:

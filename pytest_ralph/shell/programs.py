@@ -131,6 +131,12 @@ class Programs:
         """Whether the table lists the role of a program or call."""
         return name in self._roles
 
+    @cached_property
+    def first_words(self) -> frozenset[str]:
+        """The words with which the calls that have a role, and the launchers, start."""
+        calls = {name.partition(" ")[0] for name in self._roles}
+        return frozenset(calls | self._launchers.keys())
+
     def role(self, name: str) -> str:
         """Return what a program or call (`cargo test`) is for, empty if that is unknown."""
         role = self._roles.get(name)

@@ -70,7 +70,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         block_error = _error_of(name, match["subtest"], errors)
         at, error = block_error or _whole_error(output.lines, match["error"]) or shown
         yield FailedTest(name, error, at, is_test)
-    if not has_summary and any(FAILURES.match(line) for line in output.lines):
+    if errors and not has_summary and any(FAILURES.match(line) for line in output.lines):
         for title, (at, error) in errors.items():
             yield FailedTest(title, error, at)
 
@@ -130,8 +130,10 @@ def _errors_by_title(lines: Sequence[str]) -> dict[str, NumberedLine]:
             errors[title] = error
 
     for number, line in enumerate(lines):
-        match = TITLE.match(line)
-        if match or END_OF_BLOCK.match(line):
+        # Most lines are no rulers: look at their beginning before matching a pattern.
+        is_ruler = line.startswith(("_", "=", "-"))
+        match = TITLE.match(line) if is_ruler else None
+        if match or (is_ruler and END_OF_BLOCK.match(line)):
             finish_block()
             title = match[1] if match else ""
             block = []

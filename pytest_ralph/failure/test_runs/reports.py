@@ -26,6 +26,7 @@ JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
 # Words without which no JSON report speaks of a failing test.
 FAILING = re.compile(r'"(?:failed|fail|failure|failures|error)"')
 NAMES = ("fullName", "fullTitle", "full_description", "nodeid", "title", "name")
+NAMED = re.compile(rf'"(?:{"|".join(NAMES)})"\s*:')
 STATUSES = ("status", "outcome", "state", "result")
 FAILED = frozenset({"failed", "fail", "failure", "error", "broken"})
 # Where the words of the error stand, the plainest first.
@@ -44,7 +45,7 @@ XML_FAILURE = re.compile(
 
 def read_json(printed: str) -> Iterator[FailedTest]:
     """Yield the failing tests of a JSON report that stands in the printed text."""
-    if len(printed) > LARGEST or not FAILING.search(printed):
+    if len(printed) > LARGEST or not FAILING.search(printed) or not NAMED.search(printed):
         return
     for start in JSON_START.finditer(printed):
         try:

@@ -142,7 +142,8 @@ NOT_AN_EXPECTATION = re.compile(
     r"^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
     r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
-    r"|g?make(?:\[\d+\])?: |# of (?:un)?expected |Message:$"
+    r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
+    r"|# of (?:un)?expected |Message:$"
     r"|\[?Captured|Ran \d+|Use -p"
     r"|Finished|\d+ (?:tests?|passed))"
 )
