@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
 
 LONGEST_ERROR = 1_000
-LINE_NUMBER = re.compile(r"[\w)]:(\d{1,7})\b|\bline (\d{1,7})\b|\((\d{1,7})[,:]\d+\)")
+# Behind a digit and a colon stands a column, or the minutes of a time.
+LINE_NUMBER = re.compile(
+    r"[^\W\d]:(\d{1,7})\b|\):(\d{1,7})\b|\bline (\d{1,7})\b|\((\d{1,7})[,:]\d+\)"
+)
 
 
 def classify(

@@ -204,8 +204,11 @@ def read_headed_rows(
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    for line in lines[diagnostic.line + 1 : diagnostic.line + 4]:
-        message = line.strip(MARKS)
-        if message:
-            return replace(diagnostic, text=message)
-    return diagnostic
+    below = [line.strip(MARKS) for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
+    messages = [message for message in below if message]
+    if not messages:
+        return diagnostic
+    if messages[0].endswith(":"):
+        # It only announces what follows.
+        return replace(diagnostic, text=" ".join(messages[:2]))
+    return replace(diagnostic, text=messages[0])

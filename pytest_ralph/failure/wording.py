@@ -46,10 +46,26 @@ TESTS_NAMED = 3
 LINES_ABOVE = 3
 LINES_BELOW = 15
 
+# The header of a shown difference: only the name of the file in it matters.
+DIFF_HEADER = regex(r"^(?:---|\+\+\+) (?P<file>\S+)(?:\s+(?:\d{4}-\d\d-\d\d .*|\(\w+\)))?$")
 TIMESTAMP = regex(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+")
+# A file with a position, or before a colon. In "a.lock was not found" it is part of a sentence.
 PLACE = regex(
     r"^(?:file://)?(?P<file>[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9})"
-    r"(?:[:(]\d+(?:[:,.-]\d+)*\)?|, line \d+)?\s*(?::|-|—|\s)\s*"
+    r"(?:(?:[:(]\d+(?:(?:[:.-]|, ?)\d+)*\)?|, line \d+)\s*(?::|-|—|\s)|\s*(?::|-|—)(?=\s))\s*"
+)
+POSITION = regex(r"^[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9}:\d+(?::\d+)?:\s*")
+# Where a linter found something, in the columns of a table.
+TABLE_PLACE = regex(
+    r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
+    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: "
+)
+# What runners of other programs put before an error.
+SPEAKER = regex(
+    r"^g?make(?:\[\d+\])?: \*+ |^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
+)
+BARE_LEVEL = regex(
+    r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"
 )
 LEVEL = regex(
     r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
@@ -61,29 +77,49 @@ LEVEL = regex(
 BRACKETS = regex(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
 INTERPRETER = regex(r"^/\S*/python[\d.]*: ")
 SHELL_PLACE = regex(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
-EXCEPTION = regex(r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)):\s*")
+EXCEPTION = regex(
+    r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)|(?<=[.:])[A-Z]\w+)"
+    r"(?: \[\w+\])?:\s*"
+)
+# Exceptions whose message says it all.
+ABSENCE = regex(r"^(?:ModuleNotFound|FileNotFound|Import)Error: (?:\[Errno \d+\] )?")
+# What node says before it shows both values.
+COMPARISON = regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=\S)")
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
-MARKS = regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
+MARKS = regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
 NODE_ID = regex(r"^[\w./-]+\.\w+::\S+ - ")
+PREFIXES = (
+    TIMESTAMP, SHELL_PLACE, SPEAKER, LEVEL, BARE_LEVEL, NODE_ID, TABLE_PLACE, BRACKETS, MARKS,
+)  # fmt: skip
 # The directories of an absolute path; a relative path is how the project names its files.
 DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
-LEADING_DIRECTORIES = regex(r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])")
-NOT_A_START = regex(r"^[^\w'\"`.$%-]+")
+LEADING_DIRECTORIES = regex(
+    r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])|^(?:[\w.@+~-]+/)+(?=[\w@+-]+\.[a-z]\w{0,9}(?:\s|$))"
+)
+NOT_A_START = regex(r"^[^\w'\"`‘“«.$%-]+")
 DATA = regex(r"^[{\[\"'].*\":|^\W*$")
-PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+")
+PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+|[\w@+~-]+\.[a-z]\w{0,4}")
 WORD = regex(r"[^\W\d_]{3}")
 # `shop.tests.CartTest.test_total`, but not `cart.t`, which is a file.
 DOTTED_NAME = regex(r"[\w.$]+\w{4}")
 LAST_WORD = regex(r"\s+\S*$")
+# Words that announce what was cut, and a clause of which only a word or two is left.
+DANGLING = regex(
+    r"(?: (?:a|an|and|are|as|at|be|but|by|for|from|has|have|in|into|is|it|its|no|of|on|or|that|the"
+    r"|this|to|was|were|which|with|//|==|!=|=))+$|,(?: [\w-]+){1,2}$",
+    re.IGNORECASE,
+)
+QUOTES = "\"'`"
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = regex(
     r"(?:^|[\s(])(?P<hint>(?:please |try |you (?:can|should|need to|must) |did you (?:mean|forget)|"
-    r"run |running |use |hint: |help: |fix: |to fix\b"
+    r"run |running |use (?!of )|hint: |help: |fix: |to fix\b"
     r"|consider )[^\n]*[`'\"][^`'\"\n]+[`'\"][^\n]*)",
     re.IGNORECASE,
 )
 UNSOUND_HINT = regex(
     r"disabl|ignor|noqa|suppress|skip|--force|--no-verify|backtrace|verbose|--help|\blog\b|stack"
+    r"|overrid|allow\(|-vv|\braise\b|\bthrow\b"
     r"|update (?:the )?(?:snapshot|test)|-u\b|debug",
     re.IGNORECASE,
 )
@@ -108,7 +144,9 @@ def title(failure: Failure) -> str:
     elif PATH.fullmatch(point):
         point = f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
     if subject and subject.lower() not in point.lower():
-        return shorten(f"{subject}: {point}", LONGEST_TITLE)
+        point = f"{subject}: {point}"
+    if len(point) > LONGEST_TITLE:
+        point = ABSENCE.sub("", point)
     return shorten(point, LONGEST_TITLE)
 
 
@@ -160,26 +198,41 @@ def shorten(text: str, limit: int) -> str:
     if bracket > limit // 2 and ")" not in shortened[bracket:]:
         # The remark in brackets is cut: do without it.
         shortened = shortened[:bracket]
-    return shortened.rstrip(" ,:;([{-–—\"'`") or text[:limit]
+    shortened = DANGLING.sub("", shortened).rstrip(" ,:;([{-–—")
+    if shortened.count(shortened[-1:]) % 2 and shortened.endswith(tuple(QUOTES)):
+        # The quoted name is cut.
+        shortened = shortened[:-1].rstrip()
+    return shortened or text[:limit]
 
 
 def _point(error: str) -> str:
     """Return an error without timestamp, level, position, module path and directories."""
     text = " ".join(error.split())
+    header = DIFF_HEADER.match(text)
+    if header:
+        return header["file"]
+    text = _without_prefixes(text)
+    # Only the first file is a place: one without a position is what the error is about.
+    text = _without_prefixes(PLACE.sub("", text, count=1) or text)
+    text = _without_prefixes(POSITION.sub("", text, count=1) or text)
+    match = EXCEPTION.match(text)
+    if match and ASSERTION.match(match["name"]):
+        text = COMPARISON.sub("", _without_prefixes(text[match.end() :]))
+    elif match:
+        text = text[match.start("name") :]
+    text = DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
+    return NOT_A_START.sub("", text)
+
+
+def _without_prefixes(text: str) -> str:
+    """Return an error without what stands before its own words, apart from a place."""
     before = ""
     while text != before:
         before = text
-        for noise in (TIMESTAMP, SHELL_PLACE, LEVEL, NODE_ID, PLACE, BRACKETS, MARKS):
+        for prefix in PREFIXES:
             # What stands in brackets may be all there is.
-            text = noise.sub("", text, count=1) or text
-        match = EXCEPTION.match(text)
-        if match and ASSERTION.match(match["name"]):
-            text = text[match.end() :]
-        elif match:
-            text = text[match.start("name") :]
-            break
-    text = DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
-    return NOT_A_START.sub("", text)
+            text = prefix.sub("", text, count=1) or text
+    return text
 
 
 def _subject(failure: Failure) -> str:
@@ -190,12 +243,9 @@ def _subject(failure: Failure) -> str:
         name = re.split(r" (?:>|›|») ", name)[-1]
         if DOTTED_NAME.fullmatch(name):
             name = name.rsplit(".", 1)[-1]
-        name = NOT_A_START.sub("", name)
+        name = NOT_A_START.sub("", LEADING_DIRECTORIES.sub("", name))
         return name if " " not in name else shorten(name, LONGEST_SUBJECT)
-    text = failure.error.strip()
-    for noise in (TIMESTAMP, SHELL_PLACE, MARKS, LEVEL):
-        text = noise.sub("", text, count=1)
-    match = PLACE.match(text)
+    match = PLACE.match(_without_prefixes(" ".join(failure.error.split())))
     if match is None:
         return ""
     return match["file"].replace("\\", "/").rsplit("/", 1)[-1]

@@ -78,7 +78,7 @@ FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berro
 MARKED = re.compile(
     r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
     r"|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s"
+    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!(?!!)|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )

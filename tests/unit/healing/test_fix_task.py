@@ -77,10 +77,10 @@ def test_nothing_attempted_is_said_in_the_generators_words() -> None:
     assert "    1. Analyze the failure: No previous fix attempted\n" in block
 
 
-def test_the_title_ends_with_a_whole_word() -> None:
+def test_the_title_ends_with_a_whole_phrase() -> None:
     error = "AssertionError: expected the parser to find thirteen fields, found two"
     title = make_fix_task(TASK, replace(FAILURE, error=error), "1.3.1").splitlines()[0]
-    point = "expected the parser to find thirteen fields, found"
+    point = "expected the parser to find thirteen fields"
     assert title == f"- [ ] 1.3.1 [FIX 1.3] Fix: {point}"
 
 
