@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.spec_run import SpecRun
-    from pytest_ralph.results import TaskResult
+    from pytest_ralph.results import Attempt, TaskResult
     from pytest_ralph.spec.task import Task
 
 # How often a fix of a regression may break another task.
@@ -117,7 +117,7 @@ class Regressions:
             result = result.with_work_of(healed.result)
             if healed.result.bad:
                 line = f"{healed.line}: {healed.result.reason}"
-                return self._fail(spec_run, task, result, line)
+                return self._fail(spec_run, task, result, line, healed.result.last_failure)
             if result.passed and not spec_run.passes(task):
                 name = _name(healed.passed.spec_run, healed.passed.task, spec_run)
                 line = f"{task.id} and {name} do not pass together: {healed.line}"
@@ -146,9 +146,17 @@ class Regressions:
                 return
 
     def _fail(
-        self, spec_run: SpecRun, culprit: Task, result: TaskResult, reason: str
+        self,
+        spec_run: SpecRun,
+        culprit: Task,
+        result: TaskResult,
+        reason: str,
+        failure: Attempt | None = None,
     ) -> TaskResult:
-        """Fail the culprit, and name all tasks that it broke: they are shown as passed."""
+        """Fail the culprit, and name all tasks that it broke: they are shown as passed.
+
+        `failure` is the one of the task that it broke, if there is one.
+        """
         for passed in list(self._passed.values()):
             if not passed.is_due(self._suspects(passed)):
                 continue
@@ -157,6 +165,10 @@ class Regressions:
                 self._passed.pop(passed.key, None)
                 name = _name(passed.spec_run, passed.task, spec_run)
                 reason += f"; {name} no longer passes either"
+        failure = failure or result.last_failure
+        if failure is not None:
+            # The culprit itself passes: this is what the reports are to quote.
+            result = result._replace(attempts=(*result.attempts, failure._replace(error=reason)))
         return spec_run.regressed(culprit, result, reason)
 
     def _add_work(self, spec_run: SpecRun, task: Task, result: TaskResult) -> bool:
