@@ -57,10 +57,11 @@ class IndexEntry(NamedTuple):
 Index = dict[str, IndexEntry]
 
 
-def read_index(git: GitCommand, *paths: str) -> Index:
+def read_index(git: GitCommand, *paths: str, env: Mapping[str, str] | None = None) -> Index:
     """Return the entries of the index below git's directory, or those of `paths`."""
     entries = {}
-    listed = git("ls-files", "-v", "--stage", "-z", "--", *(paths or (".",)), env=LITERAL)
+    options = ("-v", "--stage", "-z", "--", *(paths or (".",)))
+    listed = git("ls-files", *options, env={**LITERAL, **(env or {})})
     for line in listed.split("\0"):
         about, _, path = line.partition("\t")
         if path:

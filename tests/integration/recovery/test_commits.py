@@ -236,7 +236,7 @@ def test_untracked_file_that_the_executor_edits(long_file: Project) -> None:
     executor = long_file.shell(f"{FIX_LAST_LINE}; echo more >> mine.txt")
     result = long_file.run("--ralph-commit=auto", executor=executor)
 
-    result.stdout.fnmatch_lines(["*no commit for 1.1: edits of yours*mine.txt*"])
+    result.stdout.fnmatch_lines(["*no commit for 1.1: you edited the same places: mine.txt*"])
     assert long_file.git("ls-files", "mine.txt") == ""
 
 

@@ -549,6 +549,18 @@ def test_a_staged_version_stays_staged(repository: Repository, git: Git) -> None
     assert repository.run("ls-files", "--stage", "a") == staged
 
 
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+def test_flags_of_committed_files_stay(repository: Repository, git: Git, flag: str) -> None:
+    repository.commit({"a": "1\n"})
+    repository.run("update-index", flag, "a")
+    before = repository.run("ls-files", "-v", "a")
+    repository.write({"a": "2\n"})
+
+    assert git.commit("x", [repository.root / "a"])
+    assert repository.run("show", "HEAD:a") == "2"
+    assert repository.run("ls-files", "-v", "a") == before
+
+
 def test_moved_and_removed_files_are_committed(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n", "b": "2\n", "c": "3\n"})
     repository.run("mv", "a", "moved")
