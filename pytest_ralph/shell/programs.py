@@ -58,6 +58,12 @@ class Call:
     words: tuple[str, ...]
     options: frozenset[str]
 
+    @classmethod
+    def read(cls, arguments: Sequence[str]) -> Call:
+        """Read the words that are written behind the program."""
+        options = frozenset(word for word in arguments if word.startswith("-"))
+        return cls(tuple(word for word in arguments if word not in options), options)
+
     def matches(self, operands: Sequence[str], arguments: Sequence[str]) -> bool:
         """Whether the program with these operands and arguments is this call."""
         if tuple(operands[: len(self.words)]) != self.words:
@@ -266,11 +272,9 @@ def _read_list(text: str) -> _List:
     names: set[str] = set()
     calls: dict[str, list[Call]] = {}
     for entry in text.split(","):
-        program, *rest = entry.split()
-        if not rest:
+        program, *arguments = entry.split()
+        if arguments:
+            calls.setdefault(program, []).append(Call.read(arguments))
+        else:
             names.add(program)
-            continue
-        options = frozenset(word for word in rest if word.startswith("-"))
-        words = tuple(word for word in rest if word not in options)
-        calls.setdefault(program, []).append(Call(words, options))
     return _List(frozenset(names), calls)

@@ -45,14 +45,13 @@ def _mentions(command: str, calls: Sequence[str]) -> bool:
 
 def _is_call(stage: Stage, calls: Sequence[str]) -> bool:
     """Whether a stage is one of the calls: the program, then words that occur in this order."""
+    # Command has loaded it by now.
     from pytest_ralph.shell.programs import Call
 
     for call in calls:
-        program, *rest = call.split()
-        options = frozenset(word for word in rest if word.startswith("-"))
-        words = tuple(word for word in rest if word not in options)
-        if stage.program != program:
+        words = call.split()
+        if words[:1] != [stage.program]:
             continue
-        if Call(words, options).matches(stage.operands, stage.arguments):
+        if Call.read(words[1:]).matches(stage.operands, stage.arguments):
             return True
     return False

@@ -43,4 +43,4 @@ def test_the_changing_part_is_named(command: str, change: str | None) -> None:
     ],
 )
 def test_a_project_adds_calls_of_its_own(command: str, change: str | None) -> None:
-    assert find_remote_change(command, ("make deploy", "release.sh --yes")) == change
+    assert find_remote_change(command, ("", "make deploy", "release.sh --yes")) == change
