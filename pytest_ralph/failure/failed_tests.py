@@ -56,16 +56,23 @@ def read_failed_tests(
     """
     tests = context.failed_tests
     if not tests:
-        internal = pytest_run.internal_error(context.output)
-        if internal is None:
-            return None
-        return Finding("build", internal.error, internal.line)
+        return _internal_error(context)
+    return _linter_finding(context, tests[0]) or _read_tests(context, tests, read_cause)
 
-    role = context.role_at(tests[0].line)
-    if role in FINDING_ROLES and context.is_known_at(tests[0].line):
-        # A linter that reports its findings in the format of a test run.
-        return Finding(role, tests[0].error or NO_ERROR, tests[0].line)
 
+def _linter_finding(context: FailureContext, first: FailedTest) -> Finding | None:
+    """Return what a linter found that reports in the format of a test run."""
+    role = context.role_at(first.line)
+    if role not in FINDING_ROLES or not context.is_known_at(first.line):
+        return None
+    return Finding(role, first.error or NO_ERROR, first.line)
+
+
+def _read_tests(
+    context: FailureContext,
+    tests: Sequence[FailedTest],
+    read_cause: Callable[[FailureContext], Finding | None],
+) -> Finding:
     examined = tests[:MOST_TESTS]
     readings = [_read_test(context, test, read_cause) for test in examined]
     unloaded = [finding for finding, test in zip(readings, examined, strict=True) if not test.named]
@@ -77,6 +84,13 @@ def read_failed_tests(
         error = context.output.lines[best.line].strip()
     names = tuple(test.name for test in tests if test.named)
     return replace(best, error=error or NO_ERROR, tests=names)
+
+
+def _internal_error(context: FailureContext) -> Finding | None:
+    internal = pytest_run.internal_error(context.output)
+    if internal is None:
+        return None
+    return Finding("build", internal.error, internal.line)
 
 
 def read_marked_tests(context: FailureContext) -> Finding | None:
@@ -130,13 +144,18 @@ def _read_test(
 
     is_file = context.project.find(test.name) is not None
     if not test.named or is_file:
-        if causes and causes[0].verdict == "timeout":
-            return replace(causes[0], type=VERIFICATION_FAILED)
-        if causes and causes[0].is_cause:
-            return causes[0]
-        found = _unloaded_file(context, test) or read_cause(context)
+        found = _first_cause(causes) or _unloaded_file(context, test) or read_cause(context)
         return found or Finding(verdict, test.error, test.line)
     return _read_named_test(context, test, printed, causes)
+
+
+def _first_cause(causes: Sequence[Finding]) -> Finding | None:
+    """Return why a test file could not be run; a time limit of the runner is a failed check."""
+    if not causes or not causes[0].is_cause:
+        return None
+    if causes[0].verdict == "timeout":
+        return replace(causes[0], type=VERIFICATION_FAILED)
+    return causes[0]
 
 
 def _read_named_test(
