@@ -52,6 +52,11 @@ class FileState(NamedTuple):
     copy: str = ""
 
     @property
+    def without_copy(self) -> tuple[int | str, ...]:
+        """Everything but the path of the copy."""
+        return self[:-1]
+
+    @property
     def is_link(self) -> bool:
         return stat.S_ISLNK(self.mode)
 
@@ -166,11 +171,12 @@ class Snapshots:
         parts = path.split("/")
         if parts[0] == RALPH_DIRECTORY or is_temporary(parts[-1]):
             return None
-        state = state_of(self.root / path)
+        # A Path for each file of the project would be most of the cost.
+        state = state_of(f"{self.root}/{path}")
         if state is None:
             return None
         known = self._last.get(path)
-        if known is not None and known._replace(copy="") == state:
+        if known is not None and known.without_copy == state.without_copy:
             return known
         if state.is_link:
             return state
@@ -193,11 +199,11 @@ class Snapshots:
         return str(copy)
 
 
-def state_of(file: Path) -> FileState | None:
+def state_of(file: str | Path) -> FileState | None:
     """Return the state of a file without a copy; None if it is no regular file and no link."""
     try:
-        status = file.lstat()
-        target = str(file.readlink()) if stat.S_ISLNK(status.st_mode) else ""
+        status = os.lstat(file)
+        target = str(Path(file).readlink()) if stat.S_ISLNK(status.st_mode) else ""
     except OSError:
         return None
     if not target and not stat.S_ISREG(status.st_mode):

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES, sweep
-from pytest_ralph.fixing.change_log import changes_of_others
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.healing.guard import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,7 +124,7 @@ class Checkpoints:
 
     def _changes_for(self, task: Task) -> list[Change]:
         """What executors and repairs changed for the task since its last commit."""
-        owner = owner_of(self._spec_files, task)
+        owner = self._spec_files.record_name(task)
         earlier = task.name in self._unfinished
         changes = self._services.tree.changes_for(owner, earlier=earlier)
         return changes[self._committed.get(task.name, 0) :]
@@ -138,7 +136,7 @@ class Checkpoints:
     def _require_more_than_checks(self, task: Task, changes: Iterable[Change]) -> None:
         """Refuse to commit a fix that only changed tests or the configuration of checks."""
         changed = list(dict.fromkeys(change.path for change in changes))
-        protected = self._services.tree.protected.get(owner_of(self._spec_files, task), set())
+        protected = self._services.tree.protected.get(self._spec_files.record_name(task), set())
         if changed and protected.issuperset(changed):
             self._spec_files.committed(task, "")
             raise GitError(f"the fix only changed tests or checks: {', '.join(changed)}")
@@ -208,7 +206,7 @@ class Checkpoints:
         keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
         kept_as = git.next_ref(name, task.id)
         announce = self._services.announce
-        owner = owner_of(self._spec_files, self._original_of(task))
+        owner = self._spec_files.record_name(self._original_of(task))
         own_changes = tree.changes_for(owner, earlier=False)
         good = tree.good
         if own_changes and good is None:
@@ -227,7 +225,10 @@ class Checkpoints:
 
         They may have passed with these changes, or wait for their own recovery.
         """
-        owner = owner_of(self._spec_files, self._original_of(task))
+        # Imported here: only a rollback reads the list of changes.
+        from pytest_ralph.fixing.change_log import changes_of_others
+
+        owner = self._spec_files.record_name(self._original_of(task))
         paths = changes_of_others(self._services.tree.backups, owner)
         return [self._services.root / path for path in sorted(paths)]
 

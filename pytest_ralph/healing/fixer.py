@@ -37,7 +37,6 @@ from pytest_ralph.healing.fix_task import (
     steps,
     with_files,
 )
-from pytest_ralph.healing.guard import owner_of
 from pytest_ralph.healing.modification import (
     FOLLOWUP,
     PREREQUISITE,
@@ -530,7 +529,7 @@ class Fixer:
             result = repair.apply(self.services.runner, self.services.root, backup)
         diff = ""
         if result.files:
-            owner = owner_of(self.spec_files, self.task)
+            owner = self.spec_files.record_name(self.task)
             changes = self.services.tree.record_repair(owner, backup, result.files)
             diff = shortened_diff(diff_of(changes), DIFF_LIMIT)
             self.services.record_changed(self.spec_files.spec.path, self.task, result.files)

@@ -182,7 +182,7 @@ class Guard:
     @property
     def owner(self) -> str:
         """The name under which changes for the task are recorded."""
-        return owner_of(self.spec_files, self.task)
+        return self.spec_files.record_name(self.task)
 
     @property
     def _tree(self) -> ProjectTree:
@@ -446,11 +446,6 @@ def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
         line = f"{', '.join(fields)} changed while an executor was at work in a run that was killed"
         lines.append(f"{line}: compare {spec.path.name} with {shown}")
     return lines
-
-
-def owner_of(spec_files: SpecFiles, task: Task) -> str:
-    """Return the name under which changes for a task are recorded."""
-    return f"{spec_files.spec.name}::{task.name}"
 
 
 def refused(reason: str) -> Failure:

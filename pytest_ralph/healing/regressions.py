@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.snapshot import is_same_now, state_of
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -43,6 +41,7 @@ class PassedTask:
 
     files: The files that matter to it; none if they are not known.
     work: The files that were changed for it, as its own work left them.
+    worked_at: How much of the work of the run had been done then.
     seen: How much of the work of the run has been looked at.
     suspects: The work since it was verified last that may have broken it, as far as `seen`.
     checks: How often it was verified again.
@@ -52,6 +51,7 @@ class PassedTask:
     task: Task
     files: tuple[str, ...]
     work: dict[str, FileState | None]
+    worked_at: int
     seen: int
     suspects: list[Work] = field(default_factory=list)
     checks: int = 0
@@ -94,7 +94,7 @@ class Regressions:
         """Have a task verified again after work that is done later than `seen`."""
         files = tuple(dict.fromkeys((*task.files, *result.changed)))
         work = spec_run.work_on(task) if result.changed else {}
-        passed = PassedTask(spec_run, task, files, work, seen)
+        passed = PassedTask(spec_run, task, files, work, self.position, seen)
         self._passed[passed.key] = passed
         return passed
 
@@ -102,13 +102,15 @@ class Regressions:
         """No longer count a task as passed."""
         self._passed.pop(_key(spec_run, task), None)
 
-    def heal_after(self, spec_run: SpecRun, task: Task, result: TaskResult) -> TaskResult:
+    def heal_after(
+        self, spec_run: SpecRun, task: Task, result: TaskResult, begun: int
+    ) -> TaskResult:
         """Verify again what the work on a task may have broken, and recover it.
 
         The report of a broken task has been written, so what could not be recovered is reported as
-        a failure of the task that broke it.
+        a failure of the task that broke it. `begun` is the position at which that task began.
         """
-        if not self._add_work(spec_run, task, result):
+        if not self._add_work(spec_run, task, result, begun):
             return result
         for _ in range(MAX_ROUNDS):
             healed = self._heal_first(spec_run)
@@ -171,24 +173,27 @@ class Regressions:
             result = result._replace(attempts=(*result.attempts, failure._replace(error=reason)))
         return spec_run.regressed(culprit, result, reason)
 
-    def _add_work(self, spec_run: SpecRun, task: Task, result: TaskResult) -> bool:
+    def _add_work(self, spec_run: SpecRun, task: Task, result: TaskResult, begun: int) -> bool:
         """Add the work on a task; return whether it changed anything."""
-        changed = (*result.changed, *self._overwritten(spec_run, task))
+        changed = (*result.changed, *self._overwritten(spec_run, task, begun))
         if not changed:
             return False
         diff = "".join(attempt.diff for attempt in result.attempts)
         self._work.append(Work(spec_run, task, tuple(dict.fromkeys(changed)), diff))
         return True
 
-    def _overwritten(self, spec_run: SpecRun, task: Task) -> Iterator[str]:
-        """Yield the work on other tasks that is gone.
+    def _overwritten(self, spec_run: SpecRun, task: Task, begun: int) -> Iterator[str]:
+        """Yield the work on other tasks, done since the task began, that is gone.
 
         An executor that reverts what was done beside it, as `git stash` does, leaves the files as
-        they were when it started: that is no change of its own.
+        they were when it started: that is no change of its own. Reverting older work is one.
         """
+        # Imported here: most runs change no files.
+        from pytest_ralph.fixing.snapshot import is_same_now
+
         root = spec_run.services.root
         for passed in list(self._passed.values()):
-            if passed.key == _key(spec_run, task):
+            if passed.worked_at <= begun or passed.key == _key(spec_run, task):
                 continue
             for path, state in passed.work.items():
                 if not is_same_now(root / path, state):
@@ -226,6 +231,9 @@ class Regressions:
         self, passed: PassedTask, suspects: Sequence[Work], reader: SpecRun | None
     ) -> HealedTask | None:
         """Verify a task again, and recover it if it fails; None if it still passes."""
+        from pytest_ralph.fixing.snapshot import state_of
+
+        begun = self.position
         self._verified_now(passed)
         passed.checks += 1
         names = list(dict.fromkeys(_name(work.spec_run, work.task, reader) for work in suspects))
@@ -234,15 +242,16 @@ class Regressions:
         line = f"{name} no longer passes since {_listed(names)} changed {_listed(files)}"
         diff = "".join(work.diff for work in suspects)
         result = passed.spec_run.heal(passed.task, line, diff)
+        if result is not None and result.changed:
+            self._add_work(passed.spec_run, passed.task, result, begun)
+            self._verified_now(passed)
         root = passed.spec_run.services.root
         passed.work = {path: state_of(root / path) for path in passed.work}
+        passed.worked_at = self.position
         if result is None:
             return None
         if result.bad:
             self._passed.pop(passed.key, None)
-        if result.changed:
-            self._add_work(passed.spec_run, passed.task, result)
-            self._verified_now(passed)
         return HealedTask(passed, line, result)
 
 

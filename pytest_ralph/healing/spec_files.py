@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
 from pytest_ralph.healing.document import Document, inserted_into, removed_from
 from pytest_ralph.healing.errors import SpecFilesError
-from pytest_ralph.healing.modification import PREREQUISITE, ModificationError, numbered
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.current_spec import current_spec
@@ -131,6 +130,10 @@ class SpecFiles:
         """Whether an earlier run was killed while it worked on the task."""
         return self.state.status(task.name) == "running"
 
+    def record_name(self, task: Task) -> str:
+        """The name under which changes for a task are recorded."""
+        return f"{self.spec.name}::{task.name}"
+
     def owner_of(self, fix: Task) -> Task | None:
         """The task that a fix or part was made for."""
         return self._document.owner_of(fix)
@@ -201,6 +204,9 @@ class SpecFiles:
 
         Raise ModificationError if the request cannot be carried out.
         """
+        # Imported here: executors rarely ask for tasks.
+        from pytest_ralph.healing.modification import PREREQUISITE, ModificationError, numbered
+
         with self.files():
             limit = self.state.max_modifications
             if self.state.modifications(target.name) >= limit:

@@ -10,7 +10,6 @@ from pytest_ralph.files import BACKUPS_NAME
 from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.errors import RecoveryError
-from pytest_ralph.healing.guard import edits_before_kill, owner_of
 from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.e2e_steps import is_e2e_cleanup
@@ -66,6 +65,10 @@ class SpecRun:
         except RecoveryError as error:
             self._start_error = error
             return []
+
+        # Imported here: a run without recovery needs no guard.
+        from pytest_ralph.healing.guard import edits_before_kill
+
         backups = self.services.directory / BACKUPS_NAME
         return lines + edits_before_kill(backups, self.spec_files.spec)
 
@@ -192,7 +195,7 @@ class SpecRun:
     def _remember_for_rollback(self, task: Task) -> None:
         """Have a task that passed verified again after a rollback."""
         if self.services.settings.rollback:
-            owner = owner_of(self.spec_files, task)
+            owner = self.spec_files.record_name(task)
             self.services.tree.passed[owner] = self._task_run(task).still_passes
 
     # Regressions
@@ -207,12 +210,12 @@ class SpecRun:
         if not self._may_break_others:
             return result
         regressions = self.services.regressions
+        begun = self._work_before[run.task.name]
         if result.was_worked_on:
-            result = regressions.heal_after(self, run.task, result)
+            result = regressions.heal_after(self, run.task, result, begun)
         if not result.passed:
             return result
-        seen = self._work_before[run.task.name]
-        passed = regressions.add_pass(self, run.task, result, seen)
+        passed = regressions.add_pass(self, run.task, result, begun)
         return regressions.heal_itself(passed) or result
 
     def heal(self, task: Task, culprit: str, diff: str = "") -> TaskResult | None:
@@ -237,7 +240,7 @@ class SpecRun:
 
     def work_on(self, task: Task) -> dict[str, FileState | None]:
         """The files that were changed for a task in this run, as that left them."""
-        owner = owner_of(self.spec_files, task)
+        owner = self.spec_files.record_name(task)
         changes = self.services.tree.changes_for(owner, earlier=False)
         return {change.path: change.after for change in changes}
 

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents.naming import display_name
-from pytest_ralph.report.failure_text import failure_headline, output_lines, relevant
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.phrases import duration
 from pytest_ralph.spec.progress import fix_history_entry
@@ -320,6 +319,9 @@ class Summary:
             yield task.reason
 
     def _attempt(self, number: int, attempt: Attempt, *, with_output: bool) -> None:
+        # Imported here: a run without a failure shows attempts only with `-vv`.
+        from pytest_ralph.report.failure_text import failure_headline, output_lines, relevant
+
         after = " ".join(duration(attempt.duration))
         who = one_line(attempt.command, LONGEST)
         if attempt.executor:

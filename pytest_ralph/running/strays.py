@@ -25,7 +25,6 @@ import signal
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if sys.platform == "linux":
@@ -95,8 +94,10 @@ def _hard_limit() -> int:
 
 
 def _proc(pid: int, name: str) -> bytes:
+    # Read for every process of the machine, hence without a Path and without a buffer.
     try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
+        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
+            return file.read()
     except OSError:
         return b""
 

@@ -43,14 +43,16 @@ TreeSnapshot = dict[str, tuple[int, int]]
 def take_snapshot(root: Path) -> TreeSnapshot:
     """Return the snapshot of the first 20,000 files below `root`, in a fixed order."""
     snapshot: TreeSnapshot = {}
-    for entry in _files_below(os.fspath(root)):
+    directory = f"{root}{os.sep}"
+    for entry in _files_below(directory):
         if len(snapshot) == MAX_FILES:
             break
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError:
             continue
-        snapshot[os.path.relpath(entry.path, root)] = (status.st_size, status.st_mtime_ns)
+        path = entry.path.removeprefix(directory)
+        snapshot[path] = (status.st_size, status.st_mtime_ns)
     return snapshot
 
 
