@@ -1,12 +1,15 @@
 """The aims for speed, each with its figure: `python tests/bench/aims.py [--only WORD]`.
 
 Ends with 1 if an aim is missed by more than noise. Figures are CPU time of commands and their
-children, the best of several runs taken in turns, or ratios of such times.
+children, the best of several runs taken in turns, or ratios of such times. Bytecode is cached, as
+it is for a user. The environments with and without the plugin are kept for the next time.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +22,7 @@ from tests.bench.speed import COLLECT, NOOP, PYTEST, SPAWNS, best, seconds, spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+ROOT = Path(__file__).parents[2]
 # A figure may be this much above its aim.
 NOISE = 1.05
 # For what is compared in hundredths.
@@ -68,6 +72,27 @@ def unused(work: Path) -> Iterator[Aim]:
     found = best(commands, work, 25)
     ratio = found["with"] / found["without"]
     yield Aim("installed and unused, of -p no:ralph", ratio, 1.01, noise=SMALL_NOISE)
+
+
+def installed(work: Path) -> Iterator[Aim]:
+    write(work / "test_some.py", NOOP.format(n=100))
+    commands = {
+        "with": [_environment("with", "pytest", str(ROOT)), *PYTEST[1:], "--co"],
+        "without": [_environment("without", "pytest"), *PYTEST[1:], "--co"],
+    }
+    found = best(commands, work, 25)
+    ratio = found["with"] / found["without"]
+    yield Aim("installed and unused, of not installed", ratio, 1.02, noise=SMALL_NOISE)
+
+
+def _environment(name: str, *requirements: str) -> str:
+    """Return the Python of an environment with these packages and what they need."""
+    directory = Path(sys.prefix, "bench", name)
+    python = str(directory / "bin" / "python")
+    if not directory.exists():
+        subprocess.run([sys.executable, "-m", "venv", directory], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", *requirements], check=True)
+    return python
 
 
 def start(work: Path) -> Iterator[Aim]:
@@ -136,6 +161,7 @@ def html(work: Path) -> Iterator[Aim]:
 
 STEPS: tuple[Callable[[Path], Iterator[Aim]], ...] = (
     unused,
+    installed,
     start,
     tasks,
     healed,
@@ -149,6 +175,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", help="a word of the name of a step")
     given = parser.parse_args()
+    # Without cached bytecode, every start would compile the package.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     missed = 0
     for step in STEPS:
         if given.only and given.only not in step.__name__:
