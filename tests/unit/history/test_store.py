@@ -347,7 +347,7 @@ def test_an_impossible_directory_is_one_warning(tmp_path: Path) -> None:
         for number in range(5):
             history.record(attempt(number=number, outcome="failed"))
     assert len(told) == 1
-    assert told[0].startswith("history is not recorded: cannot make")
+    assert told[0].startswith("history is not recorded: cannot create")
     assert "\n" not in told[0]
 
 
