@@ -116,7 +116,7 @@ WAYS = {
         options=("--ralph-isolate=worktree",),
         heading="# Task 1.2.1: fix task 1.2 (Add the parser)",
         diff="\n-letters\n+numbers\n",
-        says="approach not reported → it passed, but could not be merged: make it again on the",
+        says="approach not reported → it passed but could not be merged; make the changes again",
         git=True,
     ),
     "execute again": Way(

@@ -189,7 +189,7 @@ def test_in_part_a_status_set_by_hand_is_taken_as_it_is(halted: Project) -> None
 
     result = halted.again()
 
-    assert "failed before" not in result.stdout.str()
+    assert "failed in an earlier run" not in result.stdout.str()
     assert result.ret == 0
 
 
