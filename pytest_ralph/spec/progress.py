@@ -37,7 +37,7 @@ def completed(text: str, task_id: str, title: str, commit: str | None = None) ->
 
 def reopened(text: str, task_id: str) -> str:
     """Remove the entry of a completed task."""
-    progress = _Lines(text)
+    progress = _ProgressLines(text)
     for number in progress.section(COMPLETED):
         entry = _COMPLETED_ENTRY.match(progress.lines[number])
         if entry and entry[1] == task_id:
@@ -48,7 +48,7 @@ def reopened(text: str, task_id: str) -> str:
 
 def completed_tasks(text: str) -> set[str]:
     """Return the ids of the completed tasks."""
-    progress = _Lines(text)
+    progress = _ProgressLines(text)
     section = progress.section(COMPLETED)
     entries = [_COMPLETED_ENTRY.match(progress.lines[number]) for number in section]
     return {entry[1] for entry in entries if entry}
@@ -69,7 +69,7 @@ def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
 
 def learnings(text: str) -> list[str]:
     """Return each bullet or paragraph of the learnings as one line."""
-    progress = _Lines(text)
+    progress = _ProgressLines(text)
     found: list[str] = []
     starts_paragraph = True
     for number in progress.section(LEARNINGS):
@@ -92,7 +92,7 @@ def _with_entry(
     text: str, heading: str, known: re.Pattern[str], entry: str, *, replace: bool
 ) -> str:
     """Return the text with the entry in its section, in place of a known one if `replace`."""
-    progress = _Lines(text)
+    progress = _ProgressLines(text)
     if not progress.lines:
         progress.lines.append(f"{TITLE}\n")
     section = progress.section(heading)
@@ -111,7 +111,7 @@ def _with_entry(
     return progress.text()
 
 
-def _add_section(progress: _Lines, heading: str, entry: str) -> None:
+def _add_section(progress: _ProgressLines, heading: str, entry: str) -> None:
     """Add a section before those that come after it, or at the end."""
     new_lines = [f"## {heading}", entry]
     for later in SECTIONS[SECTIONS.index(heading) + 1 :]:
@@ -126,7 +126,7 @@ def _add_section(progress: _Lines, heading: str, entry: str) -> None:
     progress.insert(progress.end_of_content(whole_file), ["", *new_lines])
 
 
-class _Lines:
+class _ProgressLines:
     """The lines of a `.progress.md`, each with its line end; a byte order mark is kept apart."""
 
     def __init__(self, text: str) -> None:
