@@ -77,7 +77,7 @@ NEGATION = re.compile(
     re.IGNORECASE,
 )
 
-# Blocks that are headed by the name of a kind (S3).
+# Blocks that are headed by the name of a kind of failure.
 HEADING_KIND = re.compile(
     r"^\s*(?:ERROR:\s*)?(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
 )

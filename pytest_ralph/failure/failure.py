@@ -1,7 +1,4 @@
-"""One Failure: everything known about one failed attempt.
-
-The nouns of S0, S1, S2 and S3 in one place.
-"""
+"""One Failure: everything known about one failed attempt."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class Failure:
     timed_out: bool = False
 
     def report(self) -> str:
-        """S2's report, which `parse_report` reads back."""
+        """The failure report, which `parse_report` reads back."""
         from pytest_ralph.failure.report import write_report
 
         return write_report(self)

@@ -1,4 +1,4 @@
-"""The failure report of one attempt as text (S2), written and read back.
+"""The failure report of one attempt as text, written and read back.
 
 The readers accept what agents make of it: blank lines left out, other bullets, the metadata only,
 or none of it.

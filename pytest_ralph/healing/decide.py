@@ -249,7 +249,7 @@ def _in_circles(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _is_stuck(past: TaskHistory) -> bool:
-    # An executor that failed has another chance: S0 asks for a fix of its fix.
+    # An executor that failed has another chance, with a fix of its fix.
     return not past.by_executor and is_stuck(past.fingerprints, past.trees)
 
 
@@ -275,7 +275,7 @@ def _hangs(failure: Failure, past: TaskHistory) -> bool:
 def _needs_person(failure: Failure, past: TaskHistory) -> bool:
     """Whether an executor says that a person has to act.
 
-    Its status does not count: S0's FAILED block always says "needs manual intervention".
+    Its status does not count: a FAILED block always says "needs manual intervention".
     """
     if not past.by_executor:
         return False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Line(NamedTuple):
+class TakeoverEntry(NamedTuple):
     """A task that a worker began, or that ended with this result."""
 
     worker: str
@@ -54,7 +54,7 @@ class TakeoverLog:
         finally:
             os.close(descriptor)
 
-    def _read(self) -> Iterator[Line]:
+    def _read(self) -> Iterator[TakeoverEntry]:
         if self.is_new:
             return
         for text in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -63,4 +63,4 @@ class TakeoverLog:
             except ValueError:
                 # Empty or incomplete.
                 continue
-            yield Line(worker, task, TaskResult.from_json(told[0]) if told else None)
+            yield TakeoverEntry(worker, task, TaskResult.from_json(told[0]) if told else None)

@@ -249,7 +249,7 @@ class TaskRun:
         return unfinished
 
     def _carry_out_again(self, failed: FailedAttempt) -> FailedAttempt | None:
-        """S0's step 9: after a completed fix, do again what it was made for, up to the original."""
+        """After a completed fix, do again what it was made for, up to the original."""
         for task in self.fixer.to_retry():
             unfinished = self.fixer.execute(failed, task=task)
             still_failed = self._verify_execution(unfinished)
@@ -391,8 +391,8 @@ class TaskRun:
         """
         tries = 1
         if not self.recovery:
-            # Two by default; the state file may set another number. With recovery, S0 asks for a
-            # fix instead, after which the task is carried out again.
+            # Two by default; the state file may set another number. With recovery, the
+            # error is fixed first, and the task is carried out again after that.
             tries = max(1, self.spec_files.state.number("maxTaskIterations"))
         failed: FailedAttempt | None = None
         notes: tuple[str, ...] = ()

@@ -142,7 +142,7 @@ def evidence_of(
 
 
 def with_failed_block(failure: Failure, output: str) -> Failure:
-    """Let S0's FAILED block in the output, if there is one, override error, fix and status."""
+    """Let a FAILED block in the output, if there is one, override error, fix and status."""
     if "FAILED" not in output:
         return failure
     block = parse_block(output)

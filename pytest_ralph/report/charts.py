@@ -102,7 +102,7 @@ def line(values: Sequence[float | None]) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class KindRow:
+class KindBar:
     """The bar of one kind of failure; the beginning of it stands for the recovered share."""
 
     kind: str
@@ -113,12 +113,12 @@ class KindRow:
     recovered_width: float
 
 
-def kind_rows(kinds: Sequence[PastKind]) -> list[KindRow]:
+def kind_bars(kinds: Sequence[PastKind]) -> list[KindBar]:
     """Return one row per kind, the most frequent first."""
     shown = sorted(kinds, key=lambda kind: (-kind.failures, kind.kind))[:KINDS_SHOWN]
     unit = KIND_WIDTH / max((kind.failures for kind in shown), default=1)
     return [
-        KindRow(
+        KindBar(
             kind.kind,
             kind.failures,
             kind.recovered,

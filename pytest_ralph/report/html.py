@@ -73,7 +73,7 @@ def render(run: RunSummary, directory: Path = Path()) -> str:
         fix_count=_fix_count(run),
         progress=[Progress.of(run, spec) for spec in run.specs],
         past=Trends.of(run.history.runs),
-        kinds=charts.kind_rows(run.history.kinds),
+        kinds=charts.kind_bars(run.history.kinds),
         **trusted,
     )
 

@@ -34,7 +34,7 @@ class Healed(NamedTuple):
     result: TaskResult
 
 
-class Work(NamedTuple):
+class ReportedWork(NamedTuple):
     """An executor run or repair for a task, which ended at `ended` and changed files."""
 
     result: TaskResult
@@ -113,13 +113,13 @@ class _WorkersCheck:
         return self._specs[path]
 
 
-def _work(results: Iterable[TaskResult]) -> Iterator[Work]:
+def _work(results: Iterable[TaskResult]) -> Iterator[ReportedWork]:
     """Yield every executor run and repair that changed files."""
     for result in results:
         for attempt in result.attempts:
             if attempt.changed:
                 ended = attempt.started + attempt.duration
-                yield Work(result, ended, attempt.changed, attempt.diff)
+                yield ReportedWork(result, ended, attempt.changed, attempt.diff)
 
 
 def _is_same_task(one: TaskResult, other: TaskResult) -> bool:

@@ -18,7 +18,7 @@ from pytest_ralph.session.screen import terminal_reporter
 from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.lint import Finding, format_github, format_text, lint, lint_syntax
+from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint, lint_syntax
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def lint_specs(config: pytest.Config) -> int:
 
 
 def _write_findings(
-    config: pytest.Config, writer: TerminalWriter, path: str, findings: Sequence[Finding]
+    config: pytest.Config, writer: TerminalWriter, path: str, findings: Sequence[LintFinding]
 ) -> None:
     """Write the findings of one spec; without `-v`, the first with each code stands for all."""
     if config.getoption("ralph_lint") == "github":
@@ -94,12 +94,12 @@ def shown_path(config: pytest.Config, path: Path) -> str:
     return str(path)
 
 
-def find_problems(path: Path, verify: Mapping[str, str]) -> list[Finding]:
+def find_problems(path: Path, verify: Mapping[str, str]) -> list[LintFinding]:
     """Return what is wrong with one spec, by line; an unreadable file is one finding."""
     try:
         spec = Spec.load(path, verify=verify)
     except SpecError as error:
-        return [Finding(error.line, "unreadable", error.message, "error")]
+        return [LintFinding(error.line, "unreadable", error.message, "error")]
     syntax_errors = lint_syntax(spec)
     # What a command that cannot be parsed would do is a guess.
     unparsable_lines = {finding.line for finding in syntax_errors}
@@ -107,15 +107,15 @@ def find_problems(path: Path, verify: Mapping[str, str]) -> list[Finding]:
     return sorted([*_setting_problems(spec), *others, *syntax_errors])
 
 
-def _setting_problems(spec: Spec) -> Iterator[Finding]:
+def _setting_problems(spec: Spec) -> Iterator[LintFinding]:
     for name in RUN_WIDE & spec.settings.keys():
         line = spec.setting_lines[name]
-        yield Finding(line, "setting", f"`{name}` applies to the whole run and is ignored here")
+        yield LintFinding(line, "setting", f"`{name}` applies to the whole run and is ignored here")
     try:
         read_settings(front_matter_layer(spec, ""))
     except SettingError as error:
         _, line_number, message = str(error).split(":", 2)
-        yield Finding(int(line_number), "setting", message.strip(), "error")
+        yield LintFinding(int(line_number), "setting", message.strip(), "error")
 
 
 class SpecRemarks:

@@ -48,7 +48,7 @@ _HAS_SYNTAX = regex(
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing that is wrong with a spec. `code` is a stable name for its kind."""
 
     line: int
@@ -57,19 +57,19 @@ class Finding:
     severity: Severity = "warning"
 
 
-def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tuple[Finding, ...]:
+def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tuple[LintFinding, ...]:
     """Return everything that is wrong with `spec`, by line.
 
     A caller that has made the plan passes its problems, so that it is not made again.
     """
     if plan_problems is None:
         plan_problems = plan(spec.tasks).problems
-    found: list[Finding] = []
+    found: list[LintFinding] = []
     for problem in spec.problems:
         severity: Severity = "warning" if problem.code in _ONLY_WARNINGS else "error"
-        found.append(Finding(problem.line, problem.code, problem.message, severity))
+        found.append(LintFinding(problem.line, problem.code, problem.message, severity))
     found += [
-        Finding(conflict.line, _PLAN_CODES[conflict.kind], conflict.message, "error")
+        LintFinding(conflict.line, _PLAN_CODES[conflict.kind], conflict.message, "error")
         for conflict in plan_problems
     ]
 
@@ -82,15 +82,15 @@ def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tupl
     return tuple(sorted(dict.fromkeys(found)))
 
 
-def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[Finding]:
+def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
     """Return the checkboxes between tasks that are no tasks themselves.
 
     In a section without tasks they list criteria. Beside tasks, their author probably means one.
     """
     in_tasks = {number for task in spec.tasks for number in range(task.line, task.end_line + 1)}
     task_lines = {task.line for task in spec.tasks}
-    found: list[Finding] = []
-    in_section: list[Finding] = []
+    found: list[LintFinding] = []
+    in_section: list[LintFinding] = []
     has_tasks = False
     for number, line in enumerate([*lines, "# "], 1):
         if number in task_lines:
@@ -103,11 +103,11 @@ def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[Finding]:
             has_tasks = False
         elif _CHECKBOX.match(line):
             message = "this checkbox is not a task: write `- [ ] 1.1 Title`, or add a Verify field"
-            in_section.append(Finding(number, "not-a-task", message))
+            in_section.append(LintFinding(number, "not-a-task", message))
     return found
 
 
-def lint_syntax(spec: Spec) -> list[Finding]:
+def lint_syntax(spec: Spec) -> list[LintFinding]:
     """Return the checks that the shell cannot parse.
 
     `bash -n` reads a command without running it. It takes a process per command, so this is not
@@ -123,7 +123,7 @@ def lint_syntax(spec: Spec) -> list[Finding]:
             if error:
                 line = _line_of_text(task, lines, check.command)
                 message = f"{task.id}: the shell cannot parse the Verify: {error}"
-                found.append(Finding(line, "shell-syntax", message, "error"))
+                found.append(LintFinding(line, "shell-syntax", message, "error"))
     return found
 
 
@@ -143,32 +143,32 @@ def _syntax_error(command: str) -> str:
     return re.sub(r"^\S*bash: (?:line \d+: )?", "", first)
 
 
-def _task_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
+def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
     verify_line = _line_of_field(task, lines, "verify")
     if task.verify.checks:
         yield from _check_findings(task, lines)
     elif task.verify.invalid:
         expect_line = _line_of_field(task, lines, "expect")
         message = f"{task.id}: {task.verify.invalid}"
-        yield Finding(expect_line, "expect-field", message, "error")
+        yield LintFinding(expect_line, "expect-field", message, "error")
     elif task.verify.manual:
         message = f"{task.id}: only a person can check this: {task.verify.by_hand}"
-        yield Finding(verify_line, "manual", message)
+        yield LintFinding(verify_line, "manual", message)
     else:
         message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
-        yield Finding(task.line, "no-verify", message)
+        yield LintFinding(task.line, "no-verify", message)
 
     if task.verify.unread:
         words = "; ".join(task.verify.unread)
         message = f"{task.id}: not checked: {words}; state it exactly with `**Expect**:`"
-        yield Finding(verify_line, "unread-words", message)
+        yield LintFinding(verify_line, "unread-words", message)
 
     outside = [file for file in task.files if _is_outside(file)]
     if outside:
         more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
         message = f"{task.id}: the Files field names a path outside the project: {outside[0]}{more}"
         files_line = _line_of_field(task, lines, "files")
-        yield Finding(files_line, "outside-project", message)
+        yield LintFinding(files_line, "outside-project", message)
 
 
 def _is_outside(file: str) -> bool:
@@ -177,28 +177,28 @@ def _is_outside(file: str) -> bool:
     return posixpath.normpath(file.replace("\\", "/")).split("/")[0] == ".."
 
 
-def _check_findings(task: Task, lines: list[str]) -> Iterator[Finding]:
+def _check_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
     starts_service = is_e2e_startup(task)
     limit = _DURATION.match(task.fields.get("Timeout", "").strip(" `"))
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
         for hazard in hazards(check, starts_service=starts_service):
             severity: Severity = "error" if hazard.severe else "warning"
-            yield Finding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
+            yield LintFinding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
 
         if limit is None:
             continue
         stages = Command.parse(check.command).stages
         if _seconds(limit) < sum(map(_sleep_time, stages)):
             message = f"{task.id}: the time limit {limit[0]} is shorter than the sleep in the check"
-            yield Finding(line, "short-timeout", message, "error")
+            yield LintFinding(line, "short-timeout", message, "error")
         for allowed in filter(None, map(_allowed_time, stages)):
             if _seconds(limit) < _seconds(allowed):
                 message = (
                     f"{task.id}: the time limit {limit[0]} is shorter than the {allowed[0]}"
                     " that the check allows itself"
                 )
-                yield Finding(line, "short-timeout", message)
+                yield LintFinding(line, "short-timeout", message)
 
 
 def _sleep_time(stage: Stage) -> float:
@@ -249,13 +249,13 @@ def _line_of_text(task: Task, lines: list[str], text: str) -> int:
     return _line_of_field(task, lines, "verify")
 
 
-def format_text(finding: Finding, path: PurePath | str) -> str:
+def format_text(finding: LintFinding, path: PurePath | str) -> str:
     return (
         f"{path}:{finding.line}: {finding.severity}: {_one_line(finding.message)} [{finding.code}]"
     )
 
 
-def format_github(finding: Finding, path: PurePath | str) -> str:
+def format_github(finding: LintFinding, path: PurePath | str) -> str:
     """A workflow command that GitHub shows as an annotation of the line."""
     message = _one_line(finding.message)
     title = f"ralph: {finding.code}"

@@ -144,7 +144,7 @@ class Span:
         return bool(_VERDICT.match(in_english(after)))
 
 
-class Rule(NamedTuple):
+class SpanRule(NamedTuple):
     """One reason to run a span or not; tests/samples/readings has a sample of the same name."""
 
     name: str
@@ -228,30 +228,34 @@ def _may_be_done(span: Span) -> bool:
 
 
 RULES = (
-    Rule("not a command line", lambda span: span.likeness is Likeness.NONE, Use.NAME),
-    Rule("example", lambda span: _EXAMPLE.search(span.before), Use.NAME),
-    Rule("placeholder", _has_placeholder, Use.OPTIONAL),
-    Rule("alone in the field", lambda span: span.alone, Use.RUN),
-    Rule("condition behind", _is_conditional, Use.OPTIONAL),
-    Rule("condition before", lambda span: _CONDITION_BEFORE.match(span.clause), Use.OPTIONAL),
-    Rule("instead", lambda span: _INSTEAD.search(span.before), Use.NAME),
-    Rule("by hand", lambda span: span.has_command and _BY_HAND.search(span.before), Use.OPTIONAL),
-    Rule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
-    Rule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
-    Rule("shown", _is_shown, Use.NAME),
-    Rule("in a row with a name", lambda span: span.follows_name, Use.NAME),
-    Rule(
+    SpanRule("not a command line", lambda span: span.likeness is Likeness.NONE, Use.NAME),
+    SpanRule("example", lambda span: _EXAMPLE.search(span.before), Use.NAME),
+    SpanRule("placeholder", _has_placeholder, Use.OPTIONAL),
+    SpanRule("alone in the field", lambda span: span.alone, Use.RUN),
+    SpanRule("condition behind", _is_conditional, Use.OPTIONAL),
+    SpanRule("condition before", lambda span: _CONDITION_BEFORE.match(span.clause), Use.OPTIONAL),
+    SpanRule("instead", lambda span: _INSTEAD.search(span.before), Use.NAME),
+    SpanRule(
+        "by hand", lambda span: span.has_command and _BY_HAND.search(span.before), Use.OPTIONAL
+    ),
+    SpanRule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
+    SpanRule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
+    SpanRule("shown", _is_shown, Use.NAME),
+    SpanRule("in a row with a name", lambda span: span.follows_name, Use.NAME),
+    SpanRule(
         "step before",
         lambda span: span.has_command and _STEP_BEFORE.search(span.before),
         Use.NAME,
     ),
-    Rule("tool of another", _is_tool_of_another, Use.NAME),
-    Rule("command line", lambda span: span.likeness is Likeness.SURE, Use.RUN),
-    Rule("told to run", _is_told_to_run, Use.RUN),
-    Rule("exit status behind", lambda span: _STATUS_BEHIND.match(in_english(span.after)), Use.RUN),
-    Rule("in a row with a command", _is_in_a_row, Use.RUN),
-    Rule("judged", _is_judged, Use.RUN),
-    Rule("by itself", _stands_by_itself, Use.RUN),
+    SpanRule("tool of another", _is_tool_of_another, Use.NAME),
+    SpanRule("command line", lambda span: span.likeness is Likeness.SURE, Use.RUN),
+    SpanRule("told to run", _is_told_to_run, Use.RUN),
+    SpanRule(
+        "exit status behind", lambda span: _STATUS_BEHIND.match(in_english(span.after)), Use.RUN
+    ),
+    SpanRule("in a row with a command", _is_in_a_row, Use.RUN),
+    SpanRule("judged", _is_judged, Use.RUN),
+    SpanRule("by itself", _stands_by_itself, Use.RUN),
 )
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,17 @@ def test_every_module_starts_with_a_docstring() -> None:
     assert [
         module for module, line in first.items() if not line.startswith('"""') or len(line) < 20
     ] == []
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    names = [
+        node.name
+        for module in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_the_modules_to_begin_with_exist() -> None:

@@ -61,7 +61,7 @@ class GitPosition(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Location:
+class _RepositoryPaths:
     """Where the project is in its repository. `prefix` is empty or ends with a slash."""
 
     top: Path
@@ -319,7 +319,7 @@ class Git:
     # Calls of git
 
     @cached_property
-    def _location(self) -> _Location:
+    def _location(self) -> _RepositoryPaths:
         """Where the project is. GitError if it is not in a repository that can be used."""
         questions = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir")
         result = self._git.run("rev-parse", *questions)
@@ -333,7 +333,7 @@ class Git:
         prefix = self._git("rev-parse", "--show-prefix").rstrip("\n")
         if prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
-        return _Location(Path(top), prefix, Path(git_dir))
+        return _RepositoryPaths(Path(top), prefix, Path(git_dir))
 
     @cached_property
     def _objects(self) -> str:

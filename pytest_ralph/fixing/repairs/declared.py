@@ -88,7 +88,7 @@ def requirements_of(path: Path, depth: int = 0) -> list[str]:
     return requirements
 
 
-class Group(NamedTuple):
+class RequirementGroup(NamedTuple):
     """Where requirements are declared: `kind` is `project`, `extra` or `group`.
 
     The tables of Poetry hold names without versions, which is why pip cannot install from them.
@@ -100,7 +100,7 @@ class Group(NamedTuple):
     poetry: bool = False
 
 
-def python_groups(directory: Path) -> dict[Group, list[str]]:
+def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
     """Return the requirements that the manifests of a Python project declare, by group."""
     groups = {
         **_pyproject(directory / "pyproject.toml"),
@@ -110,43 +110,47 @@ def python_groups(directory: Path) -> dict[Group, list[str]]:
     return {group: requirements for group, requirements in groups.items() if requirements}
 
 
-def _pyproject(path: Path) -> dict[Group, list[str]]:
+def _pyproject(path: Path) -> dict[RequirementGroup, list[str]]:
     data = read_toml(path)
     file = path.name
     project = _dict(data.get("project"))
     tool = _dict(data.get("tool"))
-    groups = {Group(file, "project"): _strings(project.get("dependencies"))}
+    groups = {RequirementGroup(file, "project"): _strings(project.get("dependencies"))}
     for name, listed in _dict(project.get("optional-dependencies")).items():
-        groups[Group(file, "extra", name)] = _strings(listed)
+        groups[RequirementGroup(file, "extra", name)] = _strings(listed)
 
     dev_of_pdm = _dict(tool.get("pdm")).get("dev-dependencies")
     for table in (data.get("dependency-groups"), dev_of_pdm):
         for name, listed in _dict(table).items():
-            groups[Group(file, "group", name)] = _strings(listed)
+            groups[RequirementGroup(file, "group", name)] = _strings(listed)
     dev_of_uv = _strings(_dict(tool.get("uv")).get("dev-dependencies"))
-    groups.setdefault(Group(file, "group", "dev"), []).extend(dev_of_uv)
+    groups.setdefault(RequirementGroup(file, "group", "dev"), []).extend(dev_of_uv)
 
     poetry = _dict(tool.get("poetry"))
-    groups[Group(file, "project", poetry=True)] = list(_dict(poetry.get("dependencies")))
+    groups[RequirementGroup(file, "project", poetry=True)] = list(_dict(poetry.get("dependencies")))
     dev_of_poetry = list(_dict(poetry.get("dev-dependencies")))
-    groups[Group(file, "group", "dev", poetry=True)] = dev_of_poetry
+    groups[RequirementGroup(file, "group", "dev", poetry=True)] = dev_of_poetry
     for name, table in _dict(poetry.get("group")).items():
         dependencies = list(_dict(_dict(table).get("dependencies")))
-        groups[Group(file, "group", name, poetry=True)] = dependencies
+        groups[RequirementGroup(file, "group", name, poetry=True)] = dependencies
     return groups
 
 
-def _setup_cfg(path: Path) -> dict[Group, list[str]]:
+def _setup_cfg(path: Path) -> dict[RequirementGroup, list[str]]:
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(read_text(path))
     except configparser.Error:
         return {}
 
-    texts = {Group(path.name, "project"): parser.get("options", "install_requires", fallback="")}
+    texts = {
+        RequirementGroup(path.name, "project"): parser.get(
+            "options", "install_requires", fallback=""
+        )
+    }
     if parser.has_section("options.extras_require"):
         for name, text in parser.items("options.extras_require"):
-            texts[Group(path.name, "extra", name)] = text
+            texts[RequirementGroup(path.name, "extra", name)] = text
     return {group: _lines(text) for group, text in texts.items()}
 
 
@@ -154,23 +158,23 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _setup_py(path: Path) -> dict[Group, list[str]]:
+def _setup_py(path: Path) -> dict[RequirementGroup, list[str]]:
     """Return the literal lists in calls of `setup()`: others cannot be known without running it."""
     try:
         tree = ast.parse(read_text(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
 
-    groups: dict[Group, list[str]] = {}
+    groups: dict[RequirementGroup, list[str]] = {}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or _function_name(node) != "setup":
             continue
         for keyword in node.keywords:
             if keyword.arg == "install_requires":
-                groups[Group(path.name, "project")] = _strings(_literal(keyword.value))
+                groups[RequirementGroup(path.name, "project")] = _strings(_literal(keyword.value))
             elif keyword.arg == "extras_require":
                 for name, listed in _dict(_literal(keyword.value)).items():
-                    groups[Group(path.name, "extra", str(name))] = _strings(listed)
+                    groups[RequirementGroup(path.name, "extra", str(name))] = _strings(listed)
     return groups
 
 

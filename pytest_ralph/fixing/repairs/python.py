@@ -217,7 +217,9 @@ def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:
     return None
 
 
-def _group_of(wanted: set[str], groups: dict[declared.Group, list[str]]) -> declared.Group | None:
+def _group_of(
+    wanted: set[str], groups: dict[declared.RequirementGroup, list[str]]
+) -> declared.RequirementGroup | None:
     for group, requirements in groups.items():
         if _declares(requirements, wanted):
             return group

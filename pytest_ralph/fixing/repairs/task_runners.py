@@ -38,7 +38,7 @@ HOOKS = {
 }
 
 
-class Line(NamedTuple):
+class RunnerLine(NamedTuple):
     """A command line that a runner runs, below `directory`, with the words that start it again."""
 
     text: str
@@ -46,11 +46,13 @@ class Line(NamedTuple):
     directory: str = ""
 
 
-def lines_behind(program: str, arguments: Sequence[str], directory: Path, root: Path) -> list[Line]:
+def lines_behind(
+    program: str, arguments: Sequence[str], directory: Path, root: Path
+) -> list[RunnerLine]:
     """Return what a call of a task runner or of a script below `root` runs."""
     script = _shell_script(program, arguments, directory, root)
     if script is not None:
-        return [Line(script)]
+        return [RunnerLine(script)]
     reader = READERS.get(program.rpartition("/")[2])
     return [] if reader is None else list(reader(list(arguments), directory))
 
@@ -94,7 +96,7 @@ def _option_values(arguments: Sequence[str], *options: str) -> list[str]:
 # just, task, poe, turbo
 
 
-def _just(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _just(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     text = ""
     for name in ("justfile", "Justfile", ".justfile"):
         text = text or read_text(directory / name)
@@ -118,10 +120,10 @@ def _just(arguments: list[str], directory: Path) -> Iterator[Line]:
         needed, lines = recipes[name]
         waiting += [word.strip("()&") for word in needed]
         for line in lines:
-            yield Line(line)
+            yield RunnerLine(line)
 
 
-def _task(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _task(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     document: dict[str, Any] = {}
     for name in ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml"):
         document = document or _read_yaml(directory / name)
@@ -136,10 +138,10 @@ def _task(arguments: list[str], directory: Path) -> Iterator[Line]:
         waiting += _mapping(tasks[name]).get("deps") or []
         for command in _task_commands(tasks[name]):
             if isinstance(command, str):
-                yield Line(command)
+                yield RunnerLine(command)
             elif isinstance(command, dict):
                 waiting.append(command.get("task", ""))
-                yield Line(str(command.get("cmd", "")))
+                yield RunnerLine(str(command.get("cmd", "")))
 
 
 def _task_commands(task: Any) -> list[Any]:
@@ -150,7 +152,7 @@ def _task_commands(task: Any) -> list[Any]:
     return commands if isinstance(commands, list) else [commands]
 
 
-def _poe(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _poe(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     tool = _mapping(read_toml(directory / "pyproject.toml").get("tool"))
     tasks = _mapping(_mapping(tool.get("poe")).get("tasks"))
     waiting = _operands(arguments)[:1]
@@ -164,19 +166,19 @@ def _poe(arguments: list[str], directory: Path) -> Iterator[Line]:
         if isinstance(task, dict):
             task = task.get("cmd") or task.get("shell") or task.get("sequence")
         if isinstance(task, str):
-            yield Line(task)
+            yield RunnerLine(task)
         elif isinstance(task, list):
             waiting += [part for part in task if isinstance(part, str)]
 
 
-def _turbo(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _turbo(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     names = [word for word in _operands(arguments) if word != "run"]
     for manifest in _packages(directory)[:MAX_PACKAGES]:
         scripts = _mapping(read_json(manifest).get("scripts"))
         where = manifest.parent.relative_to(directory).as_posix()
         for name in names:
             if name in scripts:
-                yield Line(str(scripts[name]), ("npx", "--no-install"), where)
+                yield RunnerLine(str(scripts[name]), ("npx", "--no-install"), where)
 
 
 def _packages(directory: Path) -> list[Path]:
@@ -195,7 +197,7 @@ def _packages(directory: Path) -> list[Path]:
 # Runners with environments of their own
 
 
-def _pre_commit(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _pre_commit(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     wanted = [word for word in _operands(arguments) if word != "run"]
     repositories = _read_yaml(directory / ".pre-commit-config.yaml").get("repos") or []
     hooks = [hook for one in repositories for hook in _mapping(one).get("hooks") or []]
@@ -205,10 +207,10 @@ def _pre_commit(arguments: list[str], directory: Path) -> Iterator[Line]:
             continue
         entry = str(hook.get("entry") or HOOKS.get(name, name))
         options = [str(word) for word in hook.get("args") or []]
-        yield Line(f"{entry} {shlex.join(options)}")
+        yield RunnerLine(f"{entry} {shlex.join(options)}")
 
 
-def _tox(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _tox(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     configuration = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         configuration.read_string(read_text(directory / "tox.ini"))
@@ -222,10 +224,10 @@ def _tox(arguments: list[str], directory: Path) -> Iterator[Line]:
         commands = configuration.get(section, "commands", fallback="")
         for line in commands.replace("\\\n", " ").splitlines():
             text = line.strip().lstrip("-! ").replace("{toxinidir}", ".").replace("{posargs}", "")
-            yield Line(text, ("tox", "exec", "-q", "-e", name, "--"))
+            yield RunnerLine(text, ("tox", "exec", "-q", "-e", name, "--"))
 
 
-def _nox(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _nox(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     wanted = _option_values(arguments, "-s", "--session", "--sessions", "-e")
     for function in _functions(directory / "noxfile.py"):
         name = function.name
@@ -234,15 +236,15 @@ def _nox(arguments: list[str], directory: Path) -> Iterator[Line]:
         for words in _literal_calls(function, "run"):
             installed = f".nox/{name}/bin/{words[0]}"
             program = installed if (directory / installed).is_file() else words[0]
-            yield Line(shlex.join([program, *words[1:]]))
+            yield RunnerLine(shlex.join([program, *words[1:]]))
 
 
-def _invoke(arguments: list[str], directory: Path) -> Iterator[Line]:
+def _invoke(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
     wanted = {word.replace("-", "_") for word in _operands(arguments)}
     for function in _functions(directory / "tasks.py"):
         if function.name in wanted:
             for words in _literal_calls(function, "run"):
-                yield Line(words[0])
+                yield RunnerLine(words[0])
 
 
 def _functions(file: Path) -> list[ast.FunctionDef]:
@@ -281,7 +283,7 @@ def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-READERS: dict[str, Callable[[list[str], Path], Iterator[Line]]] = {
+READERS: dict[str, Callable[[list[str], Path], Iterator[RunnerLine]]] = {
     "just": _just,
     "task": _task,
     "go-task": _task,

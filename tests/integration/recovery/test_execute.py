@@ -215,7 +215,7 @@ def test_without_recovery_what_is_done_is_checked_off_and_nothing_else_is_writte
     assert two.boxes == {"1.1": True, "1.2": True}
 
 
-# S0's step 9
+# Carrying out the original again after a fix
 
 
 COUNTER = """\
@@ -248,7 +248,7 @@ def test_the_original_is_carried_out_again(project: Project) -> None:
 
 
 def test_a_failed_fix_is_carried_out_again(project: Project) -> None:
-    """S0's nested example."""
+    """A fix of a fix."""
     project.spec("""\
         - [ ] 1.3 Add parser
           - **Do**: Write `parser.txt` from `draft.txt`

@@ -223,7 +223,7 @@ def test_every_prompt_is_complete(parser: Project, name: str) -> None:
 def test_no_prompt_misleads(parser: Project, name: str) -> None:
     prompt = prompt_of(parser, WAYS[name])
 
-    # S3 asks for the message of the error before, which its output shows as well.
+    # The message of the error before is asked for, which its output shows as well.
     most = 2 if "# Retry of" in prompt else 1
     assert prompt.count(ERROR) <= most
     assert str(parser.root) not in prompt

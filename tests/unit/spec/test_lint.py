@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.lint import Finding, format_github, format_text, lint, lint_syntax
+from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint, lint_syntax
 
 
 def findings(source: str) -> list[tuple[int, str, str]]:
@@ -149,7 +149,7 @@ def test_findings_come_by_line_whatever_found_them() -> None:
 
 
 def test_text_names_file_line_severity_and_code() -> None:
-    finding = Finding(12, "no-verify", "1.3: no Verify field", "warning")
+    finding = LintFinding(12, "no-verify", "1.3: no Verify field", "warning")
     assert (
         format_text(finding, "specs/foo/tasks.md")
         == "specs/foo/tasks.md:12: warning: 1.3: no Verify field [no-verify]"
@@ -157,7 +157,7 @@ def test_text_names_file_line_severity_and_code() -> None:
 
 
 def test_github_annotations_cannot_be_broken_out_of() -> None:
-    finding = Finding(3, "manual", "100% a, b: c\n::error::d\x1b[31m\r\u2028", "error")
+    finding = LintFinding(3, "manual", "100% a, b: c\n::error::d\x1b[31m\r\u2028", "error")
     assert format_github(finding, "a,b:c%\n.md") == (
         "::error file=a%2Cb%3Ac%25%0A.md,line=3,title=ralph%3A manual::100%25 a, b: c "
         "::error::d [31m "
