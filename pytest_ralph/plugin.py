@@ -6,7 +6,6 @@ table. Everything beyond that is imported once a ralph option asks for it.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import contextmanager
@@ -218,20 +217,16 @@ def _start(config: pytest.Config) -> None:
 
 @contextmanager
 def _plain_imports(rewrite_hook: Any) -> Iterator[None]:
-    """Import without garbage collection, and without pytest's rewriting of assertions.
+    """Import without pytest's rewriting of assertions, which our modules have no use for.
 
-    Modules leave no garbage, and ours contain no tests. Both took half of the time of our start.
+    Its finder takes a third of the time of our start, even with everything cached.
     """
     finders = list(sys.meta_path)
     sys.meta_path[:] = [finder for finder in finders if finder is not rewrite_hook]
-    collects = gc.isenabled()
-    gc.disable()
     try:
         yield
     finally:
         sys.meta_path[:] = finders
-        if collects:
-            gc.enable()
 
 
 def _fix_import_path(worker_data: Mapping[str, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
@@ -12,6 +11,7 @@ from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, FileState, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 
 class Fingerprints:
@@ -29,9 +29,11 @@ class Fingerprints:
         """Return the fingerprint of the files `paths`, given relative to the root."""
         whole = hashlib.sha256()
         for path in sorted(paths):
-            if path.startswith(f"{RALPH_DIRECTORY}/") or Path(path).name in SPEC_FILES:
+            name = path.rpartition("/")[2]
+            if path.startswith(f"{RALPH_DIRECTORY}/") or name in SPEC_FILES:
                 continue
-            state = state_of(self._root / path)
+            # A Path for each file of the project would be most of the cost.
+            state = state_of(f"{self._root}/{path}")
             if state is not None:
                 whole.update(os.fsencode(f"{path}\0{self._digest(path, state)}\0"))
         return whole.hexdigest()
