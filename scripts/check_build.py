@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ralph-build-") as temporary:
         first, second = (build(Path(temporary), surroundings) for surroundings in BUILDS)
         wheel = next(path for path in first if path.suffix == ".whl")
-        problems = compare(first, second) + foreign_or_missing(wheel)
+        problems = compare(first, second) + foreign_or_missing(wheel) + dead_links(wheel)
         if not problems and not options.skip_demo:
             problems = try_alone(wheel, Path(temporary))
     for problem in problems:
@@ -104,6 +105,19 @@ def foreign_or_missing(wheel: Path) -> list[str]:
     return [f"in the wheel, but not ours: {name}" for name in sorted(inside - ours)] + [
         f"not in the wheel: {name}" for name in sorted(ours - inside)
     ]
+
+
+def dead_links(wheel: Path) -> list[str]:
+    """Return the relative links of the description, which lead nowhere on a package index."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        text = archive.read(name).decode()
+    description = text.partition("\n\n")[2]
+    if not description:
+        return ["the description is empty"]
+    targets = re.findall(r"\]\(([^)]*)\)|src=\"([^\"]*)\"", description)
+    names = [markdown or html for markdown, html in targets]
+    return [f"dead link: {name}" for name in names if not name.startswith("https://")]
 
 
 def try_alone(wheel: Path, directory: Path) -> list[str]:
