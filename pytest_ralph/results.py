@@ -253,6 +253,8 @@ class TaskResult(NamedTuple):
     done_when: str = ""
     verify: str = ""
     unread: tuple[str, ...] = ()
+    # Tasks that had passed, were broken by the work on this one, and could not be recovered.
+    broken: tuple[TaskResult, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -330,6 +332,10 @@ class TaskResult(NamedTuple):
         work = tuple(attempt for attempt in other.attempts if not attempt.verifies)
         return self._replace(attempts=self.attempts + work, notes=self.notes + other.notes)
 
+    def with_broken(self, other: TaskResult) -> TaskResult:
+        """Add a task that the work on this one broke for good."""
+        return self._replace(broken=(*self.broken, other))
+
     def followed_by(self, later: TaskResult) -> TaskResult:
         """The result of a task that passed, was broken, and ended in the result `later`."""
         return later._replace(
@@ -353,13 +359,21 @@ class TaskResult(NamedTuple):
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "attempts": _plain(self.attempts), "fixes": _plain(self.fixes)}
+        nested = {
+            "attempts": _plain(self.attempts),
+            "fixes": _plain(self.fixes),
+            "broken": _plain(self.broken),
+        }
+        return {**self._asdict(), **nested}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TaskResult:
-        attempts = tuple(Attempt.from_json(attempt) for attempt in data.get("attempts", ()))
-        fixes = tuple(FixResult.from_json(fix) for fix in data.get("fixes", ()))
-        return cls(**{**_known(cls, data), "attempts": attempts, "fixes": fixes})
+        nested = {
+            "attempts": tuple(Attempt.from_json(attempt) for attempt in data.get("attempts", ())),
+            "fixes": tuple(FixResult.from_json(fix) for fix in data.get("fixes", ())),
+            "broken": tuple(cls.from_json(result) for result in data.get("broken", ())),
+        }
+        return cls(**{**_known(cls, data), **nested})
 
 
 class TaskReport(NamedTuple):

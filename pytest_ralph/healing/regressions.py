@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.spec_run import SpecRun
-    from pytest_ralph.results import Attempt, TaskResult
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
 # How often a fix of a regression may break another task.
@@ -107,8 +107,8 @@ class Regressions:
     ) -> TaskResult:
         """Verify again what the work on a task may have broken, and recover it.
 
-        The report of a broken task has been written, so what could not be recovered is reported as
-        a failure of the task that broke it. `begun` is the position at which that task began.
+        The result names the tasks that could not be recovered: their reports have to be corrected.
+        `begun` is the position at which the task began.
         """
         if not self._add_work(spec_run, task, result, begun):
             return result
@@ -116,10 +116,10 @@ class Regressions:
             healed = self._heal_first(spec_run)
             if healed is None:
                 return result
-            result = result.with_work_of(healed.result)
             if healed.result.bad:
-                line = f"{healed.line}: {healed.result.reason}"
-                return self._fail(spec_run, task, result, line, healed.result.last_failure)
+                result = result.with_broken(healed.result)
+                continue
+            result = result.with_work_of(healed.result)
             if result.passed and not spec_run.passes(task):
                 name = _name(healed.passed.spec_run, healed.passed.task, spec_run)
                 line = f"{task.id} and {name} do not pass together: {healed.line}"
@@ -148,28 +148,23 @@ class Regressions:
                 return
 
     def _fail(
-        self,
-        spec_run: SpecRun,
-        culprit: Task,
-        result: TaskResult,
-        reason: str,
-        failure: Attempt | None = None,
+        self, spec_run: SpecRun, culprit: Task, result: TaskResult, reason: str
     ) -> TaskResult:
-        """Fail the culprit, and name all tasks that it broke: they are shown as passed.
-
-        `failure` is the one of the task that it broke, if there is one.
-        """
+        """Fail the culprit, and all tasks that do not pass any more because of it."""
         for passed in list(self._passed.values()):
             if not passed.is_due(self._suspects(passed)):
                 continue
             self._verified_now(passed)
-            if not passed.spec_run.passes(passed.task):
+            name = _name(spec_run, culprit, passed.spec_run)
+            broken = passed.spec_run.fail_if_broken(
+                passed.task, f"{passed.task.id} no longer passes since {name}"
+            )
+            if broken is not None:
                 self._passed.pop(passed.key, None)
-                name = _name(passed.spec_run, passed.task, spec_run)
-                reason += f"; {name} no longer passes either"
-        failure = failure or result.last_failure
+                result = result.with_broken(broken)
+        failure = result.last_failure
         if failure is not None:
-            # The culprit itself passes: this is what the reports are to quote.
+            # What the reports are to quote.
             result = result._replace(attempts=(*result.attempts, failure._replace(error=reason)))
         return spec_run.regressed(culprit, result, reason)
 

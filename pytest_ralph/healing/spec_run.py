@@ -232,11 +232,14 @@ class SpecRun:
         again.log.culprit_diff = diff
         again.log.note(culprit)
         try:
-            return again.finish()
+            result = again.finish()
         except (RecoveryError, TemplatesError) as error:
-            return again.stopped(error)
+            result = again.stopped(error)
         finally:
             again.close()
+        if result.bad:
+            self.spec_files.take_back(task)
+        return result
 
     def work_on(self, task: Task) -> dict[str, FileState | None]:
         """The files that were changed for a task in this run, as that left them."""
@@ -247,8 +250,17 @@ class SpecRun:
     def passes(self, task: Task) -> bool:
         return self._task_run(task).verify() is None
 
+    def fail_if_broken(self, task: Task, reason: str) -> TaskResult | None:
+        """Verify a task that has passed; return its failed result, None if it still passes."""
+        again = self._task_run(task)
+        if again.verify() is None:
+            return None
+        self.spec_files.take_back(task)
+        return again.stopped(RecoveryError(reason))
+
     def regressed(self, culprit: Task, result: TaskResult, reason: str) -> TaskResult:
-        """The result of a task whose work broke another one for good."""
+        """The result of a task that does not pass together with one that had passed."""
+        self.spec_files.take_back(culprit)
         self.spec_files.failed[culprit.name] = reason
         return result._replace(outcome="failed", reason=reason)
 

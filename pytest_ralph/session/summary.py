@@ -79,6 +79,17 @@ class EndOfRun:
         elif found:
             # A rerun that passed replaces the report that failed.
             self.results.failed_reports.discard(report.nodeid)
+        if found and found.result.broken:
+            self._count_failures(len(found.result.broken))
+
+    def _count_failures(self, count: int) -> None:
+        """Let pytest stop (-x, --maxfail) and fail as for tests that fail."""
+        session = self.run.session
+        assert session is not None
+        session.testsfailed += count
+        limit = self.run.config.getoption("maxfail")
+        if limit and session.testsfailed >= limit:
+            session.shouldfail = f"stopping after {session.testsfailed} failures"
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -91,6 +102,7 @@ class EndOfRun:
             # What blocks it may not count as a failure for pytest, such as a report that another
             # plugin changed.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._correct_broken()
         self._heal_rest(session)
 
         yield
@@ -103,6 +115,19 @@ class EndOfRun:
         if os.environ.get("GITHUB_ACTIONS"):
             self._write_github_annotations()
 
+    def _correct_broken(self) -> None:
+        """Correct the reports of tasks that passed and were broken for good later in the run."""
+        for task in self.results.tasks:
+            for result in task.broken:
+                self._correct(self.results.add_healed(result))
+
+    def _correct(self, nodeid: str) -> None:
+        """Have pytest report a task as its result is now."""
+        # Imported here: few runs break what has passed.
+        from pytest_ralph.session.correction import correct_report
+
+        correct_report(self.run, self._logged[nodeid], self.results.reports[nodeid])
+
     def _heal_rest(self, session: pytest.Session) -> None:
         """Recover tasks that passed, and that work on other tasks has broken since."""
         if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -110,7 +135,6 @@ class EndOfRun:
         if session.shouldstop or session.shouldfail or not self.results.has_work:
             return
         # Imported here: most runs change no files.
-        from pytest_ralph.session.correction import correct_report
         from pytest_ralph.session.final_check import heal_rest
 
         healed = set()
@@ -120,7 +144,7 @@ class EndOfRun:
             if result.bad:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         for nodeid in healed:
-            correct_report(self.run, self._logged[nodeid], self.results.reports[nodeid])
+            self._correct(nodeid)
 
     def _write_failure_log(self) -> None:
         """Keep the failure reports and halt summaries, which the terminal shows only with `-vv`."""

@@ -39,11 +39,27 @@ def test_a_broken_task_is_recovered(words: Project) -> None:
 
 
 def test_the_culprit_is_named(words: Project) -> None:
-    result = words.run(executor=words.shell("echo two > words.txt"))
+    executor = words.shell("echo two > words.txt")
+    result = words.run("--junitxml", "junit.xml", executor=executor)
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["not done yet: 1.1 no longer passes since 1.2 changed *"])
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*1.1 no longer passes since 1.2 changed *"])
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+    assert (words.boxes["1.1"], words.boxes["1.2"]) == (False, True)
+    progress = (words.root / "specs/demo/.progress.md").read_text()
+    assert "[x] 1.1 " not in progress
+    assert "[x] 1.2 " in progress
+    cases = ElementTree.parse(words.root / "junit.xml").iter("testcase")
+    assert [case.find("failure") is not None for case in cases] == [True, False]
+
+
+def test_a_broken_task_stops_the_run_with_x(words: Project) -> None:
+    words.spec(f"{SPEC}\n    - [ ] 1.3 Last\n      - **Verify**: `touch last`\n")
+    result = words.run("-x", "--ralph-keep-going", executor=words.shell("echo two > words.txt"))
+
+    assert result.ret == 1
+    assert not (words.root / "last").exists()
 
 
 def test_fixes_that_exclude_each_other(words: Project) -> None:
