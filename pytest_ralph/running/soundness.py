@@ -51,6 +51,8 @@ _EXCEPTION = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _EXCEPTION_LINE = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?|exit status \d+|Node\.js v.*")
+# How `find` quotes names.
+_QUOTES = str.maketrans("", "", "'‘’`")
 # What a writer prints if `head` has read enough.
 _BROKEN_PIPE = re.compile(r"\bBroken ?[Pp]ipe", re.ASCII)
 _HARMLESS = re.compile(r"binary file matches|warning:|Is a directory", re.IGNORECASE)
@@ -144,7 +146,8 @@ def _from_negated(
 
 def _names_operand(message: str, stage: Stage) -> bool:
     """Whether an error is about a file of the command line, not about one found below it."""
-    return any(f" {operand}: " in message for operand in stage.operands)
+    unquoted = message.translate(_QUOTES)
+    return any(f" {operand}: " in unquoted for operand in stage.operands)
 
 
 def _from_stages(
@@ -170,6 +173,8 @@ def _search_error(
     stage: Stage, command: Command, ended: CommandResult, errors: str
 ) -> Defect | None:
     """The error status of a search tool, or its message where a pipe or `!` hides the status."""
+    if stage.program == "find":
+        return _missing_start(stage, errors)
     if not _is_search(stage):
         return None
     is_last = stage is command.last
@@ -178,6 +183,17 @@ def _search_error(
     if not is_last and stage.after != "|":
         return None
     return _reported_error(stage, errors)
+
+
+def _missing_start(stage: Stage, errors: str) -> Defect | None:
+    """A directory that `find` was to search and that is not there.
+
+    Its status does not tell: it is also 1 for a file below that it may not read.
+    """
+    defect = _reported_error(stage, errors)
+    if defect is None or not _names_operand(defect.message, stage):
+        return None
+    return defect
 
 
 def _reported_error(stage: Stage, errors: str) -> Defect | None:
