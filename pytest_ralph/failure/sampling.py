@@ -11,6 +11,8 @@ from collections import Counter
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.bounded import gap_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,11 +56,14 @@ def sample(text: str) -> str:
 
     kept = [text[:begin]]
     covered = begin
-    for start, stop in sorted(spans):
-        if stop > covered:
-            kept.append(text[max(start, covered) : stop])
-            covered = stop
-    kept.append(text[end:])
+    for start, stop in [*sorted(spans), (end, len(text))]:
+        if stop <= covered:
+            continue
+        left_out = text.count("\n", covered + 1, start)
+        if left_out:
+            kept.append(gap_line(left_out))
+        kept.append(text[max(start, covered) : stop])
+        covered = stop
     return "\n".join(kept)
 
 
@@ -94,7 +99,15 @@ def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]
     rarest = sorted(range(len(spans)), key=lambda number: count[shapes[number]])
     # Only a few lines fit: compare these more closely.
     for number in sorted(rarest[:MOST_CANDIDATES], key=importance):
-        yield spans[number]
+        has_alarm = not importance(number)[0]
+        yield _with_neighbours(text, *spans[number]) if has_alarm else spans[number]
+
+
+def _with_neighbours(text: str, start: int, stop: int) -> tuple[int, int]:
+    """Return a line with those before and after it, as far as they are of usual length."""
+    before = text.rfind("\n", max(0, start - LONGEST_LINE), max(0, start - 1))
+    after = text.find("\n", stop + 1, stop + LONGEST_LINE)
+    return before + 1 if before >= 0 else start, after if after >= 0 else stop
 
 
 def _shapes(chunk: str) -> list[bytes]:

@@ -51,7 +51,12 @@ def with_gaps(lines: Sequence[str], wanted: Iterable[int]) -> Iterator[str]:
 
 def _gap(count: int) -> Iterator[str]:
     if count:
-        yield f"… {count:,} lines left out …"
+        yield gap_line(count)
+
+
+def gap_line(count: int) -> str:
+    """Return the line that stands for `count` lines."""
+    return f"… {count:,} lines left out …"
 
 
 def narrowed(line: str, widest: int) -> str:
