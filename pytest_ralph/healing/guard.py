@@ -6,6 +6,7 @@ stashes, takes back edits of tasks.md, and with `--ralph-guard=refuse` the whole
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import stat
@@ -208,8 +209,10 @@ class Guard:
             edits = len(self.spec_files.edits)
             foreign_edits = self.spec_files.foreign_edits()
         if self.services.settings.guard != "off" and not self._plan_copy.exists():
-            self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
-            self._plan_copy.write_bytes(tasks)
+            # A disk that cannot be written is reported elsewhere.
+            with contextlib.suppress(OSError):
+                self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
+                self._plan_copy.write_bytes(tasks)
         snapshot = tree.snapshots.take()
         losses = tree.snapshots.losses
         return Before(snapshot, position, commits, tasks, edits, foreign_edits, runs, losses)
@@ -221,7 +224,8 @@ class Guard:
             tree.active -= 1
             alone = tree.runs == before.runs
             if not tree.active:
-                self._plan_copy.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    self._plan_copy.unlink()
         changes = self._changes(before)
         losses = []
         if tree.snapshots.losses != before.losses:
