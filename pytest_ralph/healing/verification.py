@@ -12,7 +12,6 @@ from pytest_ralph.failure.sampling import sample
 from pytest_ralph.running.checks import RunContext, run_checks
 from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
-from pytest_ralph.running.spool import STORED
 from pytest_ralph.spec.e2e_steps import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
@@ -23,8 +22,11 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.shared_passes import SharedEvent
     from pytest_ralph.running.checks import CheckResult, VerifyResult
-    from pytest_ralph.running.runner import Runner
+    from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.spec.task import Task
+
+# How much of an output is looked at at once, in bytes.
+PIECE = 1024 * 1024
 
 
 def read_failure(verified: VerifyResult, task: Task, spec: str, services: Services) -> Failure:
@@ -120,8 +122,7 @@ def evidence_of(
     # That exit status 0 was expected goes without saying.
     unmet = tuple(map(str, checked.unmet)) if checked.check.expect else ()
     root = verified.root or services.root
-    # Everything that was stored: the cause may stand in the middle of a long output.
-    output = sample(ended.output(head=STORED, tail=STORED))
+    output = _sampled(ended)
     if root != services.root:
         # Verified in a worktree, whose path means nothing to anybody.
         output = output.replace(str(root), str(services.root))
@@ -139,6 +140,17 @@ def evidence_of(
         unmet=unmet,
         defect=checked.defect,
     )
+
+
+def _sampled(ended: CommandResult) -> str:
+    """Return what matters of everything that was stored: the cause may stand in the middle.
+
+    A long output is read in pieces, so that it takes little memory.
+    """
+    pieces = [sample(piece) for piece in ended.stdout.pieces(PIECE)]
+    if ended.stderr is not None:
+        pieces += [sample(piece) for piece in ended.stderr.pieces(PIECE)]
+    return sample("".join(pieces))
 
 
 def with_failed_block(failure: Failure, output: str) -> Failure:

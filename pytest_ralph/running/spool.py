@@ -54,6 +54,12 @@ class Spool(NamedTuple):
             while chunk := file.read(BLOCK):
                 yield chunk
 
+    def pieces(self, size: int) -> Iterator[str]:
+        """Yield everything that is stored as texts of about `size` bytes that end with a line."""
+        with self._open() as file:
+            while data := file.read(size):
+                yield decode(data + file.readline(BLOCK))
+
     def _open(self) -> IO[bytes]:
         with contextlib.suppress(OSError):
             if not self.unstored:
