@@ -1,4 +1,4 @@
-"""Correct the report of a task that passed and was broken later, in the last check of the run.
+"""Correct the report of a task that passed and was broken later, at the end of the run.
 
 By then pytest has logged all reports: the summary, the JUnit file and `--lf` count the task as
 passed. None of them has been written yet.

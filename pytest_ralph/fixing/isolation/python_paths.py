@@ -8,6 +8,7 @@ correct fix could not pass.
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import site
@@ -68,9 +69,12 @@ def _editable_paths(directory: Path) -> Iterator[str]:
                 yield line.rstrip()
     for file in sorted(directory.glob(FINDERS)):
         mapping = FINDER_MAPPING.search(_read(file))
-        packages = ast.literal_eval(mapping[1]) if mapping else {}
-        for package in packages.values():
-            yield str(Path(package).parent)
+        if mapping is None:
+            continue
+        # Another version of setuptools may write something else.
+        with contextlib.suppress(ValueError, SyntaxError):
+            for package in ast.literal_eval(mapping[1]).values():
+                yield str(Path(package).parent)
 
 
 def _read(file: Path) -> str:

@@ -36,6 +36,7 @@ def worktree(tmp_path: Path) -> Worktree:
         ("easy-install.pth", "# comment\n{0}\nimport os\n/elsewhere\n", [""]),
         ("__editable___shop_1_finder.py", FINDER, ["flat"]),
         ("__editable___shop_1_finder.py", "nothing\n", []),
+        ("__editable___shop_1_finder.py", "MAPPING = {{name: 1 for name in ()}}\n", []),
         ("other.py", "{0}/src\n", []),
     ],
 )
