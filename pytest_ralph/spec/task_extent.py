@@ -109,6 +109,9 @@ def _end_of_fields(
         line = text.lines[number]
         if not line.strip():
             continue
+        if line.startswith("#") and number not in text.masked:
+            # `## Dependencies` begins a section of the document, not a field of the task above.
+            return end
         if text.field_name(number):
             in_field = True
         elif number in text.masked:

@@ -362,3 +362,9 @@ def test_fields_behind_each_child_beside_it_are_its_own() -> None:
     assert [
         [check.command for check in task.verify.checks] for task in Spec.parse(source).tasks
     ] == [[], ["x"], ["y"]]
+
+
+@pytest.mark.parametrize("title", ["Dependencies", "Verification", "Files"])
+def test_a_section_behind_the_last_task_is_no_field(title: str) -> None:
+    spec = Spec.parse(f"## Phase 1\n\n{ONE}\n## {title}\n\n```text\n1.1 -> 1.2\n```\n")
+    assert spec["1.1"].fields == {"Verify": "`true`"}
