@@ -36,12 +36,13 @@ def _phrases() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 def in_english(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines with known phrases of other languages replaced by English ones."""
-    pattern, translations = _phrases()
     translated = list(lines)
     changed = False
     for number, line in enumerate(lines):
         if line.isascii() and not _may_be_foreign(line):
             continue
+        # Only now: most output is English, and the pattern takes long to compile.
+        pattern, translations = _phrases()
         # French puts a no-break space before a colon.
         plain = line.replace("\u00a0:", ":").replace("\u202f:", ":").replace("：", ": ")
         english = pattern.sub(lambda match: translations[match[0].lower()], plain)

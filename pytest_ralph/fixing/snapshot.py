@@ -223,6 +223,8 @@ def is_same_now(file: Path, state: FileState | None) -> bool:
     now = state_of(file)
     if now is None or state is None:
         return now is state
+    if now.without_copy == state.without_copy:
+        return True
     if not now.is_link and state.copy:
         now = now._replace(copy=str(file))
     return is_same(state, now)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class PassedTask:
     """A task that passed earlier in the run.
 
     files: The files that matter to it; none if they are not known.
-    work: The files that were changed for it, as its own work left them.
+    work: The files that were changed for it, as they were when it was verified last.
     worked_at: How much of the work of the run had been done then.
     seen: How much of the work of the run has been looked at.
     suspects: The work since it was verified last that may have broken it, as far as `seen`.
@@ -186,13 +187,15 @@ class Regressions:
         # Imported here: most runs change no files.
         from pytest_ralph.fixing.snapshot import is_same_now
 
+        # Siblings see each other's work, so several of them know a file: the last one counts.
+        left: dict[str, FileState | None] = {}
+        for passed in sorted(self._passed.values(), key=lambda one: one.worked_at):
+            if passed.worked_at > begun and passed.key != _key(spec_run, task):
+                left.update(passed.work)
         root = spec_run.services.root
-        for passed in list(self._passed.values()):
-            if passed.worked_at <= begun or passed.key == _key(spec_run, task):
-                continue
-            for path, state in passed.work.items():
-                if not is_same_now(root / path, state):
-                    yield path
+        for path, state in left.items():
+            if not is_same_now(root / path, state):
+                yield path
 
     def _suspects(self, passed: PassedTask) -> list[Work]:
         """The work on other tasks, since the task was verified last, that may have broken it."""
@@ -201,9 +204,25 @@ class Regressions:
             passed.seen += len(new_work)
             for work in new_work:
                 is_own = work.spec_run is passed.spec_run and work.task.name == passed.task.name
-                if not is_own and is_affected(passed.files, work.changed):
+                if not is_own and self._may_break(work, passed):
                     passed.suspects.append(work)
             return list(passed.suspects)
+
+    def _may_break(self, work: Work, passed: PassedTask) -> bool:
+        """Whether work changed files that matter to a task since that was verified.
+
+        What is done at the same time counts as changed by each of the siblings.
+        """
+        from pytest_ralph.fixing.snapshot import is_same_now
+
+        if not is_affected(passed.files, work.changed):
+            return False
+        root = passed.spec_run.services.root
+        changed = []
+        for path in work.changed:
+            if path not in passed.work or not is_same_now(root / path, passed.work[path]):
+                changed.append(path)
+        return bool(changed) and is_affected(passed.files, changed)
 
     def _verified_now(self, passed: PassedTask) -> None:
         """Have a task verified again only after work that is done from now on."""
@@ -229,6 +248,9 @@ class Regressions:
         from pytest_ralph.fixing.snapshot import state_of
 
         begun = self.position
+        root = passed.spec_run.services.root
+        # Before Verify: what is changed while it runs may break the task.
+        passed.work = {path: state_of(root / path) for path in passed.work}
         self._verified_now(passed)
         passed.checks += 1
         names = list(dict.fromkeys(_name(work.spec_run, work.task, reader) for work in suspects))
@@ -240,8 +262,7 @@ class Regressions:
         if result is not None and result.changed:
             self._add_work(passed.spec_run, passed.task, result, begun)
             self._verified_now(passed)
-        root = passed.spec_run.services.root
-        passed.work = {path: state_of(root / path) for path in passed.work}
+            passed.work |= passed.spec_run.work_on(passed.task)
         passed.worked_at = self.position
         if result is None:
             return None
@@ -259,15 +280,27 @@ def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
 
     A task may name directories and patterns, too.
     """
-    if not files or not set(files).isdisjoint(changed):
+    if not files:
         return True
+    places = _with_directories(tuple(changed))
     for name in files:
-        directory = name.rstrip("/") + "/"
-        if any(path.startswith(directory) for path in changed):
+        if name.rstrip("/") in places:
             return True
         if has_wildcard(name) and any(fnmatchcase(path, name) for path in changed):
             return True
     return False
+
+
+@lru_cache
+def _with_directories(paths: tuple[str, ...]) -> frozenset[str]:
+    """Return the paths and all directories in which they are."""
+    places = set(paths)
+    for path in paths:
+        directory = path.rpartition("/")[0]
+        while directory and directory not in places:
+            places.add(directory)
+            directory = directory.rpartition("/")[0]
+    return frozenset(places)
 
 
 def has_wildcard(name: str) -> bool:
