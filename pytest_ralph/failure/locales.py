@@ -36,24 +36,20 @@ def _phrases() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 def in_english(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines with known phrases of other languages replaced by English ones."""
+    foreign = [number for number, line in enumerate(lines) if _may_be_foreign(line)]
+    if not foreign:
+        return lines
+    pattern, translations = _phrases()
     translated = list(lines)
-    changed = False
-    for number, line in enumerate(lines):
-        if line.isascii() and not _may_be_foreign(line):
-            continue
-        # Only now: most output is English, and the pattern takes long to compile.
-        pattern, translations = _phrases()
+    for number in foreign:
         # French puts a no-break space before a colon.
-        plain = line.replace("\u00a0:", ":").replace("\u202f:", ":").replace("：", ": ")
-        english = pattern.sub(lambda match: translations[match[0].lower()], plain)
-        if english != line:
-            translated[number] = english
-            changed = True
-    return translated if changed else lines
+        plain = lines[number].replace("\u00a0:", ":").replace("\u202f:", ":").replace("：", ": ")
+        translated[number] = pattern.sub(lambda match: translations[match[0].lower()], plain)
+    return translated
 
 
 def _may_be_foreign(line: str) -> bool:
-    return ASCII_PHRASE.search(line) is not None
+    return not line.isascii() or ASCII_PHRASE.search(line) is not None
 
 
 # Phrases without a character outside ASCII begin with one of these words.

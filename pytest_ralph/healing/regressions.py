@@ -218,10 +218,11 @@ class Regressions:
         if not is_affected(passed.files, work.changed):
             return False
         root = passed.spec_run.services.root
-        changed = []
-        for path in work.changed:
-            if path not in passed.work or not is_same_now(root / path, passed.work[path]):
-                changed.append(path)
+        unchanged = set()
+        for path, state in passed.work.items():
+            if path in work.changed and is_same_now(root / path, state):
+                unchanged.add(path)
+        changed = [path for path in work.changed if path not in unchanged]
         return bool(changed) and is_affected(passed.files, changed)
 
     def _verified_now(self, passed: PassedTask) -> None:
