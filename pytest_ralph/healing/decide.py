@@ -65,7 +65,7 @@ TRANSIENT = {
 
 NEEDS_PERSON = re.compile(
     r"\b(?:needs?|requires?) (?:an? )?(?:person|human|maintainer|manual (?:step|action"
-    r"|intervention))"
+    r"|intervention|review|approval))"
     r"|\b(?:person|human|maintainer) (?:has to|must|needs to)\b",
     re.IGNORECASE,
 )

@@ -458,6 +458,7 @@ class Fixer:
         if block is None:
             spec = self.spec_files.spec
             if target is not self.task:
+                failure = self._about_project(failure)
                 target = with_files(target, self._blamed_files(target, failure))
             return make_fix_task(
                 target,
@@ -473,6 +474,12 @@ class Fixer:
                 f"hook pytest_ralph_fix_task: the fix task must start with `{start}`"
             )
         return block
+
+    def _about_project(self, failure: Failure) -> Failure:
+        """What Verify found, if an executor crashed: nobody can fix that in the project."""
+        if failure.kind == "crash" and self.log.last is not None:
+            return self.log.last
+        return failure
 
     def _with_previous_fix(self, target: Task, failure: Failure) -> Failure:
         """The failure with the fix of `target` that did not help, unless it names one itself."""

@@ -380,6 +380,7 @@ class Guard:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(edited)
             if seen is None:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(restored)
             else:
                 replace_if_unchanged(path, restored, seen)

@@ -86,6 +86,29 @@ def test_one_that_crashes(one_task: Project, signal: str, kind: str) -> None:
     assert kinds(one_task) == [kind]
 
 
+def test_a_crash_is_not_the_title_of_a_fix(one_task: Project) -> None:
+    one_task.run("--ralph-max-depth", "2", executor=one_task.shell("kill -KILL $$"))
+
+    assert one_task.calls == ["1.3.1", "1.3.1.1"]
+    assert "signal" not in one_task.tasks.read_text()
+
+
+def test_one_that_asks_for_a_person_is_not_asked_again(one_task: Project) -> None:
+    result = one_task.run(executor=one_task.shell("echo 'This requires manual review.'"))
+
+    assert one_task.calls == ["1.3.1"]
+    assert "manual review" not in one_task.tasks.read_text()
+    result.stdout.fnmatch_lines(["*given up: the executor says: This requires manual review."])
+
+
+def test_one_that_deletes_the_spec(one_task: Project) -> None:
+    result = one_task.run(executor=one_task.shell("rm -rf specs; echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
+    assert one_task.state["fixTaskMap"]["1.3"]["fixTaskIds"] == ["1.3.1"]
+
+
 @pytest.mark.parametrize(
     "said",
     [
