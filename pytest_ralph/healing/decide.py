@@ -54,13 +54,15 @@ AGAIN = ("retry", "continue", "enrich")
 COSTLY = ("fix", "rollback", "enrich", "split")
 # Reasons for giving up that say nothing about the failure itself.
 UNRELATED = ("no executor", "budget", "max limit")
+# Seconds after which a service may answer, or a lock may be free.
+SERVICE_PAUSE = 3.0
 # Kinds of failure that may be transient → seconds after which they may have passed.
 TRANSIENT = {
     "test_failure": 0.0,
     "timeout": 0.0,
     "unknown": 0.0,
-    "service_unavailable": 3.0,
-    "resource_exhausted": 3.0,
+    "service_unavailable": SERVICE_PAUSE,
+    "resource_exhausted": SERVICE_PAUSE,
 }
 
 NEEDS_PERSON = re.compile(
@@ -70,7 +72,6 @@ NEEDS_PERSON = re.compile(
     re.IGNORECASE,
 )
 
-MAX_DOUBLINGS = 2
 MAX_CONTINUATIONS = 3
 
 
@@ -81,8 +82,8 @@ class FailedAttempt:
     task: Task
     failure: Failure
     timeout: float
-    # How often the time limit was doubled before.
-    doublings: int = 0
+    # Whether the time limit was doubled before.
+    extended: bool = False
     # Something was printed or written before the time limit, so that more time may help.
     progress: bool = False
     by_executor: bool = False
@@ -121,7 +122,7 @@ class TaskHistory:
     rollback: bool = False
     # How many steps the task's Do field has.
     steps: int = 0
-    doublings: int = 0
+    extended: bool = False
     continuations: int = 0
     enriched: bool = False
     # The task was split into parts, and all of them were carried out.
@@ -175,6 +176,9 @@ def pause_before_probe(failed: FailedAttempt, decision: Decision) -> float | Non
         return None
     if decision.action not in COSTLY and decision.final not in UNRELATED:
         return None
+    if failed.failure.kind == "timeout" and not failed.failure.timed_out:
+        # Not our time limit: the command waited in vain for something else.
+        return SERVICE_PAUSE
     return TRANSIENT.get(failed.failure.kind)
 
 
@@ -183,9 +187,7 @@ def _timed_out(failure: Failure) -> bool:
 
 
 def _can_double(failure: Failure, past: TaskHistory) -> bool:
-    # A model that works without end must not be paid for again and again.
-    limit = 1 if past.by_executor else MAX_DOUBLINGS
-    return _timed_out(failure) and past.made_progress and past.doublings < limit
+    return _timed_out(failure) and past.made_progress and not past.extended
 
 
 def _longer(_: Failure, past: TaskHistory) -> Decision:

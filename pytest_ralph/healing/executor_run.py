@@ -70,14 +70,14 @@ RESUMING_ACTIONS = ("continue", "retry")
 class Request(NamedTuple):
     """What an executor is asked for: carry out `task` in answer to `failure`, as was decided.
 
-    It has `history.timeout` seconds, which were doubled `doublings` times before.
+    It has `history.timeout` seconds, which is twice the usual time if `extended`.
     """
 
     task: Task
     failure: Failure | None
     decision: Decision
     history: TaskHistory
-    doublings: int = 0
+    extended: bool = False
 
 
 class ExecutorRun(NamedTuple):

@@ -100,7 +100,7 @@ class Fixer:
         task: Task,
         log: AttemptLog,
         verify_in: VerifyIn,
-        perform_added: Callable[[Task], TaskResult],
+        perform_added: Callable[[Task], TaskResult] | None,
     ) -> None:
         self.services = services
         self.settings = services.settings
@@ -175,7 +175,7 @@ class Fixer:
         return replace(
             history,
             repair=repair.name if repair else None,
-            doublings=failed.doublings,
+            extended=failed.extended,
             made_progress=failed.progress,
             by_executor=failed.by_executor,
             timeout=failed.timeout,
@@ -227,13 +227,11 @@ class Fixer:
         task = failed.task
         if failed.by_executor and decision.action == "continue":
             self.log.note(self.checkpoints.keep_progress(self.task))
-        doublings = failed.doublings
-        if decision.action == "retry":
-            doublings += 1
+        extended = failed.extended or decision.action == "retry"
         history = self._history(task)
         if failed.by_executor:
             history = replace(history, timeout=decision.timeout or failed.timeout)
-        unfinished = self._carry_out(Request(task, failed.failure, decision, history, doublings))
+        unfinished = self._carry_out(Request(task, failed.failure, decision, history, extended))
         if unfinished is None and task.has_marker("SPLIT"):
             return self._split()
         return unfinished
@@ -323,7 +321,7 @@ class Fixer:
             task=request.task,
             failure=outcome.failure,
             timeout=request.history.timeout,
-            doublings=request.doublings,
+            extended=request.extended,
             progress=progress,
             by_executor=True,
             worth_verifying=run.worth_verifying,
@@ -356,6 +354,8 @@ class Fixer:
             modification = read_modification(output)
             if modification is None:
                 return False
+            if self._perform_added is None:
+                raise ModificationError(f"{self.task.id} was itself added by such a request")
             added = self.spec_files.add_tasks(self.task, modification)
         except ModificationError as error:
             refusal = f"the executor's request to change the plan is refused: {error}"

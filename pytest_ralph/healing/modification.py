@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-MARKER = re.compile(r"^[\s>*_`#-]*TASK_MODIFICATION_REQUEST\b", re.MULTILINE)
+# Not in a quotation, which may show the output of a test.
+MARKER = re.compile(r"^[*_`# ]{0,3}TASK_MODIFICATION_REQUEST\b", re.MULTILINE)
 SPLIT, PREREQUISITE, FOLLOWUP = "SPLIT_TASK", "ADD_PREREQUISITE", "ADD_FOLLOWUP"
 TYPES = (SPLIT, PREREQUISITE, FOLLOWUP)
 # Dots in the id of a task that may be added.

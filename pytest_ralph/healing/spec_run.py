@@ -130,7 +130,7 @@ class SpecRun:
             task,
             spec_path=self._spec_path,
             recovery=self.recovery if recovery is None else recovery,
-            perform_added=self._perform_added,
+            perform_added=None if added else self._perform_added,
         )
 
     def _perform_added(self, task: Task) -> TaskResult:

@@ -79,14 +79,14 @@ class TaskRun:
         *,
         spec_path: str,
         recovery: bool,
-        perform_added: Callable[[Task], TaskResult],
+        perform_added: Callable[[Task], TaskResult] | None,
     ) -> None:
         self.services = services
         self.spec_files = spec_files
         self.checkpoints = checkpoints
         self.task = task
         self.recovery = recovery
-        # Carries out a task that an executor had added to the plan.
+        # Carries out a task that an executor had added to the plan; None for such a task itself.
         self._perform_added = perform_added
         self.log = AttemptLog(
             task,
@@ -100,7 +100,7 @@ class TaskRun:
         self.result: TaskResult | None = None
         self.failed: FailedAttempt | None = None
         self._first_attempt_ended = 0.0
-        self._doublings = 0
+        self._extended = False
         self._retries = 0
         self._probed = False
         self._last_verified: FailedAttempt | None = None
@@ -266,7 +266,7 @@ class TaskRun:
             return self.fixer.fix(failed, decision)
         if decision.timeout is not None:
             self.timeout = decision.timeout
-            self._doublings += 1
+            self._extended = True
         return None
 
     # Verifying
@@ -373,7 +373,7 @@ class TaskRun:
             task=self.task,
             failure=failure,
             timeout=self.timeout,
-            doublings=self._doublings,
+            extended=self._extended,
             progress=failure.timed_out and self._made_progress(verified),
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,7 @@ from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.agents.base import Job, Outcome
 from pytest_ralph.fixing.agents.events import message_in_log
+from pytest_ralph.fixing.agents.reset_time import reset_time
 from pytest_ralph.fixing.agents.trouble import Trouble
 from pytest_ralph.text.inert import one_line
 
@@ -50,7 +52,9 @@ ERROR_WORDS = re.compile(
 AGENT_ERROR = re.compile(
     r"invalid api key|please run /login|not logged in|credit balance is too low|usage limit reached"
     r"|(?:authentication|overloaded|rate_limit|billing)_error|insufficient_quota"
-    r"|api error\W+[45]\d\d\b|\b529\b|rate limit (?:exceeded|reached)|quota exceeded"
+    r"|api error\W+(?:[45]\d\d\b|connection error|request timed out)|unable to connect to api\b"
+    r"|\b529\b|rate limit (?:exceeded|reached)|quota exceeded|hit your (?:\w+ )?limit\b"
+    r"|exceeded retry limit|stream disconnected|cannot be used with root\b"
     r"|litellm\.\w*(?:RateLimit|Authentication|ServiceUnavailable|APIConnection)\w*Error",
     re.IGNORECASE,
 )
@@ -273,8 +277,7 @@ def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:
     if run.ran_out_of_time and not run.worked:
         return Trouble("hung", reason.error)
     if reason.kind == "service_unavailable":
-        meaning = meaning_of_error(reason.error)
-        return Trouble(meaning.reason or "service", one_line(reason.error))
+        return _trouble_in_line(reason.error)
     return _trouble_in_answer(run)
 
 
@@ -284,8 +287,14 @@ def _trouble_in_answer(run: FinishedRun) -> Trouble | None:
         return None
     for line in _last_lines(f"{run.answer.strip()}\n{run.log.strip()}").splitlines():
         if AGENT_ERROR.search(line):
-            return Trouble(meaning_of_error(line).reason or "service", one_line(line))
+            return _trouble_in_line(line)
     return None
+
+
+def _trouble_in_line(line: str) -> Trouble:
+    """Return the trouble that one line of an agent's output is about."""
+    reason = meaning_of_error(line).reason or "service"
+    return Trouble(reason, one_line(line), reset_time(line, time.time()))
 
 
 def _trouble_in_log(log: str) -> Trouble | None:

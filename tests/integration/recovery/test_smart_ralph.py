@@ -301,6 +301,22 @@ def test_other_requests_are_refused(page: Project, kind: str, blocks: list[str])
     result.stdout.fnmatch_lines(["*1.1: the executor's request to change the plan is refused: *"])
 
 
+def test_an_added_task_asks_for_no_other(page: Project) -> None:
+    asks = request(page, "ADD_PREREQUISITE", WORDS)
+    page.run("--ralph-execute", "--ralph-max-fixes", "0", executor=page.shell(asks))
+
+    assert set(page.state["modificationMap"]) == {"1.1"}
+
+
+def test_a_quoted_request_is_none(page: Project) -> None:
+    request(page, "ADD_PREREQUISITE", WORDS)
+    quoted = "echo word > page.txt; sed 's/^/> /' request.txt; echo TASK_COMPLETE"
+    result = page.run("--ralph-execute", executor=page.shell(quoted))
+
+    assert result.ret == 0
+    assert page.boxes == {"1.1": True, "1.2": True}
+
+
 def test_at_most_three_requests_per_task(page: Project) -> None:
     asks = request(page, "ADD_PREREQUISITE", WORDS)
     executor = page.shell(f"[ $task = 1.1 ] && {asks}; echo word > words.txt")

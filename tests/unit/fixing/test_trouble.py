@@ -178,6 +178,12 @@ def test_a_hanging_model_is_trouble(preset: str, runner: Runner, tmp_path: Path)
         ("echo 'litellm.RateLimitError: Rate limit reached'", "rate_limit"),
         ("echo 'Invalid API key · Please run /login' >&2; exit 1", "login"),
         ("echo 'Credit balance is too low'; exit 1", "billing"),
+        ("echo 'Error: Unable to connect to API (ECONNREFUSED)'; exit 1", "network"),
+        ("echo 'API Error: Connection error.'; exit 1", "network"),
+        ("echo 'exceeded retry limit, last status: 429'; exit 1", "rate_limit"),
+        ("echo 'stream disconnected before completion: timeout'; exit 1", "network"),
+        ('echo "You\'ve hit your usage limit. Try again at 2:18 AM."; exit 1', "quota"),
+        ("echo '--yolo cannot be used with root privileges' >&2; exit 1", "refused"),
         ("no-such-agent --fix", "not_installed"),
         ("echo 'connect ECONNREFUSED 127.0.0.1:5432'; exit 1", None),
         ("echo 'Error: prompt is too long: 21 > 20 tokens'", None),
@@ -191,6 +197,16 @@ def test_trouble_behind_a_shell_command(command: str, reason: str | None, runner
     trouble = executor.run(JOB, runner).trouble
 
     assert (trouble.reason if trouble else None) == reason
+
+
+def test_a_shell_command_tells_when_its_limit_ends(runner: Runner) -> None:
+    executor = make_executor("echo 'Claude AI usage limit reached|4000000000'; exit 1")
+    assert executor is not None
+
+    trouble = executor.run(JOB, runner).trouble
+
+    assert trouble is not None
+    assert trouble.resets_at == 4_000_000_000
 
 
 def test_a_missing_program_is_trouble(runner: Runner) -> None:

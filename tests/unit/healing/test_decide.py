@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,17 @@ from pytest_ralph.failure.failure import (
     VERIFICATION_FAILED,
     Failure,
 )
-from pytest_ralph.healing.decide import RULES, TaskHistory, budget_spent, decide
+from pytest_ralph.healing.decide import (
+    RULES,
+    SERVICE_PAUSE,
+    Decision,
+    FailedAttempt,
+    TaskHistory,
+    budget_spent,
+    decide,
+    pause_before_probe,
+)
+from pytest_ralph.spec.document import Spec
 
 AGENT: dict[str, Any] = {"has_agent": True, "task_id": "1.3"}
 TIMEOUT = Failure(kind="timeout", category="timeout", timed_out=True)
@@ -36,25 +47,18 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     # what, failure, past, action, final or a part of the reason
     ("timeout with progress", TIMEOUT, {"made_progress": True}, "retry", "trying again with 600 s"),
     (
-        "timeout doubled once",
+        "timeout doubled",
         TIMEOUT,
-        {"made_progress": True, "doublings": 1, "timeout": 600.0},
-        "retry",
-        "1200 s",
-    ),
-    (
-        "timeout doubled twice",
-        TIMEOUT,
-        {**AGENT, "made_progress": True, "doublings": 2},
+        {**AGENT, "made_progress": True, "extended": True},
         "fix",
         "one fix",
     ),
     (
-        "timeout doubled twice and fixed",
+        "timeout doubled and fixed",
         TIMEOUT,
-        {**AGENT, "made_progress": True, "doublings": 2, "fixes": ("1",), "timeout": 1200.0},
+        {**AGENT, "made_progress": True, "extended": True, "fixes": ("1",), "timeout": 600.0},
         "escalate",
-        "still not done after 1200 s, and after a fix",
+        "still not done after 600 s, and after a fix",
     ),
     ("timeout, several steps", TIMEOUT, {**AGENT, "steps": 3}, "split", "its 3 steps"),
     ("timeout, one step", TIMEOUT, {**AGENT, "steps": 1}, "fix", "one fix for what hangs"),
@@ -68,7 +72,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     (
         "executor out of time",
         TIMEOUT,
-        {**AGENT, "by_executor": True, "made_progress": True, "doublings": 1},
+        {**AGENT, "by_executor": True, "made_progress": True, "extended": True},
         "escalate",
         "did not finish",
     ),
@@ -234,11 +238,21 @@ def test_the_lines_of_the_guide() -> None:
     )
 
 
-def test_a_time_limit_is_doubled_as_in_the_guide() -> None:
-    limits = []
-    past = TaskHistory(made_progress=True, timeout=300.0)
-    while (decision := decide(TIMEOUT, past)).action == "retry":
-        assert decision.timeout is not None
-        limits.append(decision.timeout)
-        past = replace(past, timeout=decision.timeout, doublings=past.doublings + 1)
-    assert limits == [600.0, 1200.0]
+@pytest.mark.parametrize(
+    ("kind", "timed_out", "pause"),
+    [
+        ("timeout", True, 0.0),
+        ("timeout", False, SERVICE_PAUSE),
+        ("service_unavailable", False, SERVICE_PAUSE),
+        ("test_failure", False, 0.0),
+        ("lint_error", False, None),
+    ],
+)
+def test_what_others_are_slow_with_gets_time(
+    kind: str, timed_out: bool, pause: float | None
+) -> None:
+    failure = Failure(kind=kind, type="UNKNOWN", timed_out=timed_out)
+    task = Spec.parse("- [ ] 1.1 Work\n  - **Verify**: `true`\n", Path("tasks.md"))["1.1"]
+    failed = FailedAttempt(task=task, failure=failure, timeout=300)
+
+    assert pause_before_probe(failed, Decision("fix", "")) == pause
