@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.running.expectations import Unmet, unmet
+from pytest_ralph.running.stages import StageRecord
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.raw_output import RawOutput
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.soundness import Defect
+    from pytest_ralph.running.stages import Stages
     from pytest_ralph.verify.model import Check, Expect, Verify
 
 # Every report of a run without tests has one of these, so that most outputs need no closer look.
@@ -146,32 +148,41 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
         check = _with_status_on_last_line(check)
     directory = around.root / check.directory if check.directory else around.root
     printed = _raw_outputs(check)
-    ended = runner.run(
-        check.command,
-        timeout=around.timeout,
-        env=around.env,
-        split=check.reads_output,
-        cwd=directory,
-        keep=around.keep,
-        label=around.label,
-        on_output=around.on_output,
-        printed=printed,
-    )
+    record = StageRecord(check.command, runner)
+    try:
+        ended = runner.run(
+            check.command,
+            timeout=around.timeout,
+            env={**(around.env or {}), **record.env},
+            split=check.reads_output,
+            cwd=directory,
+            keep=around.keep,
+            label=around.label,
+            on_output=around.on_output,
+            printed=printed,
+        )
+    finally:
+        stages = record.take()
     for output in printed.values():
         output.close()
     missed = unmet(check.expect, ended, printed)
     if check.files and not missed:
         missed = _missing_files(check, directory)
+    result = CheckResult(check, ended, missed)
+    if missed or check.expect or stages.show_defect or NEGATION.search(check.command):
+        return _require_work(result, stages, runner)
+    return result
 
-    defect = None
-    if missed or check.expect or NEGATION.search(check.command):
-        # Imported here: most commands pass by their exit status alone.
-        from pytest_ralph.running.soundness import find_defect
 
-        defect = find_defect(check, ended, runner, directory)
-        if defect is not None and not missed:
-            missed = (defect.as_unmet(),)
-    return CheckResult(check, ended, missed, defect)
+def _require_work(result: CheckResult, stages: Stages, runner: Runner) -> CheckResult:
+    """Fail a command that did not do its work, whatever it printed."""
+    # Imported here: most commands pass by their exit status alone.
+    from pytest_ralph.running.soundness import find_defect
+
+    defect = find_defect(result.check, result.ended, stages, runner)
+    if defect is None:
+        return result
+    return result._replace(unmet=result.unmet or (defect.as_unmet(),), defect=defect)
 
 
 def _with_status_on_last_line(check: Check) -> Check:

@@ -275,6 +275,12 @@ class Runner:
         return message if self._mask is None else self._mask(message)
 
     @property
+    def uses_bash(self) -> bool:
+        """Whether command lines are run by bash."""
+        shell = find_shell(self._shell, self.environ)
+        return shell is not None and Path(shell).name == "bash"
+
+    @property
     def stopped(self) -> bool:
         """Whether the run was interrupted, so that nothing more is to be waited for."""
         return self._stopped

@@ -7,19 +7,17 @@ status that shows the defect.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.running.argv import SHELL_WORDS
 from pytest_ralph.running.expectations import Unmet
 from pytest_ralph.shell.command import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from pytest_ralph.running.runner import CommandResult, Runner
+    from pytest_ralph.running.stages import Stages
     from pytest_ralph.shell.command import Stage
     from pytest_ralph.verify.model import Check, Expect
 
@@ -36,12 +34,6 @@ XARGS_FAILED = 123
 _SYNTAX_ERROR = re.compile(
     r"syntax error|parse error|unexpected|unmatched|unterminated", re.IGNORECASE
 )
-_PLAIN_NAME = re.compile(r"[\w./+-]+", re.ASCII)
-# Launchers that execute the next word themselves, found on PATH as by a shell.
-_TRANSPARENT = frozenset(
-    "bash command dash doas env exec gtimeout ionice ksh nice nohup setsid sh stdbuf sudo time "
-    "timeout xargs zsh".split()
-)
 # The beginning of what a runtime prints about an exception that ended the program.
 _EXCEPTION = re.compile(
     r"""
@@ -55,7 +47,7 @@ _EXCEPTION_LINE = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?|exit status \d+|Node\.js
 _QUOTES = str.maketrans("", "", "'‘’`")
 # What a writer prints if `head` has read enough.
 _BROKEN_PIPE = re.compile(r"\bBroken ?[Pp]ipe", re.ASCII)
-_HARMLESS = re.compile(r"binary file matches|warning:|Is a directory", re.IGNORECASE)
+_HARMLESS = re.compile(r"binary file matches|warning:|is a directory|broken pipe", re.IGNORECASE)
 
 
 class Defect(NamedTuple):
@@ -70,25 +62,31 @@ class Defect(NamedTuple):
 
 
 def find_defect(
-    check: Check, ended: CommandResult, runner: Runner, directory: Path
+    check: Check, ended: CommandResult, stages: Stages, runner: Runner
 ) -> Defect | None:
     """Return why a command did not do its work, or None if nothing shows that.
 
     Without expectations a wrong exit status speaks for itself; only a command that the shell cannot
-    parse, and `!` before a program that is not there or cannot search, need a closer look.
+    parse, and what a pipe, a substitution or `!` hides, need a closer look.
     """
     if ended.timed_out or ended.interrupted:
         return None
     if _names_status(check.expect, ended.exit_code):
         return None
     defect = _syntax_error(check, ended, runner)
-    if defect is None and check.expect:
-        defect = _from_status(check, ended)
+    if defect is not None:
+        return defect
+
+    command = Command.parse(check.command)
+    errors = (ended.stderr or ended.stdout).text()
+    defect = _missing_program(check, command, stages, errors)
+    if defect is None:
+        defect = _from_statuses(check, command, ended, stages)
     if defect is not None:
         return defect
     if not check.reads_output:
-        return _from_negated(check, ended, runner, directory)
-    return _from_stages(check, ended, runner, directory)
+        return _failed_negated_search(command, ended, errors)
+    return _unread_input(command, ended, errors) or _exception(check, command, ended, errors)
 
 
 def _names_status(expects: Sequence[Expect], status: int | None) -> bool:
@@ -111,89 +109,94 @@ def _syntax_error(check: Check, ended: CommandResult, runner: Runner) -> Defect 
     return Defect("syntax", message) if message else None
 
 
-def _from_status(check: Check, ended: CommandResult) -> Defect | None:
-    status = ended.exit_code
-    if status in NOT_FOUND:
-        return Defect("not found", f"exit status {status}, {NOT_FOUND[status]}")
-    has_signal = ended.signal is not None and ended.signal != SIGPIPE
-    if not has_signal and status not in FATAL_STATUSES:
-        return None
-    if Command.parse(check.command).has_time_limit:
+def _missing_program(check: Check, command: Command, stages: Stages, errors: str) -> Defect | None:
+    """A program that the shell did not find, unless the command line provides for that."""
+    for stage in command.stages:
+        is_reported = _reports_missing(stage, errors)
+        if not is_reported and stage.executable not in stages.missing:
+            continue
+        is_hidden = stage.nested or stage.negated
+        if not is_hidden and not check.reads_output:
+            continue
+        is_piped = "|" in (stage.before, stage.after)
+        is_alternative = stage.after == "||"
+        if is_piped or stage.negated or (is_reported and not is_alternative):
+            name = stage.executable
+            return Defect("not found", f"{name}: command not found", missing=name)
+    return None
+
+
+def _from_statuses(
+    check: Check, command: Command, ended: CommandResult, stages: Stages
+) -> Defect | None:
+    """A stage of the last pipeline that was not found, not executable or killed."""
+    statuses = stages.statuses
+    if check.expect:
+        statuses = (*statuses, ended.exit_code or 0)
+    for status in statuses:
+        if status in NOT_FOUND:
+            return Defect("not found", f"exit status {status}, {NOT_FOUND[status]}")
+    if command.has_time_limit:
         # The command is meant to be killed.
         return None
-    if has_signal:
+    if check.expect and ended.signal not in (None, SIGPIPE):
         return Defect("killed", f"signal {ended.signal}")
-    return Defect("killed", f"exit status {status}, killed by a signal")
+    for status in statuses:
+        if status in FATAL_STATUSES:
+            return Defect("killed", f"exit status {status}, killed by a signal")
+    return None
 
 
-def _from_negated(
-    check: Check, ended: CommandResult, runner: Runner, directory: Path
-) -> Defect | None:
-    """`! nosuchtool` and `! grep TODO missing.txt` succeed."""
+def _failed_negated_search(command: Command, ended: CommandResult, errors: str) -> Defect | None:
+    """`! grep TODO missing.txt` succeeds."""
     if ended.exit_code != 0:
         return None
-    lookup = _Lookup(check.command, runner, directory)
-    for stage in Command.parse(check.command).own_stages:
-        if not stage.negated:
-            continue
-        if lookup.is_missing(stage):
-            return lookup.defect(stage)
-        defect = _reported_error(stage, ended.output()) if _is_search(stage) else None
-        if defect is not None and _names_operand(defect.message, stage):
+    for stage in command.own_stages:
+        defect = _unreadable_operand(stage, errors) if stage.negated else None
+        if defect is not None and _is_search(stage):
             return defect
     return None
 
 
-def _names_operand(message: str, stage: Stage) -> bool:
-    """Whether an error is about a file of the command line, not about one found below it."""
-    unquoted = message.translate(_QUOTES)
-    return any(f" {operand}: " in unquoted for operand in stage.operands)
-
-
-def _from_stages(
-    check: Check, ended: CommandResult, runner: Runner, directory: Path
-) -> Defect | None:
-    """Look at each program of the command line, and at what it wrote to stderr."""
-    command = Command.parse(check.command)
-    lookup = _Lookup(check.command, runner, directory)
-    errors = ended.stderr.text() if ended.stderr else ""
-    for stage in command.stages:
-        is_piped = "|" in (stage.before, stage.after)
-        is_reported = stage.after != "||" and _reports_missing(stage, errors)
-        if (is_piped or is_reported) and lookup.is_missing(stage):
-            return lookup.defect(stage)
+def _unread_input(command: Command, ended: CommandResult, errors: str) -> Defect | None:
+    """A tool that could not search or read what it was given."""
     for stage in command.stages:
         defect = _search_error(stage, command, ended, errors)
         if defect is not None:
             return defect
-    return _exception(check, command, ended, errors)
+    return None
 
 
 def _search_error(
     stage: Stage, command: Command, ended: CommandResult, errors: str
 ) -> Defect | None:
-    """The error status of a search tool, or its message where a pipe or `!` hides the status."""
+    """The error status of a search tool, or its message where a pipe or `!` hides the status.
+
+    Of a tool that only reads, such as `cat`, the message counts wherever it stands.
+    """
     if stage.program == "find":
-        return _missing_start(stage, errors)
-    if not _is_search(stage):
-        return None
+        return _unreadable_operand(stage, errors)
     is_last = stage is command.last
-    if is_last and not stage.negated:
+    if is_last and not stage.negated and _is_search(stage):
         return _search_status(stage, ended.exit_code or 0)
     if not is_last and stage.after != "|":
         return None
-    return _reported_error(stage, errors)
+    if _is_search(stage) or stage.is_listed("readers"):
+        return _reported_error(stage, errors)
+    return None
 
 
-def _missing_start(stage: Stage, errors: str) -> Defect | None:
-    """A directory that `find` was to search and that is not there.
+def _unreadable_operand(stage: Stage, errors: str) -> Defect | None:
+    """A file or directory of the command line that a search could not read.
 
-    Its status does not tell: it is also 1 for a file below that it may not read.
+    Its status does not tell: it is the same for a file below that it may not read.
     """
     defect = _reported_error(stage, errors)
-    if defect is None or not _names_operand(defect.message, stage):
+    if defect is None:
         return None
-    return defect
+    unquoted = defect.message.translate(_QUOTES)
+    is_named = any(f" {operand}: " in unquoted for operand in stage.operands)
+    return defect if is_named else None
 
 
 def _reported_error(stage: Stage, errors: str) -> Defect | None:
@@ -209,9 +212,8 @@ def _reported_error(stage: Stage, errors: str) -> Defect | None:
 
 def _reports_missing(stage: Stage, errors: str) -> bool:
     """Whether the shell wrote that it did not find the program of a stage."""
-    name = stage.words[0].text if stage.words else ""
-    reports = (f" {name}: command not found", f" {name}: not found")
-    return bool(name) and any(report in errors for report in reports)
+    reports = (f" {stage.executable}: command not found", f" {stage.executable}: not found")
+    return any(report in errors for report in reports)
 
 
 def _search_status(stage: Stage, status: int) -> Defect | None:
@@ -258,49 +260,3 @@ def _exception_at_end(text: str, *, is_status_hidden: bool) -> str:
         # The program went on after the exception.
         return ""
     return "" if _BROKEN_PIPE.search(last_line) else last_line
-
-
-class _Lookup:
-    """Finds programs as the shell that ran the command line does."""
-
-    def __init__(self, text: str, runner: Runner, directory: Path) -> None:
-        self._environ: Mapping[str, str] = runner.environ
-        self._directory = directory
-        self._text = text
-        # Functions, aliases and another PATH cannot be known without running the command line.
-        defines_names = re.search(
-            r"\(\s*\)|\b(?:function|alias|source|eval|PATH=)|(?:^|\s)\. ", text
-        )
-        self._is_reliable = defines_names is None and "BASH_ENV" not in self._environ
-
-    def is_missing(self, stage: Stage) -> bool:
-        """Whether the program of a stage is certainly not there."""
-        name = self._name(stage)
-        if not self._is_reliable or not name:
-            return False
-        if f"BASH_FUNC_{name}%%" in self._environ:
-            return False
-        if "/" in name:
-            if stage.directory is None:
-                return False
-            return not _is_program(self._directory / stage.directory / name)
-        directories = self._environ.get("PATH", os.defpath).split(os.pathsep)
-        return not any(_is_program(self._directory / directory / name) for directory in directories)
-
-    def defect(self, stage: Stage) -> Defect:
-        name = self._name(stage)
-        return Defect("not found", f"{name}: command not found", missing=name)
-
-    def _name(self, stage: Stage) -> str:
-        """Return the word that is looked up, or empty if it is not known or not looked up."""
-        if not _TRANSPARENT.issuperset(stage.launchers):
-            # `npx tool`: only the launcher has to be on PATH.
-            return stage.launchers[0].split()[0]
-        word = stage.words[0]
-        if not word.literal or not _PLAIN_NAME.fullmatch(word.text):
-            return ""
-        return "" if word.text in SHELL_WORDS else word.text
-
-
-def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)

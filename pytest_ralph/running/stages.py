@@ -1,0 +1,78 @@
+"""How each stage of a pipeline ended, which the exit status of a command line does not tell.
+
+`crash | wc -l` prints 0 and ends with 0. Bash knows how `crash` ended: it reads `stages.bash`
+before the command and leaves a record in a file. Other shells leave none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from pytest_ralph.running.runner import Runner
+
+RECORDER = Path(__file__).with_name("stages.bash")
+# A pipe, a negation or a substitution: the exit status is not that of every program.
+HIDES_STATUS = regex(r"[|!(`]")
+
+NOT_EXECUTABLE = 126
+
+
+class Stages(NamedTuple):
+    """The exit statuses of the last pipeline, and the names of all programs that were not found."""
+
+    statuses: tuple[int, ...] = ()
+    missing: frozenset[str] = frozenset()
+
+    @property
+    def show_defect(self) -> bool:
+        """Whether a program was not found or did not end by itself."""
+        return bool(self.missing) or any(status >= NOT_EXECUTABLE for status in self.statuses)
+
+
+class StageRecord:
+    """A file to which bash writes how the stages of one command line ended."""
+
+    def __init__(self, command: str, runner: Runner) -> None:
+        self.env: dict[str, str] = {}
+        self._file: str | None = None
+        if not HIDES_STATUS.search(command):
+            return
+        # Another shell would pass BASH_ENV on to the scripts that it runs.
+        if not runner.uses_bash or "BASH_ENV" in runner.environ:
+            return
+        # Without a place for the record the command runs all the same.
+        with contextlib.suppress(OSError):
+            handle, self._file = tempfile.mkstemp(prefix="ralph-", suffix=".stages")
+            os.close(handle)
+            self.env = {"BASH_ENV": str(RECORDER), "RALPH_STAGES": self._file}
+
+    def take(self) -> Stages:
+        """Return what was recorded, and delete the file."""
+        if self._file is None:
+            return Stages()
+        file = Path(self._file)
+        try:
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            file.unlink()
+        except OSError:
+            return Stages()
+        return _read(lines)
+
+
+def _read(lines: list[str]) -> Stages:
+    statuses: tuple[int, ...] = ()
+    missing = set()
+    for line in lines:
+        kind, _, value = line.partition(" ")
+        if kind == "missing":
+            missing.add(value)
+        elif kind == "ended":
+            statuses = tuple(int(status) for status in value.split())
+    return Stages(statuses, frozenset(missing))
