@@ -1,8 +1,8 @@
-"""Our own hooks, for conftest.py and plugins.
+"""The hooks of pytest-ralph, for conftest.py and plugins.
 
-The first five answer a question: the first result that is not None wins, and the package's own
-behaviour is the last implementation asked. The others only tell. One that raises, or whose answer
-is of no use, ends its task with one clear line.
+For the first five hooks, the first result that is not None wins, and the package's own behaviour
+is the last implementation. The others are notifications. If a hook raises an exception or returns
+something invalid, its task fails with one line that names the hook.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 @pytest.hookspec(firstresult=True)
 def pytest_ralph_classify(evidence: Evidence, task: Task) -> Failure | None:
-    """Say what went wrong from how a command ended and what it printed."""
+    """Classify a failure by how the command ended and what it printed."""
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_ralph_decide(
     failure: Failure, task: Task, history: TaskHistory
 ) -> Decision | str | None:
-    """Say what is to be done about a failure, given what was tried before in this run.
+    """Decide what to do about a failure, given what was tried before in this run.
 
-    A Decision with its reason, or just its action: `retry`, `repair`, `fix`, `rollback`,
+    Return a Decision with its reason, or only its action: `retry`, `repair`, `fix`, `rollback`,
     `continue`, `enrich`, `split` or `escalate`.
     """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_ralph_fix_task(task: Task, failure: Failure, number: str) -> str | None:
-    """Write the fix task: markdown for tasks.md that starts with `- [ ] 1.3.1 [FIX 1.3]`.
+    """Return the fix task: Markdown for tasks.md that starts with `- [ ] 1.3.1 [FIX 1.3]`.
 
-    `number` is its id.
+    `number` is the id of the fix task.
     """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_ralph_prompt(task: Task, failure: Failure | None, history: TaskHistory) -> str | None:
-    """Write what the executor is told."""
+    """Return the prompt for the executor."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -55,7 +55,7 @@ def pytest_ralph_execute(
 ) -> Outcome | Failure | bool | None:
     """Carry out a task in place of the executor.
 
-    True or a completed Outcome: done; False or a Failure: not.
+    Return True or a completed Outcome if it is done, False or a Failure if not.
     """
 
 
@@ -68,11 +68,11 @@ def pytest_ralph_fix_inserted(task: Task, fix: Task, failure: Failure) -> None:
 
 
 def pytest_ralph_recovered(task: Task, fixes: tuple[str, ...]) -> None:
-    """A task that had failed passes now."""
+    """A task that had failed now passes."""
 
 
 def pytest_ralph_escalated(task: Task, failure: Failure, reason: str) -> None:
-    """A task could not be recovered; `reason` is why nothing more is tried."""
+    """A task could not be recovered; `reason` tells why nothing more is tried."""
 
 
 def pytest_ralph_halted(spec: Spec, failed: tuple[str, ...], blocked: tuple[str, ...]) -> None:

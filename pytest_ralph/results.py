@@ -311,6 +311,14 @@ class TaskResult(NamedTuple):
         """Every fix of the lineage with its depth, parents first."""
         return tuple(pair for fix in self.fixes for pair in fix.walk())
 
+    def note_lines(self) -> Iterator[tuple[str, str]]:
+        """Each line of the notes with the id it begins with, of the task or a fix, or with ""."""
+        ids = {self.id, *(fix.id for _, fix in self.all_fixes)}
+        for note in self.notes:
+            for line in note.splitlines():
+                task_id, _, text = line.partition(": ")
+                yield (task_id, text) if task_id in ids else ("", line)
+
     @property
     def changed(self) -> tuple[str, ...]:
         """The files that executors and repairs changed, in the order of the first change."""

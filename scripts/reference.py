@@ -1,7 +1,7 @@
 """Write docs/reference.md from the code, so that the two always agree.
 
-python scripts/reference.py           write them
-python scripts/reference.py --check   say whether they are up to date
+python scripts/reference.py           write the page
+python scripts/reference.py --check   report whether the page is up to date
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def markers_and_words() -> Iterator[str]:
     yield ""
     yield "## Status words"
     yield ""
-    yield "Beside pytest's own:"
+    yield "In addition to those of pytest:"
     yield ""
     yield from table(
         ("word", "letter", "counted as"),
@@ -132,11 +132,11 @@ def hooks() -> Iterator[str]:
             rows.append(
                 (
                     f"`{signature}`",
-                    "the first answer counts" if first else "told only",
-                    inspect.getdoc(function),
+                    "first result wins" if first else "notification",
+                    " ".join((inspect.getdoc(function) or "").split()),
                 )
             )
-    yield from table(("hook", "", ""), *rows)
+    yield from table(("hook", "use", "meaning"), *rows)
 
 
 def kind_row(row: KindRow) -> tuple[str, str, str, str, str]:
@@ -153,14 +153,14 @@ def kind_row(row: KindRow) -> tuple[str, str, str, str, str]:
 def kinds() -> Iterator[str]:
     yield "## Kinds of failure"
     yield ""
-    head = ("kind", "type", "category", "retryable", "what the next attempt is told")
+    head = ("kind", "type", "category", "retryable", "guidance for the next attempt")
     yield from table(head, *map(kind_row, Kinds.load()))
 
 
 def properties() -> Iterator[str]:
     yield "## JUnit properties"
     yield ""
-    failed = Attempt(outcome="failed", kind="unknown", type="UNKNOWN")
+    failed = Attempt(outcome="failed", kind="unknown", type="UNKNOWN", changed=("a.py",), cost=1.0)
     names = [name for name, _ in junit.properties(TaskResult("1.1", attempts=(failed,)))]
     yield ", ".join(f"`{name}`" for name in names)
     yield ""
@@ -171,7 +171,7 @@ def properties() -> Iterator[str]:
 
 
 def reference() -> str:
-    lines = ["# Reference", "", "Made from the code by `scripts/reference.py`."]
+    lines = ["# Reference", "", "Generated from the code by `scripts/reference.py`."]
     for section in (options, markers_and_words, hooks, kinds, properties):
         lines += ["", *section()]
     return "\n".join(lines) + "\n"

@@ -242,7 +242,10 @@ def _limit_reached(_: Failure, past: TaskHistory) -> Decision:
         f"ERROR: Max fix attempts ({past.max_fixes}) reached for task {past.task_id}",
         f"Fix attempts: {', '.join(past.fixes)}",
     )
-    return Decision("escalate", f"{len(past.fixes)} fixes did not help", "max limit", lines=lines)
+    reason = "the fix did not help"
+    if len(past.fixes) != 1:
+        reason = f"{len(past.fixes)} fixes did not help"
+    return Decision("escalate", reason, "max limit", lines=lines)
 
 
 def _in_circles(failure: Failure, past: TaskHistory) -> bool:
@@ -323,7 +326,7 @@ def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
 def no_executor(fix: Task, executors: Sequence[str]) -> Decision:
     """Leave the fix task, which is in tasks.md, to a person."""
     why = "no built-in repair applies" if "repair" in executors else "there is no executor"
-    reason = f"{why}: task {fix.id} waits in tasks.md"
+    reason = f"{why}; task {fix.id} waits in tasks.md"
     return Decision("escalate", reason, "no executor")
 
 

@@ -184,7 +184,7 @@ class ExecutorRuns:
         started = time.time()
         clock = time.monotonic()
         fault_point("before an executor runs")
-        row = _live_row(task, history, name, chance)
+        row = live_row(task, history, name, chance)
         with self.spec_files.held(self.services.root, self.services.run_id):
             observed = self._execute(executor, task, job, timeout, row)
         self.observed = observed if observed.verified or observed.conflicts else None
@@ -429,11 +429,12 @@ class ExecutorRuns:
         return " ".join(advice).strip()
 
 
-def _live_row(task: Task, history: TaskHistory, executor: str, chance: float | None) -> str:
+def live_row(task: Task, history: TaskHistory, executor: str, chance: float | None) -> str:
     """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
     action: str = history.action
-    if task.fix_for:
-        action = f"fix {max(1, len(history.fixes))} of {history.max_fixes}"
+    if task.fix_for and history.task_id != task.id:
+        # The history is that of the task to be fixed, before this fix.
+        action = f"fix {len(history.fixes) + 1} of {history.max_fixes}"
     row = f"{task.id} {action} by {display_name(executor)}"
     return row if chance is None else f"{row}, chance {chance:.0%}"
 

@@ -15,7 +15,7 @@ from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_ralph.results import Attempt, TaskResult
@@ -69,8 +69,7 @@ class FailureText:
     ) -> FailureText:
         """Describe a failed task after `earlier` others; `root` is removed from paths of logs."""
         prefix = f"{root}/" if root else ""
-        most = output_lines(verbosity, earlier)
-        lines = tuple(_lines(task, prefix, verbosity, most))
+        lines = tuple(_lines(task, prefix, verbosity, earlier))
         return cls(lines, Crash(task.spec_path, task.line, lines[0].text), shown)
 
     def toterminal(self, writer: Any) -> None:
@@ -96,13 +95,14 @@ def failure_headline(attempt: Attempt) -> str:
 def headline(task: TaskResult) -> str:
     """Return the line that stands for a failed task in pytest's summary."""
     attempt = task.last_failure
-    text = failure_headline(attempt) if attempt else one_line(task.reason, LONGEST_LINE)
+    if attempt is None:
+        return one_line(task.reason, LONGEST_LINE)
     if task.outcome == "regression":
-        return f"regression: {text}"
-    return text
+        return f"regression: {without_shell(one_line(attempt.error, LONGEST_LINE))}"
+    return failure_headline(attempt)
 
 
-def _lines(task: TaskResult, root: str, verbosity: int, most: int) -> Iterator[Line]:
+def _lines(task: TaskResult, root: str, verbosity: int, earlier: int) -> Iterator[Line]:
     attempt = task.last_failure
     yield Line(headline(task), ("red", "bold"))
     if task.outcome == "regression":
@@ -112,9 +112,7 @@ def _lines(task: TaskResult, root: str, verbosity: int, most: int) -> Iterator[L
         yield from _command(attempt, verbosity)
         for fact in _facts(attempt, verbosity):
             yield Line(f"  {fact}")
-        if verbosity >= 0:
-            yield from _output(attempt, most)
-        yield from _log(attempt, root)
+        yield from _output(attempt, root, output_lines(verbosity, earlier))
         if verbosity > 0:
             yield from _advice(task)
     yield from _decision(task, verbosity)
@@ -179,14 +177,13 @@ def _names(names: tuple[str, ...]) -> str:
     return text
 
 
-def _output(attempt: Attempt, most: int) -> Iterator[Line]:
-    output = terminal(attempt.output)
-    for line in relevant(output, attempt.error, most):
-        yield Line(f"  | {line[:LONGEST_LINE]}")
-
-
-def _log(attempt: Attempt, root: str) -> Iterator[Line]:
-    if attempt.log and attempt.output.strip():
+def _output(attempt: Attempt, root: str, most: int) -> Iterator[Line]:
+    """Yield what matters of the output and, if that is not all, where the rest is."""
+    lines = [line for line in terminal(attempt.output).splitlines() if line.strip()]
+    shown = relevant(lines, attempt.error, most)
+    for line in shown:
+        yield Line(f"  | {line}")
+    if attempt.log and shown != lines:
         # The size matters if opening the file takes thought.
         size = f" ({attempt.printed / 1e6:,.1f} MB)" if attempt.printed >= 1e5 else ""
         yield Line(f"  full output: {attempt.log.removeprefix(root)}{size}")
@@ -194,6 +191,8 @@ def _log(attempt: Attempt, root: str) -> Iterator[Line]:
 
 def output_lines(verbosity: int, earlier: int = 0) -> int:
     """Return how many lines of output to show of a failure that `earlier` others precede."""
+    if verbosity < 0:
+        return 0
     if verbosity > 0:
         return VERBOSE_OUTPUT_LINES
     if earlier >= FIRST_FAILURES:
@@ -201,17 +200,19 @@ def output_lines(verbosity: int, earlier: int = 0) -> int:
     return OUTPUT_LINES
 
 
-def relevant(output: str, error: str, most: int) -> list[str]:
-    """Return all of a short output; of a long one the lines around the error and the end."""
-    lines = [line for line in output.splitlines() if line.strip()]
+def relevant(lines: Sequence[str], error: str, most: int) -> list[str]:
+    """Return all lines of a short output; of a long one those around the error and the last."""
+    if most == 0:
+        return []
     if len(lines) > most:
         # One line may stand for what is left out between the parts.
         around = near(lines, error.strip(), (most - 2) // 3)
         tail = max(most - len(around) - 1, 1)
         wanted = sorted({*around, *range(len(lines) - tail, len(lines))})
-        lines = list(with_gaps(lines[wanted[0] :], [index - wanted[0] for index in wanted]))
+        first = wanted[0]
+        lines = list(with_gaps(lines[first:], [index - first for index in wanted]))
     # The stored output may have been cut before, so that only the log tells how much is missing.
-    return ["…" if GAP.fullmatch(line) else line for line in lines]
+    return ["…" if GAP.fullmatch(line) else line[:LONGEST_LINE] for line in lines]
 
 
 def _advice(task: TaskResult) -> Iterator[Line]:
@@ -224,29 +225,23 @@ def _advice(task: TaskResult) -> Iterator[Line]:
 
 def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     """Yield what was decided and why, with the place of the task."""
-    steps, others = _split_notes(task)
+    steps = []
+    others = []
+    for task_id, text in task.note_lines():
+        if task_id:
+            steps.append(Line(f"{task_id}: {terminal(text)}"))
+        else:
+            others.append(Line(terminal(text)))
     attempt = task.last_failure
     is_given_up = attempt and task.reason and not task.reason.endswith(attempt.error)
     if verbosity > 0:
-        yield from map(Line, steps)
+        yield from steps
     elif not is_given_up:
         # The last step then says why nothing more was tried.
-        yield from map(Line, steps[-1:])
+        yield from steps[-1:]
     place = f"{task.spec_path}:{task.line}"
     if is_given_up:
         yield Line(f"{place}: given up: {one_line(task.reason, LONGEST_LINE)}", ("red",))
     else:
         yield Line(place)
-    yield from map(Line, others)
-
-
-def _split_notes(task: TaskResult) -> tuple[list[str], list[str]]:
-    """Separate the notes about single steps, which begin with an id, from all others."""
-    ids = {task.id, *(fix.id for _, fix in task.all_fixes)}
-    steps: list[str] = []
-    others: list[str] = []
-    for note in task.notes:
-        for line in terminal(note).splitlines():
-            is_step = line.partition(": ")[0] in ids
-            (steps if is_step else others).append(line)
-    return steps, others
+    yield from others

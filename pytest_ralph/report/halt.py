@@ -23,6 +23,7 @@ NARROWEST = 40
 STATUS_WIDTH = 10
 SHOWN_AT_EITHER_END = 5
 LONGEST = 1_000
+RUN = "Run: "
 BOX = "╔═╗║╠╣╚╝─"
 ASCII_BOX = "+=+|++++-"
 
@@ -51,6 +52,11 @@ class Halt:
     @property
     def blocked(self) -> list[TaskResult]:
         return [task for task in self.tasks if task.outcome == "blocked"]
+
+    @property
+    def step(self) -> str:
+        """The last step of the instructions, in one line."""
+        return RUN + " ".join(terminal(self.command).splitlines())
 
     @property
     def reason(self) -> str:
@@ -82,7 +88,7 @@ def _was_retried(task: TaskResult) -> bool:
 def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool = True) -> list[str]:
     """Return the summary in a box of `width` columns, or without a box.
 
-    The command is on a line of its own below a box that is too narrow for it, to be copied.
+    The command is below the box, on a line of its own to be copied, if it does not fit in one line.
     """
     width = max(width, NARROWEST)
     page = _Page(width - 6 if box else width, "…" if unicode else "...")
@@ -90,9 +96,8 @@ def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool =
     strokes = BOX if unicode else ASCII_BOX
     lines = list(_boxed(sections, width, strokes) if box else _plain(sections))
 
-    command = " ".join(terminal(halt.command).splitlines())
-    if not any(command in line for line in lines):
-        lines += ["", command]
+    if not page.fits(halt.step):
+        lines += ["", halt.step.removeprefix(RUN)]
     return lines
 
 
@@ -141,6 +146,10 @@ class _Page:
         indent = columns(label)
         first, *others = wrapped(one_line(text, LONGEST), max(self.width - indent, 8))
         return [label + first, *(" " * indent + line for line in others)]
+
+    def fits(self, step: str) -> bool:
+        """Return whether a numbered step takes one line."""
+        return columns(f"99. {step}") <= self.width
 
     def status(self, task: TaskResult, status: str) -> str:
         """Return `Task 1.3: Title ........ complete`."""
@@ -194,7 +203,8 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
         preserved += page.field(f"{name}: ", place)
     resume = []
     steps = [next_step(task) for task in halt.failed]
-    for number, step in enumerate([*steps, f"Run: {halt.command}"], 1):
+    steps.append(halt.step if page.fits(halt.step) else "Run the command below")
+    for number, step in enumerate(steps, 1):
         resume += page.field(f"{number}. ", step)
     start_fresh = page.field("", "To start fresh: Add --ralph-fresh flag")
     return [

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 LONGEST = 400
 SHORTEST_TITLE = 16
-# The characters of pytest's -r that ask for recovered tasks: ours, that of a rerun, and all.
-RECOVERED_CHARS = frozenset("rRA")
 CHANGED_SHOWN = 5
+# How the notes on a fix begin that only `-v` shows.
+FOR_VERBOSE = ("chance that this helps", "repair ", "undo: ")
 # How the reason of a task begins that needs `--ralph-allow=remote`.
 OUTSIDE = "changes something outside"
 COLOURS = {
@@ -167,7 +167,6 @@ class Summary:
         for line in [*blocked, *not_run]:
             self._line(one_line(line, LONGEST), "yellow")
         self._list_skipped(tasks)
-        self._list_recovered(tasks)
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._cost(tasks)
@@ -179,15 +178,6 @@ class Summary:
         for task in tasks:
             if task.outcome in ("blocked", "manual"):
                 self._line(f"SKIPPED [1] {task.place}: {one_line(task.reason, LONGEST)}")
-
-    def _list_recovered(self, tasks: Sequence[TaskResult]) -> None:
-        """With `-rr`, `-rR` or `-rA`, list the tasks that passed in the end."""
-        if not RECOVERED_CHARS.intersection(self.reporter.config.option.reportchars):
-            return
-        for task in tasks:
-            if task.outcome in ("recovered", "flaky"):
-                helped = f" - by {task.fixes[-1].id}" if task.fixes else ""
-                self._line(f"{task.outcome.upper()} {task.spec_path}::{task.id}{helped}", "green")
 
     def start_section(self) -> None:
         """Write the heading of the section, once."""
@@ -260,15 +250,15 @@ class Summary:
             self._line(f"  {history_line(task)}")
 
     def _passed_task(self, task: TaskResult) -> None:
-        notes = _notes_by_fix(task)
+        notes = list(task.note_lines())
         for branch in branches(task.fixes):
             self._fix(task, branch)
-            for line in notes[branch.fixes[0].id]:
-                if self._is_shown(line):
+            for task_id, line in notes:
+                if task_id == branch.fixes[0].id and self._is_shown(line):
                     self._detail(line, f"  {branch.below}  ")
         for line in _executions(task):
             self._detail(line, "  ")
-        for line in self._own_notes(task, notes[""]):
+        for line in self._own_notes(task):
             self._detail(line, "  ")
         if task.fixes:
             self._line(f"  {history_line(task)}")
@@ -303,18 +293,25 @@ class Summary:
         self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
 
     def _is_shown(self, line: str) -> bool:
-        """Return whether a note on a fix matters once the fix has been made."""
-        return self.verbosity >= 1 or not line.startswith("chance that this helps")
+        """Return whether a note on a fix matters once the fix has been made.
 
-    def _own_notes(self, task: TaskResult, notes: Sequence[str]) -> Iterator[str]:
+        The row of the fix says which repair was made, and `--ralph-undo` takes it back.
+        """
+        return self.verbosity >= 1 or not line.startswith(FOR_VERBOSE)
+
+    def _own_notes(self, task: TaskResult) -> Iterator[str]:
         """Yield the notes about the task itself.
 
         The tree of fixes shows by itself that a fix was decided on.
         """
-        decisions = {f"{task.id}: {attempt.decision}" for attempt in task.attempts}
-        for line in notes:
-            if self.verbosity >= 1 or not task.fixes or line not in decisions:
-                yield line
+        hidden = set()
+        if task.fixes and self.verbosity < 1:
+            hidden = {attempt.decision for attempt in task.attempts}
+        for task_id, text in task.note_lines():
+            if not task_id:
+                yield text
+            elif task_id == task.id and text not in hidden:
+                yield f"{task_id}: {text}"
         if not task.fixes and task.reason:
             yield task.reason
 
@@ -332,9 +329,9 @@ class Summary:
         if attempt.decision:
             self._line(f"     → {one_line(attempt.decision, LONGEST)}")
         if attempt.failed and with_output:
-            output = terminal(attempt.output)
-            for line in relevant(output, attempt.error, output_lines(self.verbosity)):
-                self._line(f"     | {line[:LONGEST]}")
+            lines = terminal(attempt.output).splitlines()
+            for line in relevant(lines, attempt.error, output_lines(self.verbosity)):
+                self._line(f"     | {line}")
 
     def _detail(self, line: str, indent: str) -> None:
         text = indent + one_line(line, LONGEST)
@@ -416,18 +413,3 @@ def _changes(attempts: Sequence[Attempt]) -> list[str]:
     if costs:
         details.append(f"cost ${sum(costs):.2f}")
     return [", ".join(details)] if details else []
-
-
-def _notes_by_fix(task: TaskResult) -> dict[str, list[str]]:
-    """Group the notes by the fix they are about; those about the task itself come under ""."""
-    notes: dict[str, list[str]] = {"": []}
-    for _, fix in task.all_fixes:
-        notes[fix.id] = []
-    for note in task.notes:
-        for line in note.splitlines():
-            fix_id, colon, rest = line.partition(": ")
-            if colon and fix_id in notes:
-                notes[fix_id].append(rest)
-            else:
-                notes[""].append(line)
-    return notes

@@ -210,10 +210,17 @@ class EndOfRun:
         if self.run.interrupted is not None:
             heading = self.run.interrupted.task.heading
             return interrupted_lines(heading, command, where)
-        is_quiet = self.run.config.option.verbose < 0
-        if not failed or (is_quiet and not self.results.halted_specs):
+        if not failed or self._is_next_left_out():
             return []
         return next_lines(failed, command, where)
+
+    def _is_next_left_out(self) -> bool:
+        """Whether the run is quiet, or the halt summaries have already said how to continue."""
+        halted = self.results.halted_specs
+        verbosity = self.run.config.option.verbose
+        if verbosity < 0:
+            return not halted
+        return verbosity >= 2 and bool(halted) and not self.run.settings.keep_going
 
     def pytest_unconfigure(self) -> None:
         if self.run.worker or not self.results.reports:

@@ -194,7 +194,7 @@ def test_hooks_are_told_why_a_task_was_given_up(one_task: Project) -> None:
     one_task.run("--ralph-executor", "none")
 
     assert (one_task.root / "told.txt").read_text().splitlines() == [
-        "escalated 1.3 task_incomplete there is no executor: task 1.3.1 waits in tasks.md",
+        "escalated 1.3 task_incomplete there is no executor; task 1.3.1 waits in tasks.md",
         "halted demo ('1.3',) ('1.4',)",
     ]
 

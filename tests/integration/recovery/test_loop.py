@@ -214,7 +214,7 @@ def test_without_an_agent_it_is_said_that_no_repair_applies(one_task: Project) -
     result = one_task.run()
 
     result.stdout.fnmatch_lines(
-        ["*given up: no built-in repair applies: task 1.3.1 waits in tasks.md"]
+        ["*given up: no built-in repair applies; task 1.3.1 waits in tasks.md"]
     )
 
 

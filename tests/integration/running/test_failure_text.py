@@ -23,7 +23,7 @@ def failure(
     return text.partition("1.1 Sum the prices __")[2].partition("\n")[2].partition("\n====")[0]
 
 
-def test_command_ending_expectation_output_log_and_place(
+def test_command_ending_expectation_output_and_place(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     text = failure(pytester, make_spec, "`echo adding; echo 'ERROR: sum is wrong' >&2; exit 3`")
@@ -32,10 +32,7 @@ def test_command_ending_expectation_output_log_and_place(
     assert lines[1] == "  $ echo adding; echo 'ERROR: sum is wrong' >&2; exit 3"
     assert lines[2].startswith("  exited with 3 after ")
     assert lines[2].endswith(", expected exit status 0")
-    assert lines[3:5] == ["  | adding", "  | ERROR: sum is wrong"]
-    assert lines[5].startswith("  full output: .ralph/logs/")
-    assert (pytester.path / lines[5].split()[-1]).read_text() == "adding\nERROR: sum is wrong\n"
-    assert lines[6:] == ["specs/demo/tasks.md:3"]
+    assert lines[3:] == ["  | adding", "  | ERROR: sum is wrong", "specs/demo/tasks.md:3"]
 
 
 def test_an_expectation_on_the_output_is_told_with_what_came(
@@ -46,10 +43,10 @@ def test_an_expectation_on_the_output_is_told_with_what_came(
     assert text.count("expected stdout >= 5") == 1
 
 
-def test_a_log_is_named_where_only_stderr_was_written_to(
+def test_the_log_is_named_if_output_is_hidden(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
-    text = failure(pytester, make_spec, "`echo oops >&2` returns 3")
+    text = failure(pytester, make_spec, "`echo oops >&2` returns 3", "-q")
     (line,) = (line for line in text.splitlines() if "full output:" in line)
     assert (pytester.path / line.split()[-1]).read_text() == "oops\n"
 

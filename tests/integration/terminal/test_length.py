@@ -89,6 +89,15 @@ def test_protocol_texts_are_in_the_logs(pytester: pytest.Pytester, make_spec: Sp
     assert "COMPLETED TASKS" in text
 
 
+def test_the_resume_command_is_written_once(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="false")
+    result = pytester.runpytest("--ralph-recovery", "specs", "-vv", "--ralph-report=out.html")
+    assert result.stdout.str().count("pytest --ralph-recovery specs -vv") == 1
+    assert "ralph: report: out.html" in result.outlines
+
+
 def test_keep_going_is_not_a_halt(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(t1_1="false", t1_2="true")
     options = ("--ralph-recovery", "--ralph-executor=none", "specs")

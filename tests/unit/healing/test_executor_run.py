@@ -9,7 +9,7 @@ import pytest
 from pytest_ralph.failure.failure import NO_FIX, Failure
 from pytest_ralph.fixing.agents.base import Outcome
 from pytest_ralph.healing.decide import TaskHistory, no_executor
-from pytest_ralph.healing.executor_run import approach_of, form_of
+from pytest_ralph.healing.executor_run import approach_of, form_of, live_row
 from pytest_ralph.healing.fixer import depth_of
 from pytest_ralph.spec.task import Task
 
@@ -74,4 +74,20 @@ def test_depth_is_counted_from_the_original(fix: str, original: str, depth: int)
 def test_without_an_executor_the_fix_waits(executor: str, why: str) -> None:
     decision = no_executor(Task("1.3.1", "Fix: it"), executor)
     assert (decision.action, decision.final) == ("escalate", "no executor")
-    assert decision.reason == f"{why}: task 1.3.1 waits in tasks.md"
+    assert decision.reason == f"{why}; task 1.3.1 waits in tasks.md"
+
+
+@pytest.mark.parametrize(
+    ("target", "fixes", "action", "row"),
+    [
+        ("1.3", (), "fix", "1.3.3 fix 1 of 3 by claude"),
+        ("1.3", ("1.3.1", "1.3.2"), "fix", "1.3.3 fix 3 of 3 by claude"),
+        ("1.3.3", (), "continue", "1.3.3 continue by claude"),
+    ],
+)
+def test_the_live_row_counts_fixes(
+    target: str, fixes: tuple[str, ...], action: Any, row: str
+) -> None:
+    fix = Task("1.3.3", "Fix: it", markers=("FIX 1.3",))
+    history = TaskHistory(task_id=target, fixes=fixes, action=action)
+    assert live_row(fix, history, "claude", None) == row
