@@ -10,8 +10,10 @@ import json
 import os
 import pkgutil
 import resource
+import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,10 +26,13 @@ from pytest_ralph import plugin
 from tests.faults import faults
 
 POINTS = "points.txt"
+WARM_UP = "- [ ] 1.1 One\n  - **Verify**: `test -e done`\n"
 
 
 def main() -> None:
     _import_everything()
+    _warm_up()
+    gc.collect()
     gc.freeze()
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
@@ -45,8 +50,19 @@ def _import_everything() -> None:
         importlib.import_module(name)
     # A codec is imported when it is first used, which another user may not be allowed to.
     "".encode("unicode-escape")
-    with tempfile.TemporaryDirectory() as empty, contextlib.redirect_stdout(io.StringIO()):
-        pytest.main([empty, "-p", "no:cacheprovider", "--rootdir", empty])
+
+
+def _warm_up() -> None:
+    """Heal a task once, so that tables, patterns and templates are read before the first fork."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(io.StringIO()):
+        os.chdir(directory)
+        Path("tasks.md").write_text(WARM_UP)
+        subprocess.run(["git", "init", "-q"], check=True)
+        args = ("--ralph-recovery", "--ralph-executor=touch done", "--junitxml=junit.xml")
+        pytest.main(["-p", "no:cacheprovider", "--rootdir", directory, *args], plugins=[plugin])
+        os.chdir(here)
+    assert threading.active_count() == 1, "a forked child would lack the other threads"
 
 
 def _run(job: dict[str, Any]) -> dict[str, Any]:

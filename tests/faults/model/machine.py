@@ -50,21 +50,23 @@ def options(chosen: tuple[str, bool, str, str], time_limit: int = 20) -> tuple[s
 class Machine(RuleBasedStateMachine):
     """Every rule is one step; after each run all promises are checked.
 
-    Runs with workers and with an executor that hangs take so long that each repository has one.
-    left_out: Those of them that it does not have.
+    Runs with workers, with an executor that hangs and in a new process instead of a forked one
+    take so long that a repository has at most one of them.
+    rare: Which of these runs a repository may have.
     """
 
     server: ClassVar[ForkServer | None] = None
     steps: ClassVar[int] = 0
     runs: ClassVar[int] = 0
-    left_out: ClassVar[frozenset[str]] = frozenset()
+    rare: ClassVar[tuple[str, ...]] = ("workers", "hang", "new process")
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(number=st.integers(0, 2))
+    def begin(self, number: int) -> None:
         if Machine.server is None:
             Machine.server = ForkServer()
         self.world = World(Machine.server)
-        self.rare_runs = set(self.left_out)
+        # The rare run that is still to come.
+        self.rare_run = self.rare[number] if self.rare else ""
 
     @classmethod
     def stop_server(cls) -> None:
@@ -177,20 +179,28 @@ class Machine(RuleBasedStateMachine):
     ) -> None:
         self._run(RunPlan(options(chosen), actions, kill_at=kill_at, target=where))
 
-    @precondition(lambda self: "workers" not in self.rare_runs)
+    @precondition(lambda self: self.rare_run == "workers")
     @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, kill_at=st.sampled_from([0, 0, 80, 160, 320]))
     def run_workers(
         self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]], kill_at: int
     ) -> None:
-        self.rare_runs.add("workers")
+        self.rare_run = ""
         self._run(RunPlan(options(chosen), actions, kill_at=kill_at, workers=2))
 
-    @precondition(lambda self: "hang" not in self.rare_runs)
+    @precondition(lambda self: self.rare_run == "new process")
+    @rule(chosen=OPTIONS, actions=ACTIONS_OF_RUN, kill_at=st.sampled_from([0, 0, 40, 80, 160]))
+    def run_new_process(
+        self, chosen: tuple[str, bool, str, str], actions: dict[str, tuple[str, ...]], kill_at: int
+    ) -> None:
+        self.rare_run = ""
+        self._run(RunPlan(options(chosen), actions, kill_at=kill_at, forked=False))
+
+    @precondition(lambda self: self.rare_run == "hang")
     @rule(chosen=OPTIONS, key=st.sampled_from(sorted(FILES)), deeds=DEEDS)
     def run_hanging_executor(
         self, chosen: tuple[str, bool, str, str], key: str, deeds: list[str]
     ) -> None:
-        self.rare_runs.add("hang")
+        self.rare_run = ""
         actions = {**dict.fromkeys(FILES, ("fix",)), key: (*deeds, "hang")}
         self._run(RunPlan(options(chosen, time_limit=1), actions))
 

@@ -85,7 +85,7 @@ TRACKED = {
 }
 UNTRACKED = ("draft.txt", "src/draft.txt", "deep/er/draft.txt")
 IGNORED = ("secret.env", "src/debug.log")
-XDIST_TIMEOUT = 120
+NEW_PROCESS_TIMEOUT = 120
 
 
 class IndexEntry(NamedTuple):
@@ -99,8 +99,9 @@ class IndexEntry(NamedTuple):
 class RunPlan:
     """How pytest is run: its options, what the executor does, and when pytest is killed.
 
-    kill_at: The point (see `tests.faults.faults`) at which it is killed; 0 for never. With workers,
-        the hundredths of a second after which the controller is killed.
+    kill_at: The point (see `tests.faults.faults`) at which it is killed; 0 for never. In a process
+        that is not forked, the hundredths of a second after which it is killed.
+    forked: Whether pytest runs in a fork of a process that has imported everything. Workers cannot.
     target: What is run: all specs, one of them, or a single task.
     """
 
@@ -108,6 +109,7 @@ class RunPlan:
     actions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kill_at: int = 0
     workers: int = 0
+    forked: bool = True
     target: str = "specs"
 
     @property
@@ -275,11 +277,11 @@ class World:
             *plan.options,
             plan.target,
         )
-        if plan.workers:
-            status, output = self._run_workers(args, plan)
-        else:
+        if plan.forked and not plan.workers:
             ran = self._server.run(Job(str(self.project), args, at=plan.kill_at))
             status, output = ran.status, ran.output
+        else:
+            status, output = self._run_new_process(args, plan)
         outcomes = read_outcomes(junit)
         touched = read_touched(log)
         for key, paths in touched.items():
@@ -288,15 +290,17 @@ class World:
         self._was_killed = ended.killed
         return ended
 
-    def _run_workers(self, args: tuple[str, ...], plan: RunPlan) -> tuple[int, str]:
-        """Run pytest with workers, which cannot be forked: they are processes of their own."""
-        command = [sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin", "-p", "xdist"]
+    def _run_new_process(self, args: tuple[str, ...], plan: RunPlan) -> tuple[int, str]:
+        """Run pytest as a user does, in a process of its own."""
+        command = [sys.executable, "-m", "pytest", "-p", "pytest_ralph.plugin"]
+        if plan.workers:
+            command += ["-p", "xdist", f"-n{plan.workers}"]
         environ = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTEST")
         }
         environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONPATH=str(ROOT))
         process = subprocess.Popen(
-            [*command, "-p", "no:cacheprovider", f"-n{plan.workers}", *args],
+            [*command, "-p", "no:cacheprovider", *args],
             cwd=self.project,
             env=environ,
             stdin=subprocess.DEVNULL,
@@ -306,7 +310,7 @@ class World:
         if plan.kill_at:
             time.sleep(plan.kill_at / 100)
             process.kill()
-        output, _ = process.communicate(timeout=XDIST_TIMEOUT)
+        output, _ = process.communicate(timeout=NEW_PROCESS_TIMEOUT)
         return process.returncode, output.decode("utf-8", "replace")
 
     def undo(self) -> str:
