@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # The files of a spec.
 TASKS_NAME = "tasks.md"
@@ -38,11 +38,8 @@ GITIGNORE_NAME = ".gitignore"
 # Identifies one version of a file; None if there is no file.
 Seen = tuple[int, ...] | None
 
-# Flags that only some systems have. Without O_BINARY, Windows would change line ends.
-_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
-# Without it, opening a pipe waits for another process to write.
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# Characters of a file name that are part of the name of the temporary file beside it.
+LONGEST_NAME = 100
 
 on_fault_point: Callable[[str], None] | None = None
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
@@ -54,11 +51,46 @@ def fault_point(name: str) -> None:
         on_fault_point(name)
 
 
-def _create_temporary(path: Path) -> tuple[int, Path]:
-    """Create a temporary file beside `path`; unlike mkstemp, with the permissions of the umask."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSE_ON_EXEC | _BINARY
-    return os.open(temporary, flags, 0o666), temporary
+@contextlib.contextmanager
+def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
+    """Open a directory by its real path, and yield the descriptor.
+
+    No link is followed, not even one that another process creates meanwhile: OSError is raised.
+    With `create`, directories that are missing are created.
+    """
+    # Linux can open a directory that may be passed through but not listed.
+    flags = os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY)
+    descriptor = os.open(path.anchor, flags)
+    try:
+        for part in path.parts[1:]:
+            try:
+                inner = os.open(part, flags, dir_fd=descriptor)
+            except FileNotFoundError:
+                if not create:
+                    raise
+                os.mkdir(part, dir_fd=descriptor)
+                inner = os.open(part, flags, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def replacing(place: Path, directory: int) -> Iterator[str]:
+    """Yield the name of a file to create in the open `directory`; at the end it replaces `place`.
+
+    If the `with` statement ends with an exception, `place` stays as it is.
+    """
+    temporary = f".{place.name[:LONGEST_NAME]}.{os.getpid()}-{secrets.token_hex(6)}.tmp"
+    try:
+        yield temporary
+        os.replace(temporary, place.name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise
 
 
 def is_temporary(name: str) -> bool:
@@ -68,11 +100,10 @@ def is_temporary(name: str) -> bool:
 
 def sweep(path: Path) -> None:
     """Remove the temporary files of runs that were killed while they wrote `path`."""
-    path = Path(os.path.realpath(path))
     with contextlib.suppress(OSError):
         for entry in os.scandir(path.parent):
             match = _TEMPORARY.fullmatch(entry.name)
-            if match is None or match["name"] != path.name:
+            if match is None or match["name"] != path.name[:LONGEST_NAME]:
                 continue
             if not is_process_running(int(match["pid"])):
                 Path(entry.path).unlink()
@@ -91,7 +122,8 @@ def is_process_running(pid: int) -> bool:
 
 def read_regular(path: Path) -> bytes:
     """Return the content of a file. Raise OSError at once for a device or a pipe."""
-    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _CLOSE_ON_EXEC | _BINARY)
+    # Without O_NONBLOCK, opening a pipe waits for another process to write.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
@@ -114,70 +146,79 @@ def _signature(status: os.stat_result) -> tuple[int, ...]:
 def write_atomically(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     """Replace `path` so that a reader, a crash or a full disk sees either the old file or the new.
 
-    If not `durable`, a power failure may undo the write.
+    A link stays, and what it leads to is replaced. If not `durable`, a power failure may undo the
+    write.
     """
-    _replace(path, data, durable=durable, may_replace=lambda: True)
+    _replace(Path(os.path.realpath(path)), data, durable=durable, may_replace=lambda: True)
 
 
 def replace_if_unchanged(
-    path: Path, data: bytes | str, seen: Seen, *, durable: bool = True
+    place: Path, data: bytes | str, seen: Seen, *, durable: bool = True
 ) -> Seen:
-    """Replace `path` as `write_atomically` does, unless it changed since its signature was `seen`.
+    """Replace `place` as `write_atomically` does, unless it changed since its signature was `seen`.
 
-    Return the new signature, or None if the file had changed and was left alone.
+    `place` is a real path, and no link on the way to it is followed. Return the new signature, or
+    None if the file had changed and was left alone.
     """
-    return _replace(path, data, durable=durable, may_replace=lambda: file_signature(path) == seen)
+    try:
+        return _replace(
+            place, data, durable=durable, may_replace=lambda: file_signature(place) == seen
+        )
+    except _ChangedError:
+        return None
+
+
+class _ChangedError(Exception):
+    """Another process wrote the file that was to be replaced."""
 
 
 def _replace(
-    path: Path, data: bytes | str, *, durable: bool, may_replace: Callable[[], bool]
+    place: Path, data: bytes | str, *, durable: bool, may_replace: Callable[[], bool]
 ) -> Seen:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
-    # Replace the target of a symbolic link, not the link.
-    path = Path(os.path.realpath(path))
-    sweep(path)
-
-    fault_point(f"before write {path.name}")
-    descriptor, temporary = _create_temporary(path)
+    sweep(place)
+    fault_point(f"before write {place.name}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-            # rename() keeps mtime, size and inode.
-            written = _signature(os.fstat(file.fileno()))
-        with contextlib.suppress(FileNotFoundError):
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        fault_point(f"before replace {path.name}")
-        if not may_replace():
-            temporary.unlink()
-            return None
-        temporary.replace(path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError) and error.filename is None:
-            # The error for a full disk does not name the file.
-            error.filename = str(path)
+        with open_directory(place.parent) as directory, replacing(place, directory) as temporary:
+            # Unlike those of mkstemp, the permissions of a new file are those of the umask.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            descriptor = os.open(temporary, flags, 0o666, dir_fd=directory)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                with contextlib.suppress(FileNotFoundError):
+                    old = os.stat(place.name, dir_fd=directory, follow_symlinks=False)
+                    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+                if durable:
+                    os.fsync(descriptor)
+                # rename() keeps mtime, size and inode.
+                written = _signature(os.fstat(descriptor))
+            fault_point(f"before replace {place.name}")
+            if not may_replace():
+                raise _ChangedError
+    except OSError as error:
+        # Instead of the temporary file, or of none for a full disk.
+        error.filename = str(place)
         raise
-    fault_point(f"after write {path.name}")
+    fault_point(f"after write {place.name}")
     return written
 
 
-def write_at(path: Path, offset: int, old: bytes, new: bytes) -> Seen:
+def write_at(place: Path, offset: int, old: bytes, new: bytes) -> Seen:
     """Write `new`, which differs from `old` in one byte, over `old` at `offset`.
 
-    Return the signature of the file as written, or None if `old` is not there or the file was
-    replaced meanwhile: then another process changed it, and the caller has to read it again.
+    `place` is a real path, and no link on the way to it is followed. Return the signature of the
+    file as written, or None if `old` is not there or the file was replaced meanwhile: then another
+    process changed it, and the caller has to read it again.
     """
     assert len(old) == len(new)
     changed = next(index for index in range(len(old)) if old[index] != new[index])
     assert old[changed + 1 :] == new[changed + 1 :]
 
-    fault_point(f"before write {path.name}")
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    fault_point(f"before write {place.name}")
+    with open_directory(place.parent) as directory:
+        descriptor = os.open(place.name, os.O_RDWR | os.O_NOFOLLOW, dir_fd=directory)
     try:
         if os.pread(descriptor, len(old), offset) != old:
             return None
@@ -187,6 +228,6 @@ def write_at(path: Path, offset: int, old: bytes, new: bytes) -> Seen:
         written = _signature(os.fstat(descriptor))
     finally:
         os.close(descriptor)
-    fault_point(f"after write {path.name}")
-    replaced = file_signature(path) != written
+    fault_point(f"after write {place.name}")
+    replaced = file_signature(place) != written
     return None if replaced else written

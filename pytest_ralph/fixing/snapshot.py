@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, is_temporary
+from pytest_ralph.files import RALPH_DIRECTORY, is_temporary, open_directory, replacing
 from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
 
 if TYPE_CHECKING:
@@ -247,32 +247,31 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 def _put_back(root: Path, change: Change) -> bool:
-    path = root / change.path
-    parent = Path(os.path.realpath(path.parent))
-    leads_elsewhere = parent != Path(os.path.realpath(root)) / Path(change.path).parent
-    if leads_elsewhere or (path.is_dir() and not path.is_symlink()):
+    path = Path(os.path.realpath(root), change.path)
+    if path.is_dir() and not path.is_symlink():
         return False
-
     before = change.before
     if before is None:
-        path.unlink(missing_ok=True)
-        _remove_empty_directories(root, path.parent)
+        with contextlib.suppress(FileNotFoundError), open_directory(path.parent) as directory:
+            os.unlink(path.name, dir_fd=directory)
+        _remove_empty_directories(Path(os.path.realpath(root)), path.parent)
         return True
     if not before.can_be_put_back:
         return False
 
-    parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
-    try:
+    with (
+        open_directory(path.parent, create=True) as directory,
+        replacing(path, directory) as temporary,
+    ):
         if before.is_link:
-            temporary.symlink_to(before.target)
-        else:
-            shutil.copyfile(before.copy, temporary)
-            temporary.chmod(stat.S_IMODE(before.mode))
-            os.utime(temporary, ns=(before.modified, before.modified))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            os.symlink(before.target, temporary, dir_fd=directory)
+            return True
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
+        with os.fdopen(descriptor, "wb") as writer, Path(before.copy).open("rb") as reader:
+            shutil.copyfileobj(reader, writer)
+            os.fchmod(descriptor, stat.S_IMODE(before.mode))
+        os.utime(temporary, ns=(before.modified, before.modified), dir_fd=directory)
     return True
 
 

@@ -11,6 +11,7 @@ import os
 import re
 from dataclasses import replace
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged, write_at
@@ -36,6 +37,8 @@ class Document:
 
     def __init__(self, spec: Spec, verify: Mapping[str, str] | None = None) -> None:
         self.spec = spec
+        # Where the file really was when the run began: a link put there later is not followed.
+        self._place = Path(os.path.realpath(spec.path))
         self._verify = verify
         # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
         self._seen: Seen = ()
@@ -122,7 +125,7 @@ class Document:
         """
         for _ in range(_MAX_TRIES):
             spec, inserted = self._with_blocks(target, blocks, before=before)
-            seen = replace_if_unchanged(spec.path, spec.source, self._seen)
+            seen = replace_if_unchanged(self._place, spec.source, self._seen)
             if seen is not None:
                 self._use(spec, seen)
                 return inserted
@@ -136,7 +139,7 @@ class Document:
             if spec.source.count(inserted) != 1:
                 return False
             source = removed_from(spec, inserted)
-            seen = replace_if_unchanged(spec.path, source, self._seen)
+            seen = replace_if_unchanged(self._place, source, self._seen)
             if seen is not None:
                 self._use(Spec.parse(source, spec.path, verify=self._verify), seen)
                 return True
@@ -198,9 +201,9 @@ class Document:
         source = self.spec.source[:start] + ticked + self.spec.source[start + len(line) :]
         if len(ticked) == len(line):
             offset = self._lines.byte(task.line)
-            seen = write_at(self.spec.path, offset, line.encode(), ticked.encode())
+            seen = write_at(self._place, offset, line.encode(), ticked.encode())
         else:
-            seen = replace_if_unchanged(self.spec.path, source, self._seen)
+            seen = replace_if_unchanged(self._place, source, self._seen)
             self._lines = _Lines(source)
         if seen is None:
             # Read again: the box may be ticked, moved or gone.
@@ -220,7 +223,7 @@ class Document:
             if cleared == line:
                 return
             offset = self._lines.byte(current.line)
-            write_at(self.spec.path, offset, line.encode(), cleared.encode())
+            write_at(self._place, offset, line.encode(), cleared.encode())
             self._seen = ()
             self._current_index = 0
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")

@@ -33,6 +33,7 @@ from pytest_ralph.fixing.check_files import (
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.repairs.base import saved_files
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back, state_of
+from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
 
@@ -226,8 +227,12 @@ class Guard:
             if not tree.active:
                 with contextlib.suppress(OSError):
                     self._plan_copy.unlink()
+        root = self.services.root
+        losses = [
+            f"put a link in place of {os.path.relpath(path, root)}: removed, what was there is gone"
+            for path in remove_links(self.services.directory)
+        ]
         changes = self._changes(before)
-        losses = []
         if tree.snapshots.losses != before.losses:
             losses.append(f"removed {RALPH_DIRECTORY}: {LOST}")
         if self.services.settings.guard == "off":
@@ -379,11 +384,8 @@ class Guard:
             kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(edited)
-            if seen is None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(restored)
-            else:
-                replace_if_unchanged(path, restored, seen)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_if_unchanged(Path(os.path.realpath(path)), restored, seen)
         shown = os.path.relpath(kept, self.services.root)
         findings.append(f"{what}: undone, the edited file is kept as {shown}")
         return bool(fields)

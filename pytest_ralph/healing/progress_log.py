@@ -5,6 +5,8 @@ The file is read again only after another process wrote it.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
@@ -13,7 +15,6 @@ from pytest_ralph.spec.completion import read_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from pytest_ralph.spec.task import Task
 
@@ -23,6 +24,8 @@ class ProgressLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # Where the file really is now: a link that an executor puts there is not followed.
+        self._place = Path(os.path.realpath(path))
         self._text = ""
         self._seen: Seen = None
         # Where the last entry of the completed tasks ends, as long as the text is the one we wrote.
@@ -88,7 +91,7 @@ class ProgressLog:
             text = change(before)
             if text == before:
                 return
-            seen = replace_if_unchanged(self.path, text, self._seen, durable=False)
+            seen = replace_if_unchanged(self._place, text, self._seen, durable=False)
             if seen is not None:
                 self._text = text
                 self._seen = seen

@@ -33,6 +33,19 @@ def make_private(directory: Path) -> Path:
     return directory
 
 
+def remove_links(directory: Path) -> list[Path]:
+    """Remove links that another program put in place of `directory` or of what is in it.
+
+    We never create any there, and whatever we wrote next would end up elsewhere.
+    """
+    paths = [directory]
+    if not directory.is_symlink():
+        with contextlib.suppress(OSError):
+            paths += directory.iterdir()
+    links = [path for path in paths if path.is_symlink()]
+    return [link for link in links if _remove(link)]
+
+
 class _Entry(NamedTuple):
     path: Path
     size: int

@@ -5,7 +5,9 @@ Fields that this package does not know belong to other programs and stay as they
 
 from __future__ import annotations
 
+import os
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
@@ -17,7 +19,6 @@ from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from pytest_ralph.spec.task import Task
 
@@ -36,6 +37,8 @@ class State:
 
     def __init__(self, path: Path, data: dict[str, Any] | None = None, seen: Seen = None) -> None:
         self.path = path
+        # Where the file really is now: a link that an executor puts there is not followed.
+        self._place = Path(os.path.realpath(path))
         self.data: dict[str, Any] = {} if data is None else data
         self._seen = seen
         self._saved = deepcopy(data)
@@ -79,7 +82,7 @@ class State:
         """
         while self.data != self._saved:
             text = self._text.written(self.data)
-            seen = replace_if_unchanged(self.path, text, self._seen, durable=False)
+            seen = replace_if_unchanged(self._place, text, self._seen, durable=False)
             if seen is None:
                 self._merge_file()
             else:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph import files as disk
+from pytest_ralph.fixing.snapshot import Change, FileState, put_back
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -158,3 +161,45 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
             disk.read_regular(path)
     (tmp_path / "plain").write_bytes(b"content")
     assert disk.read_regular(tmp_path / "plain") == b"content"
+
+
+def _tick(place: Path) -> None:
+    disk.write_at(place, 0, b"- [ ] 1.1", b"- [x] 1.1")
+
+
+def _save(place: Path) -> None:
+    disk.replace_if_unchanged(place, "ours", disk.file_signature(place))
+
+
+def _put_back(place: Path) -> None:
+    before = FileState(stat.S_IFREG | 0o644, 4, 0, 0, 0, copy=str(place.parents[2] / "copy"))
+    put_back(place.parents[2], [Change("project/spec/file", before, None)])
+
+
+@pytest.mark.parametrize("write", [_tick, _save, _put_back])
+@pytest.mark.parametrize("linked", ["file", "spec", "project"])
+def test_a_link_put_there_meanwhile_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None], linked: str
+) -> None:
+    (tmp_path / "copy").write_text("ours")
+    place = tmp_path / "project" / "spec" / "file"
+    outside = tmp_path / "outside" / "spec" / "file"
+    for file in (place, outside):
+        file.parent.mkdir(parents=True)
+        file.write_text("- [ ] 1.1\n")
+    paths = {"file": place, "spec": place.parent, "project": place.parents[1]}
+    targets = {"file": outside, "spec": outside.parent, "project": outside.parents[1]}
+
+    def swap(*_: object) -> None:
+        monkeypatch.undo()
+        paths[linked].rename(tmp_path / "moved")
+        paths[linked].symlink_to(targets[linked])
+
+    monkeypatch.setattr(disk, "on_fault_point", swap)
+    # Put back has no fault point of its own before it opens the directory.
+    monkeypatch.setattr(Path, "is_dir", swap)
+    with contextlib.suppress(OSError):
+        write(place)
+
+    assert [path.name for path in outside.parent.iterdir()] == ["file"]
+    assert outside.read_text() == "- [ ] 1.1\n"

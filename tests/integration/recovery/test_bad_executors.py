@@ -145,6 +145,21 @@ def test_one_that_deletes_our_directory(one_task: Project) -> None:
     assert one_task.run().ret == 0
 
 
+@pytest.mark.parametrize("path", [".ralph", ".ralph/logs", ".ralph/backups"])
+def test_one_that_puts_a_link_in_our_directory(one_task: Project, path: str) -> None:
+    outside = one_task.root.with_name(f"{one_task.root.name}-outside")
+    outside.mkdir()
+    link = f"rm -rf {path}; ln -s {outside} {path}"
+
+    result = one_task.run(executor=one_task.shell(f"{link}; echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"*1.3.1 put a link in place of {path}: removed*"])
+    assert list(outside.iterdir()) == []
+    assert not (one_task.root / path).is_symlink()
+    assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
+
+
 def test_one_that_deletes_the_state(one_task: Project) -> None:
     result = one_task.run(
         executor=one_task.shell("rm specs/demo/.ralph-state.json; echo fixed > parser.txt")

@@ -52,6 +52,7 @@ def guard(tmp_path: Path) -> Guard:
     git = Git(tmp_path)
     services: Any = SimpleNamespace(
         root=tmp_path,
+        directory=tmp_path / ".ralph",
         git=git,
         git_lock=threading.RLock(),
         tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
