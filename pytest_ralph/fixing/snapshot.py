@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, is_temporary, open_directory, replacing
+from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
 
 if TYPE_CHECKING:
@@ -164,7 +165,11 @@ class Snapshots:
     def _paths(self) -> Iterable[str]:
         if self._list_files is None:
             return take_snapshot(self.root)
-        return self._list_files()
+        try:
+            return self._list_files()
+        except GitError:
+            # An executor may have removed the repository.
+            return tuple(self._last)
 
     def _state(self, path: str) -> FileState | None:
         """Return the state of a file; None if there is none that a snapshot can hold."""

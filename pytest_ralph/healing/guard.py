@@ -407,8 +407,10 @@ class Guard:
     def _moved(self, before: Before, *, alone: bool) -> list[str]:
         now, commits = self._position()
         old_position = before.position
-        if old_position is None or now is None:
+        if old_position is None:
             return []
+        if now is None:
+            return ["made git unusable"]
         may_be_ours = commits != before.commits or not alone or self._has_other_workers()
         findings = []
         if now.branch != old_position.branch:

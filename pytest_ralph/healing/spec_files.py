@@ -282,22 +282,39 @@ class SpecFiles:
 
     @contextmanager
     def held(self, root: Path, run_id: str) -> Iterator[None]:
-        """Keep smart-ralph's Stop hook from taking over the agent that runs meanwhile."""
-        if current_spec(root) != self.spec.directory.resolve() or not self.state.exists:
+        """Keep smart-ralph's Stop hook from taking over the agent that runs meanwhile.
+
+        The hook reads the state of the current spec, which may be another one.
+        """
+        state = self._state_of_hook(root)
+        if state is None or state.awaits_approval:
             yield
             return
         with self.files():
             self._holds += 1
-            self.state.hold(run_id)
-            self.state.save()
+            state.hold(run_id)
+            state.save()
         try:
             yield
         finally:
             with self.files():
                 self._holds -= 1
                 if not self._holds:
-                    self.state.release()
-                    self.state.save()
+                    state.release()
+                    state.save()
+
+    def _state_of_hook(self, root: Path) -> State | None:
+        """The state that smart-ralph's Stop hook reads; None if there is none to be read."""
+        current = current_spec(root)
+        if current is None:
+            return None
+        state = self.state
+        if current != self.spec.directory.resolve():
+            try:
+                state = State.load(current / STATE_NAME)
+            except (OSError, StateError):
+                return None
+        return state if state.exists else None
 
     # Attempts
 

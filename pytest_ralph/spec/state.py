@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Task
 
-# The run whose executor is at work.
+# The run whose executor is at work, and whether `quickMode` is on again after it.
 HOLD = "heldByRun"
+HELD_QUICK_MODE = "heldQuickMode"
 FAILED_AFTER_RETRIES = "Failed after maximum retries"
 _ADDRESSED_ERROR = regex(r"Address the error:\s*(.+)")
 
@@ -116,15 +117,21 @@ class State:
     def hold(self, run_id: str) -> None:
         """Keep smart-ralph's Stop hook from taking over an agent until `release`.
 
-        The hook lets an agent end its session while the spec awaits approval.
+        The hook lets an agent end its session while the spec awaits approval, but before its
+        execution only without `quickMode`.
         """
         self.data[HOLD] = run_id
         self.data["awaitingApproval"] = True
+        if self.data.get("quickMode") is True:
+            self.data["quickMode"] = False
+            self.data[HELD_QUICK_MODE] = True
 
     def release(self) -> None:
         """Undo `hold`, also that of a run that was killed."""
         if self.data.pop(HOLD, None) is not None:
             self.data["awaitingApproval"] = False
+        if self.data.pop(HELD_QUICK_MODE, None) is not None:
+            self.data["quickMode"] = True
 
     def number(self, field: str) -> int:
         value = self.data.get(field)

@@ -160,6 +160,14 @@ def test_one_that_puts_a_link_in_our_directory(one_task: Project, path: str) -> 
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
 
 
+def test_one_that_deletes_the_repository(one_task: Project) -> None:
+    one_task.repository()
+    result = one_task.run(executor=one_task.shell("rm -rf .git; echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.3.1 made git unusable", "*changed *parser.txt"])
+
+
 def test_one_that_deletes_the_state(one_task: Project) -> None:
     result = one_task.run(
         executor=one_task.shell("rm specs/demo/.ralph-state.json; echo fixed > parser.txt")

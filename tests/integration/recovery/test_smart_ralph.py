@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -54,6 +56,45 @@ def test_the_stop_hook_lets_our_agents_end(one_task: Project) -> None:
     assert '"awaitingApproval": true' in (one_task.root / "seen.txt").read_text()
     assert one_task.state["awaitingApproval"] is False
     assert "heldByRun" not in one_task.state
+
+
+# What its Stop hook does: blocked unless it lets the agent end.
+STOP_HOOK = """\
+    import json, pathlib
+    specs = pathlib.Path("specs")
+    name = (specs / ".current-spec").read_text().strip()
+    state = json.loads((specs / name / ".ralph-state.json").read_text())
+    if state["phase"] != "execution":
+        print("blocked" if state.get("quickMode") else "ended")
+    elif state["taskIndex"] < state["totalTasks"]:
+        print("ended" if state.get("awaitingApproval") else "blocked")
+"""
+
+
+@pytest.mark.parametrize(
+    ("current", "state"),
+    [
+        ("demo", {"phase": "execution", "taskIndex": 0, "totalTasks": 2}),
+        ("demo", {"phase": "tasks", "quickMode": True}),
+        ("other", {"phase": "execution", "taskIndex": 0, "totalTasks": 2}),
+        ("other", {"phase": "design", "quickMode": True, "awaitingApproval": False}),
+    ],
+)
+def test_the_stop_hook_never_blocks(
+    one_task: Project, current: str, state: dict[str, Any]
+) -> None:
+    one_task.write("specs/other/tasks.md", "- [ ] 1.1 Other\n  - **Verify**: `false`\n")
+    one_task.write("specs/.current-spec", current)
+    one_task.write("hook.py", STOP_HOOK)
+    path = one_task.write(f"specs/{current}/.ralph-state.json", json.dumps(state))
+    hook = f"{shlex.quote(sys.executable)} hook.py > hook.txt"
+    result = one_task.run(executor=one_task.shell(f"{hook}; {FIX}"))
+
+    assert result.ret == 0
+    assert (one_task.root / "hook.txt").read_text() == "ended\n"
+    after = json.loads(path.read_text())
+    assert "heldByRun" not in after
+    assert after.get("quickMode") == state.get("quickMode")
 
 
 def test_other_projects_need_no_hold(one_task: Project) -> None:
