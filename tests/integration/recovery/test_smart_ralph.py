@@ -80,9 +80,7 @@ STOP_HOOK = """\
         ("other", {"phase": "design", "quickMode": True, "awaitingApproval": False}),
     ],
 )
-def test_the_stop_hook_never_blocks(
-    one_task: Project, current: str, state: dict[str, Any]
-) -> None:
+def test_the_stop_hook_never_blocks(one_task: Project, current: str, state: dict[str, Any]) -> None:
     one_task.write("specs/other/tasks.md", "- [ ] 1.1 Other\n  - **Verify**: `false`\n")
     one_task.write("specs/.current-spec", current)
     one_task.write("hook.py", STOP_HOOK)
