@@ -48,7 +48,8 @@ COMPARING_TOOLS = frozenset(
 # Orchestrators that show a command without a mark before it.
 UNMARKED_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
-    r"^(?P<mark>> |\$ |\+ |task: \[\S+\] |\S+: commands\[\d+\]> |nox > (?:Running )?|❯ )?"
+    r"^(?P<mark>> |\$ |\+ |#\d+ \[[^]]+\] RUN |task: \[\S+\] |\S+: commands\[\d+\]> "
+    r"|nox > (?:Running )?|❯ )?"
     r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
@@ -242,7 +243,9 @@ def _names(word: str, wanted: str) -> bool:
 @lru_cache(maxsize=1_000)
 def _shown_stage(text: str) -> Stage | None:
     """Return the stage of a shown command line that has a role, or None for a sentence."""
-    if not text[0].islower() or text[-1] in ".:" or SENTENCE.match(text):
+    # `go build .` ends with a directory, not with a full stop.
+    is_sentence = text[-1] in ".:" and text[-2:] != " ."
+    if is_sentence or not text[0].islower() or SENTENCE.match(text):
         return None
     first_word = text.partition(" ")[0]
     is_call = program_name(first_word) in load_programs().first_words

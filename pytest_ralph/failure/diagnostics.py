@@ -42,13 +42,17 @@ CODED_FINDING = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<messag
 # The message above a drawing of the place, as miette prints it.
 DRAWN_MESSAGE = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
 DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
+# A finding that starts with the name of its rule: `name[play]: ...`.
+RULE_FINDING = re.compile(r"^[a-z][a-z-]*(?:\[[a-z-]+\])?: [A-Z]")
+# `Type error: ...` below the place.
+NAMED_ERROR = re.compile(r"^(?:(?P<kind>[A-Z][a-z]+) e|E|e)rror: \S")
 # The place below a message: `  --> src/a.sol:3:5`.
 ARROW = re.compile(r"^\s*-+>\s+(?P<file>\S+?):\d+(?::\d+)?\b")
 # What ruff prints above the place of a change that it would make.
 UNFORMATTED = "unformatted: "
 BARE_PLACE = re.compile(r"^\s*(?P<file>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$")
 # A line that only names a file; what is wrong with it stands in the rows below.
-FILE_HEADING = re.compile(r"^\W*(?:File:\s+)?(?P<file>[\w@./\\-]+)$")
+FILE_HEADING = re.compile(r"^\W*(?:(?:File:|Line)\s+)?(?P<file>[\w@./\\-]+)$")
 HEADED_ROW = re.compile(
     r"^\s*(?:[✖✗✘×⚠#]\s*)*(?:\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠]\]?|\w+:)"
     r"[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
@@ -66,7 +70,7 @@ LEVEL = re.compile(
 TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
 LINT_CODE = re.compile(
     r"^(?:\[\*\] )?\[?(?:[A-Z]{1,6}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$"
-    r"|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
+    r"|\[[A-Z][A-Za-z]+\]$|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
 )
 COMPILER_CODE = re.compile(
     r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b",
@@ -101,6 +105,7 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
             _read_line(number, line)
             or _read_drawn(output.lines, number)
             or _read_above_arrow(output.lines, number)
+            or _read_below_place(output.lines, number)
         )
         if found is None:
             continue
@@ -174,13 +179,23 @@ def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
     text = lines[number].strip()
     level = LEVEL.match(text)
     arrow = ARROW.match(below)
-    if arrow is None and level is not None:
+    if arrow is None and (level is not None or RULE_FINDING.match(text)):
         arrow = BARE_PLACE.match(below)
     if arrow is None or not text or text.startswith(UNFORMATTED):
         return None
     is_remark = level is not None and level[1].lower() != "error"
     shape = "lint" if is_remark else "build"
     return Diagnostic(number, text, arrow["file"], shape, level[1].lower() if level else "")
+
+
+def _read_below_place(lines: Sequence[str], number: int) -> Diagnostic | None:
+    """Read an error whose place stands alone on the line above, as Next.js prints it."""
+    error = NAMED_ERROR.match(lines[number])
+    place = BARE_PLACE.match(lines[number - 1]) if error and number else None
+    if error is None or place is None:
+        return None
+    shape = "types" if error["kind"] == "Type" else "build"
+    return Diagnostic(number, lines[number].strip(), place["file"], shape, "error")
 
 
 def read_headed_rows(

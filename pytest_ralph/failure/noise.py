@@ -27,7 +27,7 @@ NOISE = re.compile(
     | \+{1,3}\s\w                                               # a shell's trace
     | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
     | \s*=\s(?:help|note)
-    | [^\s:]+:\d+(?::\d+)?:\s(?:note|info|remark|(?-i:[A-Z]\w*Warning)):
+    | [^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | \[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed

@@ -49,8 +49,8 @@ NOTHING_FOUND = re.compile(
 CHECKING_SCRIPT = re.compile(r"[\w-]*(?:check|verify|validate|test)[\w-]*\.\w+$")
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 ERROR_MESSAGE = re.compile(
-    r"^\s*(?:[✖✗✘!]\s+\S|(?:\[?(?:error|fatal|alert)\]?|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S"
-    r"|E: \S)",
+    r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
+    r"|(?:error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
     re.IGNORECASE,
 )
 

@@ -53,7 +53,10 @@ def read_json(printed: str) -> Iterator[FailedTest]:
         except (ValueError, RecursionError):
             continue
         yield from islice(_failed_below(report, DEEPEST), MOST_TESTS)
-        return
+        # A stream is one array per event: `["fail", {"fullTitle": ...}]`.
+        is_event = isinstance(report, list) and isinstance(next(iter(report), None), str)
+        if not is_event:
+            return
 
 
 def read_xml(output: CommandOutput) -> Iterator[FailedTest]:

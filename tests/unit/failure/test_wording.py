@@ -87,7 +87,8 @@ def test_titles_of_all_samples_read_well(family: str) -> None:
         failure = classify(sample["output"], sample["exit_code"], sample["command"])
         text = title(failure)
         printed = " ".join(f"{failure.error} {' '.join(failure.failed_tests)}".split())
-        last_word = text.split()[-1] if text else ""
+        # A path may have been shortened to its name, also one in brackets.
+        last_word = text.split()[-1].strip("().,") if text else ""
         is_cut = re.search(rf"{re.escape(last_word)}(?![\w])", f"{printed} ") is None
         is_from_error = text.startswith(printed[:1]) or last_word in printed
         is_bad = not WORD.search(text) or len(text) > 50 or BAD_START.match(text)
