@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.files import SPEC_FILES, fault_point
 from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
+from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.isolation.merge import Conflict, apply_merge, plan_merge, read_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.fixing.isolation.python_paths import worktree_variables
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 MERGE_TRIES = 10
 # Characters of a conflict that a prompt shows, for each file.
 CONFLICT_LIMIT = 6_000
+# Files outside the project that a finding names.
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -160,8 +163,12 @@ class IsolatedRuns:
         report = self._guard.inspect(
             tuple(map(_as_change, changes)), task, tasks_before, _read(tasks_file)
         )
-        if stashed:
-            report = replace(report, findings=(*report.findings, f"{task.id} {stashed}"))
+        findings = [stashed] if stashed else []
+        if worktree.outside:
+            files = ", ".join(worktree.outside[:MOST_NAMED])
+            findings.append(f"changed files outside the project: not merged: {files}")
+        findings = [*report.findings, *(f"{task.id} {finding}" for finding in findings)]
+        report = replace(report, findings=tuple(findings))
         verified = None
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")
@@ -281,7 +288,11 @@ class IsolatedRuns:
         """Remove the worktree; return where its changes are kept if they were not merged."""
         if self._worktree is None:
             return ""
-        kept = self.keep_patch(task)
+        kept = ""
+        try:
+            kept = self.keep_patch(task)
+        except (GitError, OSError) as error:
+            self._services.announce(f"{task.id}: the changes in its worktree are lost: {error}")
         self._remove_worktree()
         return kept
 

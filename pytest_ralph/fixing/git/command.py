@@ -35,8 +35,8 @@ REPOSITORY_VARIABLES = (
 )
 UNATTENDED = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
 
-# Hooks of the project run for real commits only. Mixed line endings are not an error. Many files
-# are written by as many processes as there are cores.
+# Hooks of the project run for real commits only. Mixed line endings are not an error. No daemon is
+# started to watch a worktree, and an index has no part in another file.
 CONFIGURATION = (
     "-c",
     "core.hooksPath=/dev/null",
@@ -45,7 +45,9 @@ CONFIGURATION = (
     "-c",
     "advice.addEmbeddedRepo=false",
     "-c",
-    "checkout.workers=0",
+    "core.fsmonitor=false",
+    "-c",
+    "core.splitIndex=false",
 )
 
 # `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.

@@ -243,11 +243,18 @@ def apply_merge(
     changes: list[Change] = []
     for file in files:
         target = root / file.path
-        # The user may have saved the file a moment ago.
-        if not _is_equal(read_side(target), file.ours):
+        try:
+            is_as_planned = _is_equal(read_side(target), file.ours)
+            if is_as_planned:
+                write_side(root, target, file.result)
+        except OSError:
+            # Such as a disk that is full.
+            AppliedMerge(root, journal, tuple(changes)).take_back()
+            raise
+        if not is_as_planned:
+            # The user saved the file a moment ago.
             AppliedMerge(root, journal, tuple(changes)).take_back()
             return None
-        write_side(root, target, file.result)
         changes.append(Change(file.path, befores[file.path], state_of(target)))
         fault_point("during a merge")
     fault_point("after a merge")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.isolation.merge import plan_merge, read_side, write_side
-from pytest_ralph.fixing.isolation.worktree import WorktreeChange
+from pytest_ralph.fixing.isolation.worktree import START_INDEX, WorktreeChange
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.isolation.worktree import Worktree, Worktrees
@@ -29,10 +29,10 @@ def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
         new = read_side(changed[conflict.path].new)
         write_side(worktree.path, worktree.path / conflict.path, new)
 
-    shutil.copy2(index, worktree.container / "start.index")
+    shutil.copy2(index, worktree.container / START_INDEX)
     worktree.tree = tree
     # Status 1 only means that some files differ from the index.
-    worktree.git.run("update-index", "-q", "--refresh", env=worktree.start)
+    worktree.git.run("update-index", "-q", "--refresh")
 
 
 def _changed_paths(worktree: Worktree, tree: str) -> dict[str, WorktreeChange]:

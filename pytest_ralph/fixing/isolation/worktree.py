@@ -15,7 +15,7 @@ import secrets
 import shutil
 import tempfile
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,6 +52,8 @@ ADD_TRIES = 6
 ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
 ORDINARY |= {"logs", "refs"}
 CONTAINER_PREFIX = "ralph-worktree-"
+# In the container: the index with the files as they were at the start.
+START_INDEX = "start.index"
 # In the container of a worktree whose changes were merged, kept elsewhere or refused.
 IDLE_MARK = "idle"
 SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
@@ -84,7 +86,9 @@ class _Location(NamedTuple):
     """The repository around a project. `prefix` is empty or ends with a slash."""
 
     top: Path
+    git_directory: Path
     prefix: str
+    worktrees: Path
     index_file: Path
     stash_log: Path
 
@@ -96,8 +100,11 @@ class Worktree:
     container: The directory that holds the worktree and what is kept about it.
     path: The worktree, which is a copy of the whole repository `project`.
     root: The root of the project in it.
+    git: Calls git for the files of the worktree, with the index of their start. It works with the
+        project's own git directory, whatever an executor does to that of the worktree.
     branches: The branches of the repository when the worktree was created.
     linked: Paths that lead to ignored files of the project, or are copies of them.
+    outside: Changed paths of the repository that are not below the root of the project.
     """
 
     container: Path
@@ -106,20 +113,15 @@ class Worktree:
     root: Path
     git: GitCommand
     prefix: str
-    tree: str
-    branches: frozenset[str]
+    tree: str = ""
+    branches: frozenset[str] = frozenset()
     linked: tuple[str, ...] = ()
-    outside: tuple[str, ...] = field(default=(), init=False)
-
-    @property
-    def start(self) -> dict[str, str]:
-        """The environment that selects the index with the files as they were at the start."""
-        return {"GIT_INDEX_FILE": str(self.container / "start.index")}
+    outside: tuple[str, ...] = ()
 
     def changes(self) -> tuple[WorktreeChange, ...]:
         """Return what differs from the start, without ignored files."""
         options = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
-        listed = self.git("ls-files", *options, env=self.start)
+        listed = self.git("ls-files", *options)
         tags: dict[str, str] = {}
         for entry in listed.split("\0"):
             tag, _, path = entry.partition(" ")
@@ -146,7 +148,7 @@ class Worktree:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         options = ("-q", "-f", "-z", "--stdin", f"--prefix={directory}/")
-        self.git("checkout-index", *options, stdin=null_separated(paths), env=self.start)
+        self.git("checkout-index", *options, stdin=null_separated(paths))
         return directory
 
 
@@ -208,10 +210,12 @@ class Worktrees:
 
     @cached_property
     def _location(self) -> _Location:
-        files = ("--git-path", "index", "--git-path", "logs/refs/stash")
-        # An empty prefix is an empty line.
-        lines = self._git("rev-parse", "--show-toplevel", *files, "--show-prefix").split("\n")
-        return _Location(Path(lines[0]), lines[3], self.root / lines[1], self.root / lines[2])
+        options = ["--show-toplevel", "--absolute-git-dir", "--show-prefix"]
+        for name in ("worktrees", "index", "logs/refs/stash"):
+            options += ["--git-path", name]
+        top, directory, prefix, *files = self._git("rev-parse", *options).splitlines()
+        worktrees, index_file, stash_log = (self.root / file for file in files)
+        return _Location(Path(top), Path(directory), prefix, worktrees, index_file, stash_log)
 
     @property
     def _top(self) -> GitCommand:
@@ -238,31 +242,29 @@ class Worktrees:
         return worktree
 
     def _create(self, container: Path) -> Worktree:
-        location = self._location
-        path = container / location.top.name
-        environ = {"GIT_INDEX_FILE": str(container / "start.index")}
-        tree = self.write_state(container / "start.index")
-        head, branches = self._head_and_branches(tree)
+        worktree = self._worktree_in(container)
+        worktree.tree = self.write_state(container / START_INDEX)
+        head, worktree.branches = self._head_and_branches(worktree.tree)
         options = ("-q", "--no-checkout", "--detach", "--force")
         # git fails over a worktree that another process is adding at the same moment.
         with self.registry.adding():
-            self._top("worktree", "add", *options, str(path), head)
+            self._top("worktree", "add", *options, str(worktree.path), head)
         fault_point("before a worktree is checked out")
-        git = GitCommand(path, self._git.environ)
-        git("checkout-index", "-a", "-f", "-u", "-q", env=environ)
-        self._copy_index(container, path, tree)
-        linked = add_ignored(self._top, path, self._link, self._copy)
-        return Worktree(
-            container=container,
-            project=location.top,
-            path=path,
-            root=path / location.prefix,
-            git=git,
-            prefix=location.prefix,
-            tree=tree,
-            branches=branches,
-            linked=linked,
-        )
+        worktree.git("checkout-index", "-a", "-f", "-u")
+        self._complete(worktree)
+        return worktree
+
+    def _worktree_in(self, container: Path) -> Worktree:
+        """Return the worktree of a container, which may not exist yet."""
+        location = self._location
+        path = container / location.top.name
+        variables = {
+            "GIT_DIR": str(location.git_directory),
+            "GIT_WORK_TREE": str(path),
+            "GIT_INDEX_FILE": str(container / START_INDEX),
+        }
+        git = GitCommand(path, {**self._git.environ, **variables})
+        return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
 
     def _renew(self, worktree: Worktree) -> Worktree:
         """Bring a worktree that was used before to the current state of the project.
@@ -271,18 +273,29 @@ class Worktrees:
         """
         fault_point("before a worktree is used again")
         (worktree.container / IDLE_MARK).unlink()
+        worktree = self._worktree_in(worktree.container)
         index = worktree.container / "next.index"
-        tree = self.write_state(index)
+        worktree.tree = self.write_state(index)
         index.unlink()
-        administrative = _administrative_directory(worktree.path)
-        head, branches = self._head_and_branches(tree)
+        head, worktree.branches = self._head_and_branches(worktree.tree)
+        administrative = _administrative_directory(worktree)
         (administrative / "HEAD").write_text(f"{head}\n", encoding="utf-8")
         (administrative / "logs" / "HEAD").unlink(missing_ok=True)
-        worktree.git("clean", "-ffdxq", env=worktree.start)
-        worktree.git("read-tree", "--reset", "-u", tree, env=worktree.start)
-        self._copy_index(worktree.container, worktree.path, tree)
-        linked = add_ignored(self._top, worktree.path, self._link, self._copy)
-        return replace(worktree, tree=tree, branches=branches, linked=linked)
+        worktree.git("clean", "-ffdxq")
+        worktree.git("read-tree", "--reset", "-u", worktree.tree)
+        self._complete(worktree)
+        return worktree
+
+    def _complete(self, worktree: Worktree) -> None:
+        """Give a worktree what the user has staged, and ignored files that it needs."""
+        own_index = _administrative_directory(worktree) / "index"
+        shutil.copy2(worktree.container / START_INDEX, own_index)
+        staged = self._staged(worktree.tree)
+        if staged:
+            environ = {"GIT_INDEX_FILE": str(own_index)}
+            stdin = null_separated(staged)
+            worktree.git("update-index", "-z", "--index-info", stdin=stdin, env=environ)
+        worktree.linked = add_ignored(self._top, worktree.path, self._link, self._copy)
 
     def write_state(self, index: Path) -> str:
         """Write the current state of the project to an index file, and return its tree."""
@@ -311,12 +324,10 @@ class Worktrees:
         head = self._git("commit-tree", tree, "-m", "no commit yet", env=AUTHOR).strip()
         return head, frozenset(self._git("rev-parse", *branches).splitlines())
 
-    def _copy_index(self, container: Path, path: Path, tree: str) -> None:
-        """Give the worktree an index with what the user has staged."""
-        git = GitCommand(path, self._git.environ)
+    def _staged(self, tree: str) -> list[str]:
+        """Return how the index of the user differs from the state of the files, for git."""
         options = ("--cached", "--raw", "-z", "--no-renames", "--no-abbrev")
-        raw = self._top("diff-index", *options, tree)
-        parts = raw.split("\0")
+        parts = self._top("diff-index", *options, tree).split("\0")
         entries = []
         for header, name in zip(parts[::2], parts[1::2], strict=False):
             # From the state of the files to the index of the user.
@@ -327,10 +338,7 @@ class Worktrees:
                 raise GitError(f"a repository inside the repository cannot be isolated: {name}")
             # Mode 0 removes an entry.
             entries.append(f"{mode.replace('000000', '0')} {identity}\t{name}")
-        own_index = _administrative_directory(path) / "index"
-        shutil.copy2(container / "start.index", own_index)
-        if entries:
-            git("update-index", "-z", "--index-info", stdin=null_separated(entries))
+        return entries
 
     def _place(self) -> str | None:
         """Where worktrees are created: in memory if there is room, else with temporary files."""
@@ -364,24 +372,35 @@ class Worktrees:
         """Give a worktree back: it is used again, or else removed. A second call does nothing."""
         if not self._is_in_use(worktree):
             return
-        administrative = _administrative_directory(worktree.path)
-        self._remove_branches(worktree, administrative)
-        ordinary = {entry.name for entry in administrative.iterdir()} <= ORDINARY
-        if not ordinary or self._copy or self._is_sparse:
+        self._remove_branches(worktree)
+        if not self._can_be_used_again(worktree):
             self._discard(worktree.container)
             return
         (worktree.container / IDLE_MARK).touch()
         with self._threads:
             self._idle.append(worktree)
 
+    def _can_be_used_again(self, worktree: Worktree) -> bool:
+        if self._copy or self._is_sparse:
+            return False
+        try:
+            administrative = _administrative_directory(worktree)
+            names = {entry.name for entry in administrative.iterdir()}
+            is_ours = administrative.parent.samefile(self._location.worktrees)
+        except OSError:
+            # The executor removed it, or made a repository of its own.
+            return False
+        return is_ours and names <= ORDINARY
+
     def _is_in_use(self, worktree: Worktree) -> bool:
         with self._threads:
             idle = [one.container for one in self._idle]
         return worktree.container in self.registry.paths and worktree.container not in idle
 
-    def _remove_branches(self, worktree: Worktree, administrative: Path) -> None:
+    def _remove_branches(self, worktree: Worktree) -> None:
         """Remove the branches that an executor created and switched to in its worktree."""
         try:
+            administrative = _administrative_directory(worktree)
             log = (administrative / "logs" / "HEAD").read_text("utf-8", "surrogateescape")
         except OSError:
             return
@@ -403,17 +422,16 @@ class Worktrees:
         self.registry.remove(container)
 
     def _remove_files(self, container: Path) -> None:
-        path = container / self._location.top.name
-        administrative = _administrative_directory(path) if path.is_dir() else None
+        """Remove a container, and what the repository knows of the worktree in it."""
         remove_directory(container)
-        if administrative is None:
-            # It was not complete: git finds out what belongs to no worktree.
-            self._top.run("worktree", "prune")
-        else:
-            remove_directory(administrative)
-            with contextlib.suppress(OSError):
-                # Empty after the last worktree.
-                administrative.parent.rmdir()
+        worktrees = self._location.worktrees
+        for file in worktrees.glob("*/gitdir"):
+            link = file.parent / file.read_text("utf-8", "surrogateescape").strip()
+            if Path(os.path.normpath(link)).is_relative_to(container):
+                remove_directory(file.parent)
+        with contextlib.suppress(OSError):
+            # Empty after the last worktree.
+            worktrees.rmdir()
 
     def sweep(self) -> list[str]:
         """Remove what processes that were killed left behind; return a line about each process.
@@ -426,9 +444,8 @@ class Worktrees:
             # Before their files are taken back: what was merged needs no other patch.
             kept = [self._keep_patch(container) for container in containers]
             for container in containers:
-                remove_directory(container)
+                self._remove_files(container)
             if containers:
-                self._top.run("worktree", "prune")
                 line = f"removed the worktrees of a run that was killed: {len(containers)}"
                 lines.append(line + _kept_as(kept))
             for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
@@ -439,19 +456,9 @@ class Worktrees:
 
     def _keep_patch(self, container: Path) -> str:
         """Keep what a killed run left in a worktree; return where, empty if there is nothing."""
-        path = container / self._location.top.name
-        if (container / IDLE_MARK).exists() or not path.is_dir():
+        worktree = self._worktree_in(container)
+        if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
             return ""
-        worktree = Worktree(
-            container=container,
-            project=self._location.top,
-            path=path,
-            root=path / self._location.prefix,
-            git=GitCommand(path, self._git.environ),
-            prefix=self._location.prefix,
-            tree="",
-            branches=frozenset(),
-        )
         try:
             files = [one.sides() for one in worktree.changes() if self._is_work(one)]
         except (GitError, OSError):
@@ -495,10 +502,10 @@ class Worktrees:
         self.registry.close()
 
 
-def _administrative_directory(path: Path) -> Path:
+def _administrative_directory(worktree: Worktree) -> Path:
     """Return the directory inside the repository that holds HEAD and index of a worktree."""
-    link = (path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
-    return Path(link.removeprefix("gitdir:").strip())
+    link = (worktree.path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
+    return worktree.path / link.removeprefix("gitdir:").strip()
 
 
 def _kept_as(patches: Iterable[str]) -> str:

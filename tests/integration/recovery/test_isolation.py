@@ -188,6 +188,19 @@ def test_branches_of_an_executor_are_removed(isolated: Project) -> None:
     assert isolated.git("branch", "--format=%(refname:short)").split() == ["main", "mine"]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    ["rm .git", "rm .git; git init -q", 'rm -rf "$(git rev-parse --git-common-dir)/worktrees"'],
+)
+def test_executor_may_damage_its_worktree(isolated: Project, damage: str) -> None:
+    body = f"echo fixed > parser.txt; {damage}"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text() == "fixed\n"
+    assert no_worktrees(isolated)
+
+
 def test_worktree_is_used_again_without_traces(project: Project) -> None:
     project.spec("""\
         - [ ] 1.1 One
@@ -317,11 +330,12 @@ def test_project_may_be_below_the_repository(isolated: Project) -> None:
         "--ralph-recovery",
         f"--rootdir={below}",
         ISOLATED,
-        f"--ralph-executor={append('fixed')}",
+        f"--ralph-executor={append('fixed')}; echo more > ../above.txt",
         "below/specs/demo",
     )
 
     assert result.ret == 0
+    result.stdout.fnmatch_lines(["* changed files outside the project: not merged: above.txt"])
     assert (below / "parser.txt").read_text().endswith("fixed\n")
 
 

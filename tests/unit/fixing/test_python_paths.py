@@ -26,7 +26,7 @@ def worktree(tmp_path: Path) -> Worktree:
     (container / "project/.venv").symlink_to(project / ".venv")
     path = container / "project"
     git = GitCommand.at(path, {})
-    return Worktree(container, project, path, path, git, "", "", frozenset(), (".venv",))
+    return Worktree(container, project, path, path, git, "", linked=(".venv",))
 
 
 @pytest.mark.parametrize(
