@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import SPEC_FILES, sweep
+from pytest_ralph.files import sweep
 from pytest_ralph.fixing.git.command import GitError
 
 if TYPE_CHECKING:
@@ -201,6 +201,9 @@ class Checkpoints:
 
         Without an executor's work, the build was broken before this run.
         """
+        # Imported here: only a rollback needs it.
+        from pytest_ralph.fixing.git.rollback import Target
+
         tree = self._services.tree
         name = self._spec_files.spec.name
         keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
@@ -217,7 +220,8 @@ class Checkpoints:
             paths = {change.path for change in own_changes}
             since = tree.snapshots.changes(good.snapshot, now)
             changes = [change for change in since if change.path in paths]
-            return git.restore(good, changes, keep, kept_as, announce)
+            target = Target(good.name, good.commit, tuple(changes), good.index)
+            return git.rollback(target, keep, kept_as, announce)
         return git.rollback(git.last_good(name) or "", keep, kept_as, announce)
 
     def _work_of_others(self, task: Task) -> list[Path]:
@@ -225,7 +229,7 @@ class Checkpoints:
 
         They may have passed with these changes, or wait for their own recovery.
         """
-        # Imported here: only a rollback reads the list of changes.
+        # Imported here: only a rollback needs it.
         from pytest_ralph.fixing.change_log import changes_of_others
 
         owner = self._spec_files.record_name(self._original_of(task))
@@ -239,12 +243,9 @@ class Checkpoints:
 
     def written_since(self, moment: float) -> bool:
         """Whether any file of the project, except those of specs, was written since `moment`."""
-        from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
+        from pytest_ralph.fixing.git.tree_snapshot import last_change
 
-        for path, (_, changed) in take_snapshot(self._services.root).items():
-            if changed >= moment * 1e9 and Path(path).name not in SPEC_FILES:
-                return True
-        return False
+        return last_change(self._services.root) >= moment
 
 
 def _state_before(changes: Iterable[Change], git: Git) -> GoodState | None:

@@ -6,10 +6,9 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.agents.events import message_in_log, parse_line
 from pytest_ralph.fixing.agents.transcript import Transcript
-from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
+from pytest_ralph.fixing.git.tree_snapshot import last_change
 from pytest_ralph.running.spool import STORED
 
 if TYPE_CHECKING:
@@ -45,16 +44,8 @@ class IdleWatch:
             return True
 
         # Looking at all files is slow, so this happens only before a run would be ended.
-        self._last_progress = max(self._last_progress, self._last_change())
+        self._last_progress = max(self._last_progress, last_change(self._root))
         return now - self._last_progress < self._limit
-
-    def _last_change(self) -> float:
-        """Return when a file of the project was changed last, except those that ralph writes."""
-        latest = 0
-        for path, (_, changed) in take_snapshot(self._root).items():
-            if path.rpartition("/")[2] not in SPEC_FILES:
-                latest = max(latest, changed)
-        return latest / 1e9
 
 
 class LiveReader:

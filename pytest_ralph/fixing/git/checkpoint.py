@@ -26,7 +26,6 @@ from pytest_ralph.fixing.git.preconditions import (
     require_rollback_target,
     require_usable_index,
 )
-from pytest_ralph.fixing.git.raw_diff import parse_raw_diff
 from pytest_ralph.fixing.git.refs import good_ref, task_refs
 from pytest_ralph.fixing.git.rollback import (
     GoodState,
@@ -34,10 +33,8 @@ from pytest_ralph.fixing.git.rollback import (
     RollbackResult,
     Target,
     target_of_commit,
-    target_of_state,
 )
 from pytest_ralph.fixing.git.scratch import scratch_directory
-from pytest_ralph.fixing.git.tree_snapshot import digest, take_snapshot
 from pytest_ralph.fixing.snapshot import put_back
 
 if TYPE_CHECKING:
@@ -128,8 +125,6 @@ class Git:
 
         The files that a run itself writes do not count.
         """
-        if self.unavailable():
-            return f"files:{digest(take_snapshot(self.root))}"
         with self._lock:
             return self._fingerprints.of(self.files())
 
@@ -144,8 +139,6 @@ class Git:
 
     def last_good(self, spec: str) -> str | None:
         """Return the last good commit of `spec`, if there is one."""
-        if self.unavailable():
-            return None
         return self._commit_of(good_ref(spec))
 
     def next_ref(self, spec: str, task: str) -> str:
@@ -160,58 +153,33 @@ class Git:
 
     def rollback(
         self,
-        to: str,
+        to: str | Target,
         keep: Collection[Path],
         ref: str,
         announce: Callable[[str], None] | None = None,
     ) -> RollbackResult:
-        """Make files and index below the root what they are in commit `to`.
+        """Make files and index below the root what they are in a commit or another target.
 
         Everything that changes is kept under the new `ref`, and `announce` receives a line about
         it, before any file changes. Spec files, `.ralph/`, the paths in `keep`, ignored files, HEAD
         and all branches stay as they are.
         """
-
-        def target(scratch: Path) -> Target:
-            return target_of_commit(self._top, to, self._location.prefix, scratch)
-
-        return self._roll_back(to, target, keep, ref, announce)
-
-    def restore(
-        self,
-        good: GoodState,
-        changes: Collection[Change],
-        keep: Collection[Path],
-        ref: str,
-        announce: Callable[[str], None] | None = None,
-    ) -> RollbackResult:
-        """Take back `changes`, which were made since the state `good`, as `rollback` does."""
-
-        def target(scratch: Path) -> Target:  # noqa: ARG001 - nothing to check out
-            return target_of_state(good, changes)
-
-        return self._roll_back(good.commit, target, keep, ref, announce)
-
-    def _roll_back(
-        self,
-        to: str,
-        make_target: Callable[[Path], Target],
-        keep: Collection[Path],
-        ref: str,
-        announce: Callable[[str], None] | None,
-    ) -> RollbackResult:
         with self._lock:
             location = self._location
             head = self.head()
             require_no_operation(location.top, location.git_dir)
             require_usable_index(self._git, location.git_dir)
-            commit = require_rollback_target(self._git, to, head)
+            name = to if isinstance(to, str) else to.commit
+            commit = require_rollback_target(self._git, name, head)
             require_no_nested_repository(self._git, commit)
             assert head is not None
             with scratch_directory(location.git_dir) as scratch:
+                target = to
+                if isinstance(target, str):
+                    target = target_of_commit(self._top, commit, location.prefix, scratch)
                 protected = PathSet.protected(self.root, keep)
                 rollback = Rollback(self._top, self.root, location.prefix, scratch, protected)
-                return rollback.perform(make_target(scratch), head, ref, announce)
+                return rollback.perform(target, head, ref, announce)
 
     def good_state(self, snapshot: Snapshot) -> GoodState | None:
         """Return the state of the project whose files are in `snapshot`; None without a commit."""
@@ -311,10 +279,10 @@ class Git:
                 self._git("read-tree", head, env=env)
             options = ("--add", "--remove", "--replace", "-z", "--stdin")
             self._git("update-index", *options, stdin=null_separated(paths), env=env)
-            options = ("--cached", "-z", "--raw", "--no-renames", "--no-abbrev")
+            options = ("--cached", "-z", "--name-only", "--no-renames", "--relative")
             base = head or self._empty_tree()
-            raw = self._git("diff-index", *options, base, "--", ".", env=env)
-        return tuple(self._relative(change.path) for change in parse_raw_diff(raw))
+            listed = self._git("diff-index", *options, base, "--", ".", env=env)
+        return tuple(filter(None, listed.split("\0")))
 
     # Calls of git
 
@@ -352,10 +320,6 @@ class Git:
 
     def _empty_tree(self) -> str:
         return self._git("hash-object", "-t", "tree", "--stdin").strip()
-
-    def _relative(self, path: str) -> str:
-        """Return a path of the repository relative to the project root."""
-        return path.removeprefix(self._location.prefix)
 
 
 def _is_private(path: str) -> bool:

@@ -103,12 +103,22 @@ class KeptState:
     def __init__(self, git: GitCommand, changes: Sequence[Change], scratch: Path) -> None:
         self._git = git
         self._changes = changes
+        self._states = {change.path: change.after for change in changes}
         self._scratch = scratch
         self._blobs = self._write_blobs()
         self._index = read_index(git)
 
-    def write(self, ref: str, message: str, head: str) -> str:
-        """Keep everything under the new `ref`, and return the commit."""
+    def state_of(self, path: str) -> FileState | None:
+        """Return the state of one of the paths, with a copy of its content."""
+        state = self._states[path]
+        if state is None or state.is_link:
+            return state
+        copy = self._scratch / self._blobs[path]
+        copy.write_bytes(os.fsencode(self._git("cat-file", "blob", self._blobs[path])))
+        return state._replace(copy=str(copy))
+
+    def write(self, ref: str, message: str, head: str) -> None:
+        """Keep everything under the new `ref`."""
         copy = self._copy_index()
         index_tree = self._git("write-tree", env=copy).strip()
         index_commit = self._commit_tree(index_tree, ("-p", head), "the index")
@@ -133,7 +143,6 @@ class KeptState:
         fault_point("before keeping ref")
         # The empty old value makes git refuse to overwrite a ref.
         self._git("update-ref", "-m", "pytest-ralph: keep", ref, commit, "")
-        return commit
 
     def _write_blobs(self) -> dict[str, str]:
         """Store the files as they are, without filters; return path → object."""

@@ -6,9 +6,7 @@ if one cannot be, those replaced before it are put back.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +21,6 @@ from pytest_ralph.fixing.git.kept_state import (
     read_index,
     set_index,
 )
-from pytest_ralph.fixing.git.raw_diff import TreeChange, parse_raw_diff
 from pytest_ralph.fixing.snapshot import (
     MAX_FILE_SIZE,
     MAX_TOTAL_SIZE,
@@ -40,7 +37,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.git.path_set import PathSet
 
 
-NO_FLAGS = IndexEntry("", "")
+# The mode that git's raw diff shows for a file that does not exist.
+ABSENT = "000000"
 
 
 @dataclass(frozen=True)
@@ -63,14 +61,12 @@ class GoodState:
 class RollbackResult:
     """What a rollback did; all files are named relative to the project root.
 
-    `ref` and `kept` are the ref and the commit that hold everything as it was. Files in `left` were
-    not touched, because an ignored file or a link is in the way or because they are too large to
-    be kept.
+    `ref` holds everything as it was. Files in `left` were not touched, because an ignored file or a
+    link is in the way or because they are too large to be kept.
     """
 
     to: str
     ref: str
-    kept: str
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -98,51 +94,44 @@ class Target:
     index: Index
 
 
-def target_of_state(good: GoodState, changes: Iterable[Change]) -> Target:
-    """Return the target for an earlier state; `changes` were made since then."""
-    return Target(good.name, good.commit, tuple(changes), good.index)
-
-
 def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -> Target:
     """Return the target for a commit. `git` runs at the top of the repository.
 
     The files of the commit are written to the directory `scratch`, through the smudge filters of
     the project: a filter that fails raises GitError while no file of the project has changed.
     """
-    options = ("-z", "--raw", "--no-renames", "--no-abbrev")
     scope = prefix or "."
-    raw = git("diff-index", *options, commit, "--", scope)
-    changes = [_reversed(change) for change in parse_raw_diff(raw)]
-    wanted = [change for change in changes if not change.removed]
-    files = _check_out(git, commit, [change.path for change in wanted], scratch)
+    wanted = _differing(git, commit, scope)
+    files = _check_out(git, commit, [path for path, entry in wanted.items() if entry], scratch)
 
     listed = git("ls-files", "-o", "-z", "--exclude-standard", "--", scope)
     untracked = set(filter(None, listed.split("\0")))
     index = read_index(git, scope)
-    found = []
-    for path in sorted(untracked.union(change.path for change in changes)):
+    changes = []
+    for path in sorted(untracked.union(wanted)):
         after = None
         # Any other file in this place is ignored, and none of our business.
         if path in index or path in untracked:
             after = state_of(git.directory / path)
-        found.append(Change(path.removeprefix(prefix), files.get(path), after))
+        changes.append(Change(path.removeprefix(prefix), files.get(path), after))
 
-    for change in changes:
-        entry = index.pop(change.path, NO_FLAGS)
-        if not change.removed:
-            index[change.path] = entry._replace(mode=change.new_mode, identity=change.new_object)
-    return Target(commit[:12], commit, tuple(found), index)
+    for path, entry in wanted.items():
+        old = index.pop(path, entry)
+        if entry is not None and old is not None:
+            # The flags of the user stay.
+            index[path] = old._replace(mode=entry.mode, identity=entry.identity)
+    return Target(commit[:12], commit, tuple(changes), index)
 
 
-def _reversed(change: TreeChange) -> TreeChange:
-    """Return a change from a commit to the working tree as one to the commit."""
-    return TreeChange(
-        path=change.path,
-        old_mode=change.new_mode,
-        old_object=change.new_object,
-        new_mode=change.old_mode,
-        new_object=change.old_object,
-    )
+def _differing(git: GitCommand, commit: str, scope: str) -> dict[str, IndexEntry | None]:
+    """Return what a commit has of the paths that differ in the working tree; None for nothing."""
+    options = ("-R", "-z", "--raw", "--no-renames", "--no-abbrev")
+    parts = git("diff-index", *options, commit, "--", scope).split("\0")
+    entries: dict[str, IndexEntry | None] = {}
+    for header, path in zip(parts[::2], parts[1::2], strict=False):
+        _, mode, _, identity, _ = header.lstrip(":").split(" ")
+        entries[path] = None if mode == ABSENT else IndexEntry(mode, identity)
+    return entries
 
 
 def _check_out(git: GitCommand, commit: str, paths: list[str], scratch: Path) -> Snapshot:
@@ -172,7 +161,9 @@ class Rollback:
         self._prefix = prefix
         self._scratch = scratch
         self._protected = protected
+        # Paths that are not rolled back, and changes that have been made.
         self._left: list[str] = []
+        self._done: list[Change] = []
 
     def perform(
         self, target: Target, head: str, ref: str, announce: Callable[[str], None] | None
@@ -181,25 +172,23 @@ class Rollback:
         changes = self._possible(target.changes)
         in_repository = [replace(one, path=self._prefix + one.path) for one in changes]
         kept_state = KeptState(self._git, in_repository, self._scratch)
-        kept = kept_state.write(ref, f"pytest-ralph: before going back to {target.commit}", head)
+        kept_state.write(ref, f"pytest-ralph: before going back to {target.commit}", head)
         if announce is not None:
             restore = f"git show {ref}^3:{SCRIPT_NAME} | sh"
             announce(f"kept everything as it was under {ref}; to get it back: {restore}")
 
         fault_point("before files move")
-        undo = Undo(self._root, changes, self._scratch)
         try:
-            changes = self._put_ignore_files(changes, undo)
-            undo.put_back(changes)
+            changes = self._put_ignore_files(changes, kept_state)
+            self._put_back([one for one in changes if one not in self._done])
             fault_point("before index moves")
             set_index(self._git, [self._prefix + one.path for one in changes], target.index)
         except BaseException:
-            undo.take_back_all()
+            self._take_back([*self._done], kept_state)
             raise
         return RollbackResult(
             target.name,
             ref,
-            kept,
             written=tuple(change.path for change in changes if change.before is not None),
             removed=tuple(change.path for change in changes if change.before is None),
             left=tuple(sorted(self._left)),
@@ -235,7 +224,22 @@ class Rollback:
         # A directory goes if all its files do; anything else is a file that git ignores.
         return path.is_symlink() or not path.is_dir()
 
-    def _put_ignore_files(self, changes: list[Change], undo: Undo) -> list[Change]:
+    def _put_back(self, changes: Iterable[Change]) -> None:
+        """Make the files what they were before `changes`. Raise GitError if one cannot be."""
+        # First remove files: a directory of the same name may be needed, or the other way round.
+        for change in sorted(changes, key=lambda one: one.before is not None):
+            self._done.append(change)
+            if put_back(self._root, [change]):
+                raise GitError(f"{change.path} cannot be written or removed")
+
+    def _take_back(self, changes: list[Change], kept: KeptState) -> None:
+        """Make the files of `changes` again what they were before `_put_back`."""
+        for change in reversed(changes):
+            self._done.remove(change)
+            state = kept.state_of(self._prefix + change.path)
+            put_back(self._root, [Change(change.path, state, None)])
+
+    def _put_ignore_files(self, changes: list[Change], kept: KeptState) -> list[Change]:
         """Put back .gitignore files, and return the changes without files they protect.
 
         A .gitignore stays if files that it ignores now would no longer be ignored: they may be
@@ -245,11 +249,11 @@ class Rollback:
         if not ignore_files:
             return changes
         ignored_before = self._ignored_files()
-        undo.put_back(ignore_files)
+        self._put_back(ignore_files)
         exposed = ignored_before - self._ignored_files()
         others = [one for one in changes if one not in ignore_files]
         if exposed:
-            undo.take_back(ignore_files)
+            self._take_back(ignore_files, kept)
             self._left += [one.path for one in ignore_files]
             return others
 
@@ -267,53 +271,3 @@ class Rollback:
         git = GitCommand(self._root, self._git.environ)
         result = git.run("check-ignore", "-z", "--stdin", stdin=null_separated(paths))
         return set(filter(None, result.stdout.split("\0")))
-
-
-class Undo:
-    """Replaces files, and can take that back."""
-
-    def __init__(self, root: Path, changes: Iterable[Change], scratch: Path) -> None:
-        self._root = root
-        self._saved: dict[str, Path] = {}
-        self._done: list[Change] = []
-        directory = scratch / "undo"
-        directory.mkdir()
-        for number, change in enumerate(changes):
-            if change.after is not None:
-                saved = directory / str(number)
-                _save(root / change.path, saved)
-                self._saved[change.path] = saved
-
-    def put_back(self, changes: Iterable[Change]) -> None:
-        """Make the files what they were before `changes`. Raise GitError if one cannot be."""
-        # First remove files: a directory of the same name may be needed, or the other way round.
-        for change in sorted(changes, key=lambda one: one.before is not None):
-            if change in self._done:
-                continue
-            self._done.append(change)
-            if put_back(self._root, [change]):
-                raise GitError(f"{change.path} cannot be written or removed")
-
-    def take_back_all(self) -> None:
-        """Make all files again what they were before `put_back`."""
-        self.take_back([*self._done])
-
-    def take_back(self, changes: list[Change]) -> None:
-        """Make the files of `changes` again what they were before `put_back`."""
-        for change in reversed(changes):
-            self._done.remove(change)
-            if change.after is None:
-                put_back(self._root, [Change(change.path, None, None)])
-                continue
-            path = self._root / change.path
-            with contextlib.suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._saved[change.path].rename(path)
-
-
-def _save(file: Path, saved: Path) -> None:
-    """Give a file a second name, under which it keeps everything it has, or else copy it."""
-    try:
-        os.link(file, saved, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(file, saved, follow_symlinks=False)

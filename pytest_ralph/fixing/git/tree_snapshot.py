@@ -1,15 +1,14 @@
-"""Tree snapshots for projects without git: names, sizes and times of files, not contents."""
+"""The files of a project without the help of git, and when they were changed."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
 # Directories that tools create. Changes in them are not work on the project.
@@ -36,8 +35,8 @@ SKIPPED_DIRECTORIES = frozenset(
 )
 MAX_FILES = 20_000
 
-# Path below the root → size and time of the last change in nanoseconds.
-TreeSnapshot = dict[str, tuple[int, int]]
+# Path below the root → time of the last change in nanoseconds.
+TreeSnapshot = dict[str, int]
 
 
 def take_snapshot(root: Path) -> TreeSnapshot:
@@ -52,14 +51,17 @@ def take_snapshot(root: Path) -> TreeSnapshot:
         except OSError:
             continue
         path = entry.path.removeprefix(directory)
-        snapshot[path] = (status.st_size, status.st_mtime_ns)
+        snapshot[path] = status.st_mtime_ns
     return snapshot
 
 
-def digest(snapshot: Mapping[str, tuple[int, int]]) -> str:
-    """Return a hash that changes with every change of the snapshot."""
-    lines = [f"{path}\0{size}\0{changed}" for path, (size, changed) in sorted(snapshot.items())]
-    return hashlib.sha256(os.fsencode("\0".join(lines))).hexdigest()
+def last_change(root: Path) -> float:
+    """Return when a file below `root` was changed last, except those that a run itself writes."""
+    latest = 0
+    for path, changed in take_snapshot(root).items():
+        if path.rpartition("/")[2] not in SPEC_FILES:
+            latest = max(latest, changed)
+    return latest / 1e9
 
 
 def _files_below(directory: str) -> Iterator[os.DirEntry[str]]:

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.git.rollback import Target
 from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, Snapshots
 
 if TYPE_CHECKING:
@@ -209,7 +210,8 @@ def test_verified_state_has_uncommitted_work(checkout: Checkout, tmp_path: Path)
     broken = checkout.state()
     changes = snapshots.changes(good.snapshot, snapshots.take())
     ref = checkout.git.next_ref("foo", "1")
-    checkout.git.restore(good, changes, [], ref, checkout.lines.append)
+    target = Target(good.name, good.commit, changes, good.index)
+    checkout.git.rollback(target, [], ref, checkout.lines.append)
     assert checkout.state() == verified
 
     checkout.run(checkout.announced())
