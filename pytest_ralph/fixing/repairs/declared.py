@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import configparser
 import json
 import re
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 2_000_000
 DEEPEST_INCLUDE = 5
-ARCHIVE = re.compile(r"(?:\S*/)?([A-Za-z]\w*(?:[-.][A-Za-z]\w*)*)-\d\S*\.(?:whl|zip|tar\.\w+|tgz)$")
-NAMED_URL = re.compile(r"#egg=([\w.-]+)")
 INCLUDED_FILE = re.compile(r"(?:-r|--requirement)[ =]?\s*(\S+)")
 COMMENT = re.compile(r"(?:^|\s)#.*")
 REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
@@ -78,11 +75,8 @@ def requirements_of(path: Path, depth: int = 0) -> list[str]:
     for raw_line in read_text(path).replace("\\\n", " ").splitlines():
         line = COMMENT.sub("", raw_line).strip()
         included = INCLUDED_FILE.match(line)
-        named = NAMED_URL.search(line) or ARCHIVE.match(line)
         if included:
             requirements += requirements_of(path.parent / included[1], depth + 1)
-        elif named:
-            requirements.append(named[1])
         elif line and not line.startswith(("-", ".", "/")):
             requirements.append(line)
     return requirements
@@ -105,7 +99,6 @@ def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
     groups = {
         **_pyproject(directory / "pyproject.toml"),
         **_setup_cfg(directory / "setup.cfg"),
-        **_setup_py(directory / "setup.py"),
     }
     return {group: requirements for group, requirements in groups.items() if requirements}
 
@@ -158,37 +151,6 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _setup_py(path: Path) -> dict[RequirementGroup, list[str]]:
-    """Return the literal lists in calls of `setup()`: others cannot be known without running it."""
-    try:
-        tree = ast.parse(read_text(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-
-    groups: dict[RequirementGroup, list[str]] = {}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or _function_name(node) != "setup":
-            continue
-        for keyword in node.keywords:
-            if keyword.arg == "install_requires":
-                groups[RequirementGroup(path.name, "project")] = _strings(_literal(keyword.value))
-            elif keyword.arg == "extras_require":
-                for name, listed in _dict(_literal(keyword.value)).items():
-                    groups[RequirementGroup(path.name, "extra", str(name))] = _strings(listed)
-    return groups
-
-
-def _function_name(call: ast.Call) -> str:
-    return str(getattr(call.func, "id", getattr(call.func, "attr", "")))
-
-
-def _literal(node: ast.expr) -> object:
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError, MemoryError):
-        return None
-
-
 def pipfile(path: Path) -> set[str]:
     """Return the distributions that a Pipfile declares."""
     return {normalized(name) for name in _keys(read_toml(path), "packages", "dev-packages")}
@@ -209,51 +171,11 @@ def composer_json(path: Path) -> set[str]:
     return {name.lower() for name in names if "/" in name}
 
 
-def cargo_toml(path: Path) -> set[str]:
-    """Return the crates that a Cargo.toml declares, as Rust code names them."""
-    data = read_toml(path)
-    crates: set[str] = set()
-    for table in (data, *_dict(data.get("target")).values(), data.get("workspace")):
-        crates |= _keys(table, "dependencies", "dev-dependencies", "build-dependencies")
-    return {crate.replace("-", "_") for crate in crates}
-
-
-def go_mod(path: Path) -> set[str]:
-    """Return the modules that a go.mod requires."""
-    return _matches(r"^\s*(?:require\s+)?([\w.-]+\.[\w-]+/\S+)\s+v\d", path)
-
-
 def gemfile(path: Path) -> set[str]:
     """Return the gems that a Gemfile or gemspec declares."""
     return _matches(
         r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]", path
     )
-
-
-def mix_exs(path: Path) -> set[str]:
-    """Return the packages that a mix.exs declares."""
-    return _matches(r"\{\s*:(\w+)\s*,", path)
-
-
-def cpanfile(path: Path) -> set[str]:
-    """Return the modules that a cpanfile declares."""
-    return _matches(r"^\s*(?:requires|recommends|test_requires)\s*\(?['\"]([\w:]+)['\"]", path)
-
-
-def project_file(path: Path) -> set[str]:
-    """Return the packages that a .NET project references."""
-    names = _matches(r"<PackageReference\s[^>]*?Include=\"([\w.-]+)\"", path)
-    return {name.lower() for name in names}
-
-
-def pubspec(path: Path) -> set[str]:
-    """Return the packages below `dependencies:` and `dev_dependencies:` of a pubspec.yaml."""
-    blocks = re.findall(
-        r"^(?:dev_)?dependencies:[ \t]*\n((?:[ \t]+.*\n|[ \t]*#.*\n|\s*\n)*)",
-        read_text(path) + "\n",
-        re.MULTILINE,
-    )
-    return set(re.findall(r"^ {2}(\w+):", "".join(blocks), re.MULTILINE))
 
 
 def _matches(pattern: str, path: Path) -> set[str]:

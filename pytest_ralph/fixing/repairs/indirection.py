@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 _DEEPEST = 4
 _MOST = 200
-_LARGEST = 1_000_000
-_LONGEST_LINE = 10_000
 _OTHER_USER = frozenset(["sudo", "doas"])
 
 
@@ -147,16 +143,17 @@ def _activated(stage: Stage, place: _Place) -> Path | None:
 
 
 def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
-    """Yield the call of a stage, or the calls of the script or recipe that it runs."""
+    """Yield the calls of the script or recipe that a stage runs, and its own call."""
     if not stage.words[0].literal or "-exec" in stage.arguments:
         return
-    deeper = replace(place, depth=place.depth + 1)
-    delegated = _delegated(stage, deeper)
-    if delegated is not None:
-        for source, where in delegated:
-            yield from _read(source, where)
-        return
-    yield from _behind_runner(stage, deeper)
+    for line in lines_behind(stage.executable, _literal(stage), place.directory, place.root):
+        deeper = replace(
+            place,
+            directory=line.directory,
+            launcher=line.launcher or place.launcher,
+            depth=place.depth + 1,
+        )
+        yield from _read(line.text, deeper)
     env = tuple((name, word.text) for name, word in stage.assignments if word.literal)
     # A repair never runs with the rights of another user, and without them it may do harm.
     as_other_user = not _OTHER_USER.isdisjoint(stage.launchers)
@@ -172,168 +169,6 @@ def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
     )
 
 
-def _behind_runner(stage: Stage, place: _Place) -> Iterator[Step]:
-    """Yield the calls behind a task runner or a script of the project."""
-    for line in lines_behind(stage.executable, stage.arguments, place.directory, place.root):
-        directory = place.inside(line.directory)
-        if directory is not None:
-            launcher = line.launcher or place.launcher
-            yield from _read(line.text, replace(place, directory=directory, launcher=launcher))
-
-
-# Calls that name lines in a file of the project.
-
-_BUILT_IN = frozenset(
-    "install i ci add remove exec dlx x init audit why list ls link publish".split()
-)
-
-
-def _delegated(stage: Stage, place: _Place) -> list[tuple[str, _Place]] | None:
-    """Return the lines that `npm run x`, `make x` or `composer x` stand for, and where they run.
-
-    None if the stage is no such call.
-    """
-    texts = [word.text for word in stage.words[1:] if word.literal]
-    if stage.program in ("npm", "pnpm", "yarn", "bun"):
-        return _package_script(stage.program, texts, place)
-    if stage.program in ("make", "gmake"):
-        return _make_recipe(texts, place)
-    if stage.program == "composer":
-        return _composer_script(texts, place)
-    return None
-
-
-def _into(
-    options: tuple[str, ...], texts: list[str], place: _Place
-) -> tuple[list[str], _Place] | None:
-    """Return `texts` without `-C dir` and the like, and the place that this option names."""
-    rest: list[str] = []
-    given = iter(texts)
-    for text in given:
-        name, equals, value = text.partition("=")
-        if name in options:
-            target = place.inside(value if equals else next(given, ""))
-            if target is None:
-                return None
-            place = replace(place, directory=target)
-        else:
-            rest.append(text)
-    return rest, place
-
-
-_BINARIES = {
-    "npm": ("npx", "--no-install"),
-    "pnpm": ("pnpm", "exec"),
-    "yarn": ("yarn", "run"),
-    "bun": ("bunx",),
-}
-
-
-def _package_script(
-    manager: str, texts: list[str], place: _Place
-) -> list[tuple[str, _Place]] | None:
-    located = _into(("-C", "--dir", "--prefix", "--cwd"), texts, place)
-    if located is None:
-        return []
-    texts, place = located
-    names = [text for text in texts if not text.startswith("-")]
-    if names[:1] in (["run"], ["run-script"]):
-        names = names[1:]
-    elif manager in ("npm", "bun") and names[:1] not in (["test"], ["t"], ["start"]):
-        return None
-    scripts = _table(place.directory / "package.json", "scripts")
-    name = "test" if names[:1] == ["t"] else next(iter(names), "")
-    if name not in scripts or name in _BUILT_IN:
-        return None
-    place = replace(place, launcher=_BINARIES[manager])
-    return [(scripts[key], place) for key in (f"pre{name}", name) if key in scripts]
-
-
-def _composer_script(texts: list[str], place: _Place) -> list[tuple[str, _Place]] | None:
-    names = [
-        text for text in texts if not text.startswith("-") and text not in ("run", "run-script")
-    ]
-    script = _table(place.directory / "composer.json", "scripts").get(next(iter(names), ""))
-    return (
-        None if script is None else [(script, replace(place, launcher=("composer", "exec", "--")))]
-    )
-
-
-def _table(path: Path, key: str) -> dict[str, str]:
-    """Return the names and texts below `key` of a JSON file; lists are joined by line breaks."""
-    try:
-        found = json.loads(path.read_bytes()[:_LARGEST]).get(key, {})
-        items = found.items()
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return {}
-    return {
-        str(name): "\n".join(value) if isinstance(value, list) else str(value)
-        for name, value in items
-    }
-
-
-_ASSIGNED = re.compile(r"^([\w.-]+)\s*[:?]?=\s*(.*?)\s*$")
-_RULE = re.compile(r"^([^\s#=:][^#=:]*):(?![=:])([^=#;]*)")
-
-
-def _make_recipe(texts: list[str], place: _Place) -> list[tuple[str, _Place]] | None:
-    located = _into(("-C", "--directory"), texts, place)
-    if located is None:
-        return []
-    texts, place = located
-    makefile = next(
-        (
-            path
-            for name in ("GNUmakefile", "makefile", "Makefile")
-            if (path := place.directory / name).is_file()
-        ),
-        None,
-    )
-    if makefile is None:
-        return None
-    rules, variables = _rules(makefile.read_text("utf-8", "replace")[:_LARGEST])
-    targets = [text for text in texts if not text.startswith("-") and "=" not in text] or [*rules][
-        :1
-    ]
-    lines = [line for target in targets for line in _recipe(target, rules, set())]
-    return [(_with_variables(line, variables), place) for line in lines]
-
-
-def _rules(text: str) -> tuple[dict[str, tuple[list[str], list[str]]], dict[str, str]]:
-    """Return the prerequisites and recipe lines by target, and the plain variables."""
-    rules: dict[str, tuple[list[str], list[str]]] = {}
-    variables: dict[str, str] = {}
-    recipe: list[str] = []
-    for line in text.replace("\\\n", " ").splitlines():
-        if line.startswith("\t"):
-            recipe.append(line.strip().lstrip("@-+"))
-        elif assigned := _ASSIGNED.match(line):
-            variables.setdefault(assigned[1], assigned[2])
-        elif rule := _RULE.match(line):
-            recipe = []
-            for target in rule[1].split():
-                if not target.startswith("."):
-                    rules.setdefault(target, (rule[2].split(), recipe))
-    return rules, variables
-
-
-def _recipe(
-    target: str, rules: dict[str, tuple[list[str], list[str]]], seen: set[str]
-) -> Iterator[str]:
-    if target not in rules or target in seen or len(seen) >= _MOST:
-        return
-    seen.add(target)
-    prerequisites, lines = rules[target]
-    for prerequisite in prerequisites:
-        yield from _recipe(prerequisite, rules, seen)
-    yield from lines
-
-
-def _with_variables(line: str, variables: dict[str, str]) -> str:
-    """Replace `$(X)` by its value; an unknown one stays `$X`, which is not a literal word."""
-    for _ in range(3):
-        line = re.sub(
-            r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], f"${match[1]}"), line
-        )
-        line = line[:_LONGEST_LINE]
-    return line.replace("$$", "$")
+def _literal(stage: Stage) -> list[str]:
+    """Return the arguments that the shell does not change."""
+    return [word.text for word in stage.words[1:] if word.literal]

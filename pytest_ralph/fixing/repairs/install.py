@@ -52,13 +52,8 @@ LOCK_FILES = (
     "poetry.lock",
     "pdm.lock",
     "Pipfile.lock",
-    "Cargo.lock",
-    "go.mod",
-    "go.sum",
     "Gemfile.lock",
     "composer.lock",
-    "mix.lock",
-    "pubspec.lock",
 )
 JAVASCRIPT_TOOL = re.compile(r"\b(?:npm|npx|node|pnpm|yarn|bunx?|tsc|jest|vitest)\b")
 MISSING_AUTOLOAD = re.compile(
@@ -174,10 +169,9 @@ def directories(context: RepairContext) -> Iterator[Path]:
 
 def _finders(command: str) -> list[Finder]:
     """Return the ecosystems to ask, in order: a name may be declared in more than one."""
-    others = [ecosystem.find for ecosystem in ECOSYSTEMS]
     if JAVASCRIPT_TOOL.search(command):
-        return [_node_install, python_install, *others]
-    return [python_install, _node_install, *others]
+        return [_node_install, python_install, _ruby_install, _php_install]
+    return [python_install, _node_install, _ruby_install, _php_install]
 
 
 # Lock file → the command that installs by it without changing it.
@@ -221,51 +215,18 @@ def _node_install(context: RepairContext, directory: Path, missing: str) -> Inst
     return Installation(NODE_MANAGERS.get(manager, NPM), "package.json")
 
 
-@dataclass(frozen=True)
-class Ecosystem:
-    """A language with one installer.
+def _ruby_install(_: RepairContext, directory: Path, missing: str) -> Installation | None:
+    for manifest in (directory / "Gemfile", *sorted(directory.glob("*.gemspec"))):
+        if not names.ruby_gems(missing).isdisjoint(declared.gemfile(manifest)):
+            return Installation(("bundle", "install"), manifest.name)
+    return None
 
-    `read` returns what a manifest declares and `packages` what a missing name may be called there.
-    """
 
-    manifest: str
-    read: Callable[[Path], set[str]]
-    packages: Callable[[str], set[str]]
-    argv: tuple[str, ...]
-
-    def find(self, _context: RepairContext, directory: Path, missing: str) -> Installation | None:
-        """Return the installation if a manifest in `directory` declares what is missing."""
-        for manifest in sorted(directory.glob(self.manifest)):
-            if self.packages(missing).isdisjoint(self.read(manifest)):
-                continue
-            argv = self.argv
-            if (directory / "Cargo.lock").is_file() and argv[0] == "cargo":
-                argv = (*argv, "--locked")
-            return Installation(argv, manifest.name)
+def _php_install(_: RepairContext, directory: Path, missing: str) -> Installation | None:
+    packages = declared.composer_json(directory / "composer.json")
+    if names.php_packages(missing).isdisjoint(packages):
         return None
-
-
-ECOSYSTEMS = (
-    Ecosystem("Cargo.toml", declared.cargo_toml, names.rust_crates, ("cargo", "fetch")),
-    Ecosystem("go.mod", declared.go_mod, names.go_modules, ("go", "mod", "download")),
-    Ecosystem("Gemfile", declared.gemfile, names.ruby_gems, ("bundle", "install")),
-    Ecosystem("*.gemspec", declared.gemfile, names.ruby_gems, ("bundle", "install")),
-    Ecosystem(
-        "composer.json",
-        declared.composer_json,
-        names.php_packages,
-        COMPOSER_INSTALL.argv,
-    ),
-    Ecosystem("mix.exs", declared.mix_exs, names.elixir_packages, ("mix", "deps.get")),
-    Ecosystem("pubspec.yaml", declared.pubspec, names.dart_packages, ("dart", "pub", "get")),
-    Ecosystem("*.csproj", declared.project_file, names.dotnet_packages, ("dotnet", "restore")),
-    Ecosystem(
-        "cpanfile",
-        declared.cpanfile,
-        names.perl_modules,
-        ("cpanm", "--quiet", "--installdeps", "."),
-    ),
-)
+    return COMPOSER_INSTALL
 
 
 def _error_line(output: str) -> str:

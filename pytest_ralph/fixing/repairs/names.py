@@ -170,16 +170,6 @@ def node_packages(missing: str) -> set[str]:
     return {match[1], *NODE_COMMANDS.get(missing, ())}
 
 
-def go_modules(missing: str) -> set[str]:
-    """Return a package path and every path above it."""
-    return set(_prefixes(missing.partition("@")[0].split("/"), "/")[1:])
-
-
-def rust_crates(missing: str) -> set[str]:
-    """Return the crate of a path like `serde::de`."""
-    return {missing.partition("::")[0].replace("-", "_")}
-
-
 def ruby_gems(missing: str) -> set[str]:
     """Return the gems that may provide a file like `active_record/base`."""
     first = missing.partition("/")[0]
@@ -191,27 +181,6 @@ def php_packages(missing: str) -> set[str]:
     """Return a package or those of a class: `Monolog\\Logger` is in `monolog/monolog`."""
     first, *rest = missing.lower().replace("\\", "/").strip("/").split("/")
     return {f"{first}/{name}" for name in (first, *rest[:1])}
-
-
-def elixir_packages(missing: str) -> set[str]:
-    """Return the package of a module: `PhoenixHtml.Form` is in `phoenix_html`."""
-    first = missing.lstrip(":").split(".")[0]
-    return {first, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first).lower()}
-
-
-def dart_packages(missing: str) -> set[str]:
-    """Return the package of an import like `package:path/path.dart`."""
-    return {missing.removeprefix("package:").split("/")[0]}
-
-
-def dotnet_packages(missing: str) -> set[str]:
-    """Return a namespace and every namespace above it."""
-    return set(_prefixes(missing.lower().split("."), "."))
-
-
-def perl_modules(missing: str) -> set[str]:
-    """Return the module of a file like `Foo/Bar.pm`."""
-    return {missing.removesuffix(".pm").replace("/", "::")}
 
 
 def _prefixes(parts: list[str], separator: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The command lines behind task runners: what `just lint`, `tox -e lint` or `./lint.sh` runs.
+"""The command lines behind task runners: what `just lint`, `npm run lint` or `./lint.sh` runs.
 
 Only files of the project are read; nothing is run or imported.
 """
@@ -9,6 +9,7 @@ import ast
 import configparser
 import re
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.fixing.repairs.base import own_file
@@ -20,8 +21,15 @@ if TYPE_CHECKING:
 
 SHELLS = ("sh", "bash", "dash", "zsh")
 SHELL_SCRIPT = re.compile(r"#!\s*\S*(?:/|\s)(?:ba|da|z|k)?sh\b")
-JUST_RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=]*)?:(?!=)\s*([^#]*)")
 MAX_PACKAGES = 50
+MAX_RECIPES = 200
+
+# Options of runners that name another directory.
+DIRECTORY_OPTIONS = ("-C", "--directory", "--dir", "--prefix", "--cwd")
+# Words behind a runner that are not the name of a task.
+NOT_A_TASK = frozenset(
+    "run run-script install i ci add remove exec dlx x init audit why list ls link publish".split()
+)
 
 # Hooks of pre-commit whose id is not the command that they run.
 HOOKS = {
@@ -39,11 +47,69 @@ HOOKS = {
 
 
 class RunnerLine(NamedTuple):
-    """A command line that a runner runs, below `directory`, with the words that start it again."""
+    """A command line that a runner runs in `directory`, and the words that start it again."""
 
     text: str
+    directory: Path
     launcher: tuple[str, ...] = ()
-    directory: str = ""
+
+
+class Recipe(NamedTuple):
+    """The command lines of one task, and the tasks that run before it."""
+
+    lines: Sequence[str]
+    needs: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TaskRunner:
+    """How to find what a task runner runs.
+
+    read: Returns the recipes of a directory by the names of their tasks.
+    launcher: The words that start a program as the runner does; `{task}` is the name of the task.
+    options: The options that name tasks; without any, tasks are named by plain words.
+    all_tasks: Whether a call without names runs all tasks, and not only the first.
+    """
+
+    read: Callable[[Path], dict[str, Recipe]]
+    launcher: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    all_tasks: bool = False
+
+    def lines(self, arguments: Sequence[str], directory: Path) -> Iterator[RunnerLine]:
+        """Yield what a call of the runner with these arguments runs in `directory`."""
+        recipes = self.read(directory)
+        wanted = self._wanted(arguments)
+        if not wanted:
+            wanted = list(recipes) if self.all_tasks else list(recipes)[:1]
+        for name in _in_order(wanted, recipes):
+            launcher = tuple(word.replace("{task}", name) for word in self.launcher)
+            for line in recipes[name].lines:
+                yield RunnerLine(line, directory, launcher)
+
+    def _wanted(self, arguments: Sequence[str]) -> list[str]:
+        if self.options:
+            return _option_values(arguments, self.options)
+        plain = [word for word in arguments if not word.startswith("-") and "=" not in word]
+        return [word for word in plain if word not in NOT_A_TASK]
+
+
+def _in_order(wanted: Sequence[str], recipes: dict[str, Recipe]) -> list[str]:
+    """Return the names of the recipes that run, each once, behind those that it needs."""
+    ordered: dict[str, None] = {}
+    begun: set[str] = set()
+
+    def add(name: str) -> None:
+        if name in begun or name not in recipes or len(begun) >= MAX_RECIPES:
+            return
+        begun.add(name)
+        for needed in recipes[name].needs:
+            add(needed)
+        ordered[name] = None
+
+    for name in wanted:
+        add(name)
+    return list(ordered)
 
 
 def lines_behind(
@@ -52,9 +118,15 @@ def lines_behind(
     """Return what a call of a task runner or of a script below `root` runs."""
     script = _shell_script(program, arguments, directory, root)
     if script is not None:
-        return [RunnerLine(script)]
-    reader = READERS.get(program.rpartition("/")[2])
-    return [] if reader is None else list(reader(list(arguments), directory))
+        return [RunnerLine(script, directory)]
+    runner = RUNNERS.get(program.rpartition("/")[2])
+    if runner is None:
+        return []
+    for name in _option_values(arguments, DIRECTORY_OPTIONS):
+        directory = (directory / name).resolve()
+    if not directory.is_relative_to(root) or not directory.is_dir():
+        return []
+    return list(runner.lines(arguments, directory))
 
 
 def _shell_script(
@@ -78,11 +150,7 @@ def _shell_script(
     return text if is_script else None
 
 
-def _operands(arguments: Sequence[str]) -> list[str]:
-    return [word for word in arguments if not word.startswith("-") and "=" not in word]
-
-
-def _option_values(arguments: Sequence[str], *options: str) -> list[str]:
+def _option_values(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the values of an option; each may be a list with commas."""
     values = []
     for at, word in enumerate(arguments):
@@ -93,92 +161,77 @@ def _option_values(arguments: Sequence[str], *options: str) -> list[str]:
     return values
 
 
-# just, task, poe, turbo
+# Files with recipes: make, just
+
+RULE = re.compile(r"^([^\s#=:][^#=:]*):(?![=:])([^=#;]*)")
+JUST_RULE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=]*)?:(?!=)\s*([^#]*)")
+ASSIGNMENT = re.compile(r"^([\w.-]+)\s*[:?]?=\s*(.*?)\s*$")
+VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
 
 
-def _just(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    text = ""
-    for name in ("justfile", "Justfile", ".justfile"):
-        text = text or read_text(directory / name)
-    recipes: dict[str, tuple[list[str], list[str]]] = {}
+def _first_text(directory: Path, *names: str) -> str:
+    """Return the text of the first of these files that is there."""
+    for name in names:
+        text = read_text(directory / name)
+        if text:
+            return text
+    return ""
+
+
+def _recipes(text: str, rule: re.Pattern[str]) -> dict[str, Recipe]:
+    """Return the recipes of a file in which indented lines follow a line that names them."""
+    recipes: dict[str, Recipe] = {}
     body: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
-        recipe = JUST_RECIPE.match(line)
-        if recipe is not None:
+        named = rule.match(line)
+        if line.startswith((" ", "\t")):
+            body.append(line.strip().lstrip("@-+"))
+        elif named:
             body = []
-            recipes[recipe[1]] = (recipe[2].split(), body)
-        elif line.startswith((" ", "\t")):
-            body.append(line.strip().lstrip("@-"))
-
-    waiting = _operands(arguments) or list(recipes)[:1]
-    seen = set()
-    while waiting:
-        name = waiting.pop(0)
-        if name in seen or name not in recipes:
-            continue
-        seen.add(name)
-        needed, lines = recipes[name]
-        waiting += [word.strip("()&") for word in needed]
-        for line in lines:
-            yield RunnerLine(line)
+            needs = [word.strip("()&") for word in named[2].split()]
+            for name in named[1].split():
+                recipes.setdefault(name, Recipe(body, needs))
+    return recipes
 
 
-def _task(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    document: dict[str, Any] = {}
-    for name in ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml"):
-        document = document or _read_yaml(directory / name)
-    tasks = _mapping(document.get("tasks"))
-    waiting: list[Any] = [*(_operands(arguments) or ["default"])]
-    seen = set()
-    while waiting:
-        name = str(waiting.pop(0))
-        if name in seen or name not in tasks:
-            continue
-        seen.add(name)
-        waiting += _mapping(tasks[name]).get("deps") or []
-        for command in _task_commands(tasks[name]):
-            if isinstance(command, str):
-                yield RunnerLine(command)
-            elif isinstance(command, dict):
-                waiting.append(command.get("task", ""))
-                yield RunnerLine(str(command.get("cmd", "")))
+def _make(directory: Path) -> dict[str, Recipe]:
+    text = _first_text(directory, "GNUmakefile", "makefile", "Makefile")
+    assigned = map(ASSIGNMENT.match, text.splitlines())
+    variables = {match[1]: match[2] for match in assigned if match}
+    # An unknown variable stays `$X`, which is not a literal word.
+    for _ in range(3):
+        text = VARIABLE.sub(lambda match: variables.get(match[1], f"${match[1]}"), text)
+    recipes = _recipes(text.replace("$$", "$"), RULE)
+    return {name: recipe for name, recipe in recipes.items() if not name.startswith(".")}
 
 
-def _task_commands(task: Any) -> list[Any]:
-    """The commands of one task of a Taskfile, which may be written without the mapping."""
-    commands = task
-    if isinstance(task, dict):
-        commands = task.get("cmds") or task.get("cmd") or []
-    return commands if isinstance(commands, list) else [commands]
+def _just(directory: Path) -> dict[str, Recipe]:
+    return _recipes(_first_text(directory, "justfile", "Justfile", ".justfile"), JUST_RULE)
 
 
-def _poe(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    tool = _mapping(read_toml(directory / "pyproject.toml").get("tool"))
-    tasks = _mapping(_mapping(tool.get("poe")).get("tasks"))
-    waiting = _operands(arguments)[:1]
-    seen = set()
-    while waiting:
-        name = waiting.pop(0)
-        if name in seen:
-            continue
-        seen.add(name)
-        task = tasks.get(name)
-        if isinstance(task, dict):
-            task = task.get("cmd") or task.get("shell") or task.get("sequence")
-        if isinstance(task, str):
-            yield RunnerLine(task)
-        elif isinstance(task, list):
-            waiting += [part for part in task if isinstance(part, str)]
+# Tables of scripts: npm, composer, turbo, task, poe
 
 
-def _turbo(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    names = [word for word in _operands(arguments) if word != "run"]
+def _npm(directory: Path) -> dict[str, Recipe]:
+    scripts = _mapping(read_json(directory / "package.json").get("scripts"))
+    recipes = {name: Recipe([str(script)], [f"pre{name}"]) for name, script in scripts.items()}
+    if "test" in recipes:
+        recipes["t"] = recipes["test"]
+    return recipes
+
+
+def _composer(directory: Path) -> dict[str, Recipe]:
+    scripts = _mapping(read_json(directory / "composer.json").get("scripts"))
+    return {name: Recipe(_texts(script)) for name, script in scripts.items()}
+
+
+def _turbo(directory: Path) -> dict[str, Recipe]:
+    lines: dict[str, list[str]] = {}
     for manifest in _packages(directory)[:MAX_PACKAGES]:
-        scripts = _mapping(read_json(manifest).get("scripts"))
-        where = manifest.parent.relative_to(directory).as_posix()
-        for name in names:
-            if name in scripts:
-                yield RunnerLine(str(scripts[name]), ("npx", "--no-install"), where)
+        where = shlex.quote(manifest.parent.relative_to(directory).as_posix())
+        for name, recipe in _npm(manifest.parent).items():
+            lines.setdefault(name, []).append(f"(cd {where} && {recipe.lines[0]})")
+    return {name: Recipe(scripts) for name, scripts in lines.items()}
 
 
 def _packages(directory: Path) -> list[Path]:
@@ -194,76 +247,114 @@ def _packages(directory: Path) -> list[Path]:
     return [file for pattern in patterns for file in directory.glob(f"{pattern}/package.json")]
 
 
+def _task(directory: Path) -> dict[str, Recipe]:
+    names = ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml")
+    tables = [_read_yaml(directory / name) for name in names]
+    tasks = _mapping(next((table["tasks"] for table in tables if "tasks" in table), {}))
+    recipes = {}
+    # A call without names runs the task `default`.
+    for name in sorted(tasks, key=lambda name: name != "default"):
+        task = tasks[name] if isinstance(tasks[name], dict) else {"cmds": tasks[name]}
+        commands = task.get("cmds") or task.get("cmd") or []
+        commands = commands if isinstance(commands, list) else [commands]
+        needs = [*_texts(task.get("deps"))]
+        needs += [str(command["task"]) for command in commands if "task" in _mapping(command)]
+        lines = [str(_mapping(command).get("cmd", command)) for command in commands]
+        recipes[name] = Recipe(lines, needs)
+    return recipes
+
+
+def _poe(directory: Path) -> dict[str, Recipe]:
+    tool = _mapping(read_toml(directory / "pyproject.toml").get("tool"))
+    recipes = {}
+    for name, value in _mapping(_mapping(tool.get("poe")).get("tasks")).items():
+        table = _mapping(value)
+        task = table.get("cmd") or table.get("shell") or table.get("sequence") or value
+        if isinstance(task, str):
+            recipes[name] = Recipe([task])
+        else:
+            recipes[name] = Recipe([], _texts(task))
+    return recipes
+
+
 # Runners with environments of their own
 
 
-def _pre_commit(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    wanted = [word for word in _operands(arguments) if word != "run"]
+def _pre_commit(directory: Path) -> dict[str, Recipe]:
     repositories = _read_yaml(directory / ".pre-commit-config.yaml").get("repos") or []
-    hooks = [hook for one in repositories for hook in _mapping(one).get("hooks") or []]
-    for hook in map(_mapping, hooks):
-        name = str(hook.get("id", ""))
-        if wanted and name not in wanted:
-            continue
+    recipes = {}
+    for hook in [hook for one in repositories for hook in _mapping(one).get("hooks") or []]:
+        name = str(_mapping(hook).get("id", ""))
         entry = str(hook.get("entry") or HOOKS.get(name, name))
-        options = [str(word) for word in hook.get("args") or []]
-        yield RunnerLine(f"{entry} {shlex.join(options)}")
+        recipes[name] = Recipe([f"{entry} {shlex.join(_texts(hook.get('args')))}"])
+    return recipes
 
 
-def _tox(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
+def _tox(directory: Path) -> dict[str, Recipe]:
+    table = _mapping(_mapping(read_toml(directory / "pyproject.toml").get("tool")).get("tox"))
+    environments = {"py": table.get("env_run_base"), **_mapping(table.get("env"))}
+    recipes = {}
+    for name, environment in environments.items():
+        commands = _mapping(environment).get("commands") or []
+        recipes[name] = Recipe([shlex.join(_texts(command)) for command in commands])
+    ini = _first_text(directory, "tox.ini", "setup.cfg") or str(table.get("legacy_tox_ini", ""))
     configuration = configparser.ConfigParser(interpolation=None, strict=False)
     try:
-        configuration.read_string(read_text(directory / "tox.ini"))
+        configuration.read_string(ini)
     except configparser.Error:
-        return
-    for name in _option_values(arguments, "-e", "--env") or ["py"]:
-        sections = (f"testenv:{name}", "testenv")
-        section = next((one for one in sections if configuration.has_section(one)), "")
-        if not section:
-            continue
-        commands = configuration.get(section, "commands", fallback="")
-        for line in commands.replace("\\\n", " ").splitlines():
-            text = line.strip().lstrip("-! ").replace("{toxinidir}", ".").replace("{posargs}", "")
-            yield RunnerLine(text, ("tox", "exec", "-q", "-e", name, "--"))
+        return recipes
+    for section in configuration.sections():
+        kind, _, name = section.partition(":")
+        if kind == "testenv":
+            commands = configuration.get(section, "commands", fallback="").replace("\\\n", " ")
+            recipes[name or "py"] = Recipe([_tox_line(line) for line in commands.splitlines()])
+    return recipes
 
 
-def _nox(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    wanted = _option_values(arguments, "-s", "--session", "--sessions", "-e")
-    for function in _functions(directory / "noxfile.py"):
-        name = function.name
-        if wanted and name not in wanted:
-            continue
-        for words in _literal_calls(function, "run"):
+def _tox_line(line: str) -> str:
+    return line.strip().lstrip("-! ").replace("{toxinidir}", ".").replace("{posargs}", "")
+
+
+def _nox(directory: Path) -> dict[str, Recipe]:
+    recipes = {}
+    for name, calls in _literal_runs(directory / "noxfile.py").items():
+        lines = []
+        for words in calls:
             installed = f".nox/{name}/bin/{words[0]}"
             program = installed if (directory / installed).is_file() else words[0]
-            yield RunnerLine(shlex.join([program, *words[1:]]))
+            lines.append(shlex.join([program, *words[1:]]))
+        recipes[name] = Recipe(lines)
+    return recipes
 
 
-def _invoke(arguments: list[str], directory: Path) -> Iterator[RunnerLine]:
-    wanted = {word.replace("-", "_") for word in _operands(arguments)}
-    for function in _functions(directory / "tasks.py"):
-        if function.name in wanted:
-            for words in _literal_calls(function, "run"):
-                yield RunnerLine(words[0])
+def _invoke(directory: Path) -> dict[str, Recipe]:
+    runs = _literal_runs(directory / "tasks.py")
+    return {
+        name.replace("_", "-"): Recipe([words[0] for words in calls])
+        for name, calls in runs.items()
+    }
 
 
-def _functions(file: Path) -> list[ast.FunctionDef]:
+def _literal_runs(file: Path) -> dict[str, list[list[str]]]:
+    """Return the words of calls like `session.run("ruff", "check")`, by the function they are in.
+
+    Calls whose words are computed are left out.
+    """
     try:
         module = ast.parse(read_text(file))
     except (SyntaxError, ValueError, RecursionError):
-        return []
-    return [node for node in module.body if isinstance(node, ast.FunctionDef)]
-
-
-def _literal_calls(function: ast.FunctionDef, method: str) -> Iterator[tuple[str, ...]]:
-    """Yield the words of calls like `session.run("ruff", "check")` that are not computed."""
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return {}
+    runs: dict[str, list[list[str]]] = {}
+    for function in module.body:
+        if not isinstance(function, ast.FunctionDef):
             continue
-        constants = [one.value for one in node.args if isinstance(one, ast.Constant)]
-        words = tuple(word for word in constants if isinstance(word, str))
-        if node.func.attr == method and words:
-            yield words
+        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        runs[function.name] = [
+            _texts([getattr(word, "value", None) for word in call.args])
+            for call in calls
+            if getattr(call.func, "attr", "") == "run" and call.args
+        ]
+    return {name: [words for words in calls if words] for name, calls in runs.items()}
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
@@ -283,16 +374,29 @@ def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-READERS: dict[str, Callable[[list[str], Path], Iterator[RunnerLine]]] = {
-    "just": _just,
-    "task": _task,
-    "go-task": _task,
-    "poe": _poe,
-    "turbo": _turbo,
-    "pre-commit": _pre_commit,
-    "prek": _pre_commit,
-    "tox": _tox,
-    "nox": _nox,
-    "invoke": _invoke,
-    "inv": _invoke,
+def _texts(value: object) -> list[str]:
+    """Return the texts of a list, or one text as a list."""
+    values = value if isinstance(value, list) else [value]
+    return [text for text in values if isinstance(text, str)]
+
+
+RUNNERS = {
+    "npm": TaskRunner(_npm, ("npx", "--no-install")),
+    "pnpm": TaskRunner(_npm, ("pnpm", "exec")),
+    "yarn": TaskRunner(_npm, ("yarn", "run")),
+    "bun": TaskRunner(_npm, ("bunx",)),
+    "composer": TaskRunner(_composer, ("composer", "exec", "--")),
+    "turbo": TaskRunner(_turbo, ("npx", "--no-install")),
+    "make": TaskRunner(_make),
+    "gmake": TaskRunner(_make),
+    "just": TaskRunner(_just),
+    "task": TaskRunner(_task),
+    "go-task": TaskRunner(_task),
+    "poe": TaskRunner(_poe),
+    "pre-commit": TaskRunner(_pre_commit, all_tasks=True),
+    "prek": TaskRunner(_pre_commit, all_tasks=True),
+    "tox": TaskRunner(_tox, ("tox", "exec", "-q", "-e", "{task}", "--"), ("-e", "--env")),
+    "nox": TaskRunner(_nox, options=("-s", "--session", "--sessions", "-e"), all_tasks=True),
+    "invoke": TaskRunner(_invoke),
+    "inv": TaskRunner(_invoke),
 }
