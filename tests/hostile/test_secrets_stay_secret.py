@@ -56,6 +56,9 @@ else:
 """
 HOOK = """\
 #!/bin/sh
+# Only the first commit is refused.
+test -e .git/refused && exit 0
+touch .git/refused
 echo "refused $SERVICE_PASSWORD" >&2
 exit 1
 """
@@ -93,6 +96,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environ |= {
         "SERVICE_PASSWORD": SECRET,
         "GITHUB_ACTIONS": "true",
+        "GIT_AUTHOR_NAME": "A User",
+        "GIT_AUTHOR_EMAIL": "user@example.org",
+        "GIT_COMMITTER_NAME": "A User",
+        "GIT_COMMITTER_EMAIL": "user@example.org",
         "GITHUB_STEP_SUMMARY": str(root / "summary.md"),
     }
     subprocess.run(["git", "init", "-q", "--template="], cwd=root, check=True)
@@ -129,6 +136,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             stderr=subprocess.STDOUT,
             check=False,
         )
+    with (root / "commits.txt").open("wb") as commits:
+        subprocess.run(["git", "log", "-p", "--all"], cwd=root, stdout=commits, check=True)
     return root
 
 
@@ -145,7 +154,8 @@ def test_no_file_that_the_run_wrote_holds_a_secret(project: Path, secret: str) -
     found = [name for name, path in places(project).items() if secret.encode() in path.read_bytes()]
     # What a person wrote down in the first place is theirs; a fix task takes over the Verify of its
     # original.
-    assert {name.rpartition("/")[2] for name in found} <= SOURCES
+    # The commits hold the plan.
+    assert {name.rpartition("/")[2] for name in found} <= SOURCES | {"commits.txt"}
     assert SECRET not in (project / "specs" / "demo" / "tasks.md").read_text()
 
 
@@ -154,7 +164,8 @@ def test_no_secret_of_the_corpus_is_written(project: Path) -> None:
         # The plan has a token of its own, which its author wrote.
         name: path.read_text(encoding="utf-8", errors="replace").replace(TOKEN, "")
         for name, path in places(project).items()
-        if name not in SOURCES | {"corpus.txt"} and not name.startswith(".ralph/backups/")
+        if name not in SOURCES - {"commits.txt"} | {"corpus.txt"}
+        and not name.startswith(".ralph/backups/")
     }
     found = []
     for name, secret in spoken().items():
@@ -168,6 +179,7 @@ def test_the_run_did_write_what_is_looked_at(project: Path) -> None:
     told = (project / "stdout").read_text(encoding="utf-8")
     assert "1 failed, 2 recovered" in told, told
     assert f"no commit for 1.2: git refused the commit: refused {MASK}" in told
+    assert "feat(demo): Say everything" in (project / "commits.txt").read_text(encoding="utf-8")
     assert {"junit.xml", "report.html", "seen.txt", "summary.md", ".ralph/history.db"} <= names
     logs = [name for name in names if name.startswith(".ralph/logs/")]
     assert len([name for name in logs if name.endswith(".log")]) >= 4
