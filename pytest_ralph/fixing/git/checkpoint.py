@@ -17,8 +17,8 @@ from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
 from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
-from pytest_ralph.fixing.git.kept_state import read_index, set_index
-from pytest_ralph.fixing.git.own_versions import OwnVersions, Version, read_head
+from pytest_ralph.fixing.git.index import IndexEntry, read_head, read_index, set_index
+from pytest_ralph.fixing.git.own_versions import OwnVersions
 from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
@@ -40,7 +40,7 @@ from pytest_ralph.fixing.snapshot import put_back
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pytest_ralph.fixing.git.kept_state import Index
+    from pytest_ralph.fixing.git.index import Index
     from pytest_ralph.fixing.snapshot import Change, Snapshot
 
 __all__ = ["Git", "GitError", "RollbackResult"]
@@ -241,10 +241,10 @@ class Git:
             commit_paths(self._top, message, in_repository, in_head, versions)
             return self.head()
 
-    def _version_of(self, path: str, text: bytes, in_head: Version | None) -> Version:
+    def _version_of(self, path: str, text: bytes, in_head: IndexEntry | None) -> IndexEntry:
         """Write a text into the repository as the file `path`."""
         blob = self._top("hash-object", "-w", f"--path={path}", "--stdin", stdin=text).strip()
-        return Version(in_head.mode if in_head else "100644", blob)
+        return IndexEntry(in_head.mode if in_head else "100644", blob)
 
     def read_head(self, file: Path) -> bytes | None:
         """Return the content that HEAD has of a file; None if it has none."""

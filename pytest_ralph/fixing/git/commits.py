@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.git.command import GitError, null_separated
-from pytest_ralph.fixing.git.kept_state import NO_ENTRY, IndexEntry, read_index, set_index
-from pytest_ralph.fixing.git.own_versions import Version
+from pytest_ralph.fixing.git.index import NO_ENTRY, read_index, set_index
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.fixing.git.command import GitCommand
-    from pytest_ralph.fixing.git.kept_state import Index
+    from pytest_ralph.fixing.git.index import Index
     from pytest_ralph.fixing.git.own_versions import Versions
 
 UNKNOWN_COMMITTER = re.compile(
@@ -34,7 +33,7 @@ def commit_paths(
     git: GitCommand,
     message: str,
     paths: Sequence[str],
-    in_head: Mapping[str, Version],
+    in_head: Index,
     versions: Versions,
 ) -> None:
     """Commit `paths`, relative to git's directory, as they are in the working tree. Hooks run.
@@ -66,29 +65,21 @@ def commit_paths(
         raise GitError(_why_no_commit(result.stdout + result.stderr))
 
 
-def _not_staged(
-    paths: Sequence[str], index: Index, in_head: Mapping[str, Version], to_commit: Index
-) -> list[str]:
+def _not_staged(paths: Sequence[str], index: Index, in_head: Index, to_commit: Index) -> list[str]:
     """Return those of `paths` that the user did not stage in a version of their own."""
     found = []
     for path in paths:
-        entry = _version(index.get(path))
-        if entry == in_head.get(path) or entry == _version(to_commit.get(path)):
+        entry = index.get(path)
+        if entry is not None:
+            entry = entry.with_flags_of(None)
+        if entry in (in_head.get(path), to_commit.get(path)):
             found.append(path)
     return found
 
 
-def _version(entry: IndexEntry | None) -> Version | None:
-    return Version(entry.mode, entry.identity) if entry else None
-
-
-def _with_flags(versions: Mapping[str, Version | IndexEntry], index: Index) -> Index:
-    """Return entries for `versions` that have the flags of those in the user's index."""
-    entries = {}
-    for path, version in versions.items():
-        old = index.get(path, IndexEntry(version.mode, version.identity))
-        entries[path] = old._replace(mode=version.mode, identity=version.identity)
-    return entries
+def _with_flags(entries: Index, index: Index) -> Index:
+    """Return `entries` with the flags of those in the user's index."""
+    return {path: entry.with_flags_of(index.get(path)) for path, entry in entries.items()}
 
 
 def _why_no_commit(output: str) -> str:

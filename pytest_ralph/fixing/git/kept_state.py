@@ -14,13 +14,14 @@ import shlex
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
+from pytest_ralph.fixing.git.index import NO_ENTRY, flagged_paths, git_mode, read_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.fixing.snapshot import Change, FileState
 
@@ -37,60 +38,6 @@ SCRIPT_HEADING = """\
 set -e
 cd "$(git rev-parse --show-toplevel)"
 """
-LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
-# Mode 0 removes an entry.
-NO_ENTRY = "0 " + "0" * 40
-
-
-class IndexEntry(NamedTuple):
-    """One path in the index. The flags hide changes of the file from git."""
-
-    mode: str
-    identity: str
-    skip_worktree: bool = False
-    assume_unchanged: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.mode} {self.identity}"
-
-
-Index = dict[str, IndexEntry]
-
-
-def read_index(git: GitCommand, *paths: str, env: Mapping[str, str] | None = None) -> Index:
-    """Return the entries of the index below git's directory, or those of `paths`."""
-    entries = {}
-    options = ("-v", "--stage", "-z", "--", *(paths or (".",)))
-    listed = git("ls-files", *options, env={**LITERAL, **(env or {})})
-    for line in listed.split("\0"):
-        about, _, path = line.partition("\t")
-        if path:
-            tag, mode, identity, _ = about.split(" ")
-            entries[path] = IndexEntry(mode, identity, tag.upper() == "S", tag.islower())
-    return entries
-
-
-def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> None:
-    """Make the entries of `paths` in the user's index those given; remove the others."""
-    paths = sorted(paths)
-    if not paths:
-        return
-    lines = [f"{entries.get(path, NO_ENTRY)}\t{path}" for path in paths]
-    git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
-    for flag, flagged in _flagged(paths, entries).items():
-        git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
-    # Status 1 only means that some files differ from the index.
-    git.run("update-index", "-q", "--refresh")
-
-
-def _flagged(paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> dict[str, list[str]]:
-    """Return the options of `git update-index` that set flags, with the paths that have them."""
-    known = [path for path in paths if path in entries]
-    flags = {
-        "--skip-worktree": [path for path in known if entries[path].skip_worktree],
-        "--assume-unchanged": [path for path in known if entries[path].assume_unchanged],
-    }
-    return {flag: flagged for flag, flagged in flags.items() if flagged}
 
 
 class KeptState:
@@ -217,7 +164,7 @@ class KeptState:
         if entries:
             quoted = " ".join(shlex.quote(entry) for entry in entries)
             lines.append(f"printf '%s\\0' {quoted} | git update-index -z --replace --index-info\n")
-        for flag, flagged in _flagged(paths, self._index).items():
+        for flag, flagged in flagged_paths(paths, self._index).items():
             quoted = " ".join(shlex.quote(path) for path in flagged)
             lines.append(f"git update-index {flag} -- {quoted}\n")
         lines.append("git update-index -q --refresh || :\n")
@@ -228,13 +175,6 @@ def _remove_directories(path: str) -> list[str]:
     """Return the commands that remove the directories of a path as far as they are empty."""
     parents = [str(parent) for parent in Path(path).parents if parent.parts]
     return [f"rmdir -- {shlex.quote(parent)} 2> /dev/null || :\n" for parent in parents]
-
-
-def git_mode(state: FileState) -> str:
-    """Return the mode that git stores for a file."""
-    if state.is_link:
-        return "120000"
-    return "100755" if state.mode & stat.S_IXUSR else "100644"
 
 
 def _timestamp(nanoseconds: int) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.git.kept_state import LITERAL, git_mode
+from pytest_ralph.fixing.git.index import IndexEntry, git_mode
 from pytest_ralph.fixing.snapshot import is_same, is_same_now
 
 if TYPE_CHECKING:
@@ -24,18 +24,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.snapshot import Change, FileState
 
 
-class Version(NamedTuple):
-    """A file as git stores it."""
-
-    mode: str
-    identity: str
-
-    def __str__(self) -> str:
-        return f"{self.mode} {self.identity}"
-
-
 # Path relative to the top of the repository → version to commit; None removes the file.
-Versions = dict[str, Version | None]
+Versions = dict[str, IndexEntry | None]
 
 
 class OwnVersions:
@@ -46,7 +36,7 @@ class OwnVersions:
     """
 
     def __init__(
-        self, git: GitCommand, prefix: str, in_head: Mapping[str, Version], scratch: Path
+        self, git: GitCommand, prefix: str, in_head: Mapping[str, IndexEntry], scratch: Path
     ) -> None:
         self._git = git
         self._prefix = prefix
@@ -104,12 +94,12 @@ class OwnVersions:
             listed = os.fsencode("\n".join(state.copy for state in copies.values()))
             hashed = self._git("hash-object", "--no-filters", "--stdin-paths", stdin=listed)
             for path, identity in zip(copies, hashed.split(), strict=True):
-                version = Version(git_mode(copies[path]), identity)
+                version = IndexEntry(git_mode(copies[path]), identity)
                 if self._in_head.get(self._prefix + path) == version:
                     clean.add(path)
         return clean
 
-    def _version(self, file: Path, steps: Sequence[Change]) -> Version | None:
+    def _version(self, file: Path, steps: Sequence[Change]) -> IndexEntry | None:
         """Return HEAD's version of a file with all `steps` merged into it."""
         path = self._prefix + steps[0].path
         version = self._in_head.get(path)
@@ -123,21 +113,21 @@ class OwnVersions:
             version = self._merged(before, version, self._stored(path, after))
         return version
 
-    def _stored(self, path: str, state: FileState | None) -> Version | None:
+    def _stored(self, path: str, state: FileState | None) -> IndexEntry | None:
         """Write a file into the repository as `git add` would."""
         if state is None:
             return None
         if state.is_link:
             link = self._git("hash-object", "-w", "--stdin", stdin=state.target.encode())
-            return Version(git_mode(state), link.strip())
+            return IndexEntry(git_mode(state), link.strip())
         if not state.copy:
             raise _MixedError
         blob = self._git("hash-object", "-w", f"--path={path}", "--", state.copy)
-        return Version(git_mode(state), blob.strip())
+        return IndexEntry(git_mode(state), blob.strip())
 
     def _merged(
-        self, base: Version | None, ours: Version | None, theirs: Version | None
-    ) -> Version | None:
+        self, base: IndexEntry | None, ours: IndexEntry | None, theirs: IndexEntry | None
+    ) -> IndexEntry | None:
         if ours in (base, theirs):
             return theirs
         if base == theirs:
@@ -154,7 +144,7 @@ class OwnVersions:
         if merged.status != 0:
             raise _MixedError
         blob = self._git("hash-object", "-w", "--no-filters", "--", files[0])
-        return Version(mode, blob.strip())
+        return IndexEntry(mode, blob.strip())
 
 
 class _MixedError(Exception):
@@ -164,17 +154,3 @@ class _MixedError(Exception):
 def _follow_each_other(steps: Sequence[Change]) -> bool:
     """Return whether nobody changed the file between the changes."""
     return all(earlier.after == later.before for earlier, later in pairwise(steps))
-
-
-def read_head(git: GitCommand, paths: Iterable[str]) -> dict[str, Version]:
-    """Return the versions that HEAD has of `paths`; none on a branch without commits."""
-    versions = {}
-    listed = git.run("ls-tree", "-r", "-z", "HEAD", "--", *paths, env=LITERAL)
-    if listed.status != 0:
-        return {}
-    for line in listed.stdout.split("\0"):
-        entry, _, path = line.partition("\t")
-        if path:
-            mode, _, identity = entry.split(" ")
-            versions[path] = Version(mode, identity)
-    return versions

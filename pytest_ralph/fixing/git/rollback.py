@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import GITIGNORE_NAME, fault_point
 from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
-from pytest_ralph.fixing.git.kept_state import (
-    SCRIPT_NAME,
-    Index,
-    IndexEntry,
-    KeptState,
-    read_index,
-    set_index,
-)
+from pytest_ralph.fixing.git.index import Index, IndexEntry, read_index, set_index
+from pytest_ralph.fixing.git.kept_state import SCRIPT_NAME, KeptState
 from pytest_ralph.fixing.snapshot import (
     MAX_FILE_SIZE,
     MAX_TOTAL_SIZE,
@@ -116,10 +110,9 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
         changes.append(Change(path.removeprefix(prefix), files.get(path), after))
 
     for path, entry in wanted.items():
-        old = index.pop(path, entry)
-        if entry is not None and old is not None:
-            # The flags of the user stay.
-            index[path] = old._replace(mode=entry.mode, identity=entry.identity)
+        old = index.pop(path, None)
+        if entry is not None:
+            index[path] = entry.with_flags_of(old)
     return Target(commit[:12], commit, tuple(changes), index)
 
 

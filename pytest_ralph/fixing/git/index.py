@@ -1,0 +1,96 @@
+"""Entries of the index and of commits."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.fixing.git.command import null_separated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_ralph.fixing.git.command import GitCommand
+    from pytest_ralph.fixing.snapshot import FileState
+
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+# Mode 0 removes an entry.
+NO_ENTRY = "0 " + "0" * 40
+
+
+class IndexEntry(NamedTuple):
+    """A file as git stores it. In the index, flags can hide changes of the file from git."""
+
+    mode: str
+    identity: str
+    skip_worktree: bool = False
+    assume_unchanged: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.identity}"
+
+    def with_flags_of(self, other: IndexEntry | None) -> IndexEntry:
+        """Return the entry with the flags of another one; None stands for no flags."""
+        if other is None:
+            return IndexEntry(self.mode, self.identity)
+        return other._replace(mode=self.mode, identity=self.identity)
+
+
+Index = dict[str, IndexEntry]
+
+
+def read_index(git: GitCommand, *paths: str, env: Mapping[str, str] | None = None) -> Index:
+    """Return the entries of the index below git's directory, or those of `paths`."""
+    entries = {}
+    options = ("-v", "--stage", "-z", "--", *(paths or (".",)))
+    listed = git("ls-files", *options, env={**LITERAL, **(env or {})})
+    for line in listed.split("\0"):
+        about, _, path = line.partition("\t")
+        if path:
+            tag, mode, identity, _ = about.split(" ")
+            entries[path] = IndexEntry(mode, identity, tag.upper() == "S", tag.islower())
+    return entries
+
+
+def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> None:
+    """Make the entries of `paths` in the user's index those given; remove the others."""
+    paths = sorted(paths)
+    if not paths:
+        return
+    lines = [f"{entries.get(path, NO_ENTRY)}\t{path}" for path in paths]
+    git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
+    for flag, flagged in flagged_paths(paths, entries).items():
+        git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
+    # Status 1 only means that some files differ from the index.
+    git.run("update-index", "-q", "--refresh")
+
+
+def flagged_paths(paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> dict[str, list[str]]:
+    """Return the options of `git update-index` that set flags, with the paths that have them."""
+    known = [path for path in paths if path in entries]
+    flags = {
+        "--skip-worktree": [path for path in known if entries[path].skip_worktree],
+        "--assume-unchanged": [path for path in known if entries[path].assume_unchanged],
+    }
+    return {flag: flagged for flag, flagged in flags.items() if flagged}
+
+
+def read_head(git: GitCommand, paths: Iterable[str]) -> Index:
+    """Return the entries that HEAD has for `paths`; none on a branch without commits."""
+    entries = {}
+    listed = git.run("ls-tree", "-r", "-z", "HEAD", "--", *paths, env=LITERAL)
+    if listed.status != 0:
+        return {}
+    for line in listed.stdout.split("\0"):
+        entry, _, path = line.partition("\t")
+        if path:
+            mode, _, identity = entry.split(" ")
+            entries[path] = IndexEntry(mode, identity)
+    return entries
+
+
+def git_mode(state: FileState) -> str:
+    """Return the mode that git stores for a file."""
+    if state.is_link:
+        return "120000"
+    return "100755" if state.mode & stat.S_IXUSR else "100644"
