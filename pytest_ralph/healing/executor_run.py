@@ -80,41 +80,17 @@ class Request(NamedTuple):
     extended: bool = False
 
 
-class ExecutorRun(NamedTuple):
-    """An executor run that has ended, the files it changed, and the executor's command.
-
-    `refused` means that the guard has undone its changes. `given_up` is why its changes cannot be
-    merged, if they were made in a worktree.
-    """
-
-    outcome: Outcome
-    changed: tuple[str, ...]
-    executor: str
-    refused: bool = False
-    given_up: Decision | None = None
-
-    @property
-    def worth_verifying(self) -> bool:
-        """Whether the original may pass now, whatever the executor says about its work."""
-        if self.refused:
-            # Some of its changes may have been impossible to undo.
-            return bool(self.changed)
-        if self.changed or self.outcome.completed or self.outcome.uninformative:
-            return True
-        ended = self.outcome.ended
-        return ended is not None and ended.exit_code == 0
-
-
 class ObservedRun(NamedTuple):
     """An executor run that has ended, and what came of its changes.
 
+    executor: The executor that ran; None if a plugin carried out the task.
     verified: The result of Verify that the run ended with, if it was verified already.
     merged: Whether its changes are in the project.
     conflicts: Why its changes could not be merged.
     tree: A text that changes with the content of the worktree; empty if nothing differs there.
     """
 
-    outcome: Outcome | None
+    outcome: Outcome
     report: GuardReport
     diff: str = ""
     executor: Executor | None = None
@@ -122,6 +98,18 @@ class ObservedRun(NamedTuple):
     merged: bool = True
     conflicts: tuple[Conflict, ...] = ()
     tree: str = ""
+
+    @property
+    def worth_verifying(self) -> bool:
+        """Whether the original may pass now, whatever the executor says about its work."""
+        changed = bool(self.report.changed)
+        if changed or self.report.refusal:
+            # Some of the changes of a refused run may have been impossible to undo.
+            return changed
+        if self.outcome.completed or self.outcome.uninformative:
+            return True
+        ended = self.outcome.ended
+        return ended is not None and ended.exit_code == 0
 
 
 class ExecutorRuns:
@@ -135,31 +123,25 @@ class ExecutorRuns:
         self.log = log
         self.guard = Guard(services, spec_files, log.task)
         self._verify_in = verify_in
-        # The last run, if it was verified before its changes were merged.
+        # The last run, if it ended with a verification.
         self.observed: ObservedRun | None = None
         self._session_id = ""
         # What each run changed, and how it ended if it failed.
         self._ended: list[Tried] = []
 
-    def run(self, request: Request) -> ExecutorRun | None:
+    def run(self, request: Request) -> ObservedRun | None:
         """Have a task carried out once; None if there is no executor for it.
 
         The outcome is the executor's own account: only the original's Verify decides. Changes that
         cannot be merged into the project go back to the executor once.
         """
         run = self._run(request, ())
-        observed = self.observed
-        if run is None or observed is None or not observed.conflicts:
-            return run
-        conflicts = observed.conflicts
-        if self.services.budget.take():
-            run = self._run(request, conflicts)
-            conflicts = self.observed.conflicts if self.observed else ()
-        if run is None or not conflicts:
-            return run
-        return run._replace(given_up=self._not_merged(conflicts))
+        if run is not None and run.conflicts and self.services.budget.take():
+            run = self._run(request, run.conflicts)
+        return run
 
-    def _not_merged(self, conflicts: Sequence[Conflict]) -> Decision:
+    def not_merged(self, conflicts: Sequence[Conflict]) -> Decision:
+        """Give up a task whose changes cannot be merged, and keep them as a patch."""
         paths = ", ".join(conflict.path for conflict in conflicts)
         reason = f"its changes conflict with other changes made in the meantime: {paths}"
         kept = self.isolated_runs.close(self.log.task)
@@ -167,7 +149,7 @@ class ExecutorRuns:
             reason += f" (kept as {kept})"
         return Decision("escalate", reason, "not retryable")
 
-    def _run(self, request: Request, conflicts: Sequence[Conflict]) -> ExecutorRun | None:
+    def _run(self, request: Request, conflicts: Sequence[Conflict]) -> ObservedRun | None:
         task = request.task
         failure = request.failure
         decision = request.decision
@@ -187,17 +169,18 @@ class ExecutorRuns:
         row = live_row(task, history, name, chance)
         with self.spec_files.held(self.services.root, self.services.run_id):
             observed = self._execute(executor, task, job, timeout, row)
-        self.observed = observed if observed.verified or observed.conflicts else None
-        report = observed.report
-        if observed.outcome is None:
+        self.observed = None
+        if observed is None:
             return None
         if observed.outcome.interrupted:
             raise KeyboardInterrupt
+        if observed.verified is not None:
+            self.observed = observed
         if observed.executor is not None:
-            # The one of several candidates that won.
-            executor = observed.executor
-            name = executor.name
+            # Of several candidates, the one that won.
+            name = observed.executor.name
 
+        report = observed.report
         self._report(report)
         outcome = self._read_outcome(task, observed.outcome, report)
         self._session_id = outcome.session_id
@@ -220,12 +203,7 @@ class ExecutorRuns:
             self.services.record_changed(self.spec_files.spec.path, task, report.changed)
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
-        return ExecutorRun(
-            outcome=outcome,
-            changed=report.changed,
-            executor=executor.command if executor else name,
-            refused=bool(report.refusal),
-        )
+        return observed._replace(outcome=outcome)
 
     def _job(self, request: Request, prompt: str) -> Job:
         task = request.task
@@ -287,7 +265,7 @@ class ExecutorRuns:
 
     def _execute(
         self, executor: Executor | None, task: Task, job: Job, timeout: float, row: str
-    ) -> ObservedRun:
+    ) -> ObservedRun | None:
         """Ask the plugins first, then the configured executor."""
         isolated = self._is_isolated
         with self.services.live(row, timeout, task.title) as on_output:
@@ -297,12 +275,16 @@ class ExecutorRuns:
                 # A plugin does not know of worktrees.
                 before = self.guard.begin()
                 outcome = self.services.hooks.execute(task, job.prompt, timeout)
+                by_plugin = outcome is not None
                 if outcome is None and executor is not None and not isolated:
                     outcome = executor.run(job, self.services.runner, on_output)
                 report = self.guard.end(before, task)
             if outcome is None and isolated and executor is not None:
                 return self._run_isolated(executor, task, job, on_output)
-        return ObservedRun(outcome, report, diff_of(report.changes, prompt=job.prompt))
+        if outcome is None:
+            return None
+        diff = diff_of(report.changes, prompt=job.prompt)
+        return ObservedRun(outcome, report, diff, None if by_plugin else executor)
 
     def _run_isolated(
         self, executor: Executor, task: Task, job: Job, on_output: Callable[[str], None] | None

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.repair import Repair
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.checkpoints import Checkpoints
-    from pytest_ralph.healing.executor_run import ExecutorRun, ObservedRun, VerifyIn
+    from pytest_ralph.healing.executor_run import ObservedRun, VerifyIn
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.results import TaskResult
@@ -294,7 +294,7 @@ class Fixer:
             self._completed_fix = task
         return None
 
-    def _start(self, request: Request) -> ExecutorRun:
+    def _start(self, request: Request) -> ObservedRun:
         """Have an executor run to its end, or raise GaveUpError if that is not possible."""
         task = request.task
         self._request = request
@@ -306,16 +306,16 @@ class Fixer:
         run = self._executor_runs.run(request)
         if run is None:
             raise GaveUpError(no_executor(task, self.settings.executor))
-        if run.given_up is not None:
-            raise GaveUpError(run.given_up)
+        if run.conflicts:
+            raise GaveUpError(self._executor_runs.not_merged(run.conflicts))
         return run
 
-    def _failed_run(self, request: Request, run: ExecutorRun, started: float) -> FailedAttempt:
+    def _failed_run(self, request: Request, run: ObservedRun, started: float) -> FailedAttempt:
         outcome = run.outcome
         assert outcome.failure is not None
         progress = False
         if outcome.failure.timed_out:
-            has_changed = bool(run.changed) or self.checkpoints.written_since(started)
+            has_changed = bool(run.report.changed) or self.checkpoints.written_since(started)
             progress = outcome.progress or has_changed
         return FailedAttempt(
             task=request.task,
@@ -326,9 +326,9 @@ class Fixer:
             by_executor=True,
             worth_verifying=run.worth_verifying,
             uninformative=outcome.uninformative,
-            refused=run.refused,
+            refused=bool(run.report.refusal),
             trouble=outcome.trouble,
-            executor=run.executor,
+            executor=run.executor.command if run.executor else self.services.executor_name,
         )
 
     def take_observed(self) -> ObservedRun | None:

@@ -297,12 +297,17 @@ class SpecRun:
         )
         if blocker:
             return "blocked", f"blocked by {blocker}"
-        if task.verify.manual:
-            return "manual", f"manual: {one_line(task.verify.by_hand)}"
-        if not task.verify.checks and not task.verify.invalid:
+        return self._unverifiable(task)
+
+    def _unverifiable(self, task: Task) -> tuple[str, str] | None:
+        """Outcome and reason of a task that no command verifies here."""
+        verify = task.verify
+        if verify.manual:
+            return "manual", f"manual: {one_line(verify.by_hand)}"
+        if not verify.checks and not verify.invalid:
             return "skipped", NO_VERIFY
-        if self.services.settings.strict and task.verify.unread:
-            return "manual", f"manual: not checked: {one_line('; '.join(task.verify.unread))}"
+        if self.services.settings.strict and verify.unread:
+            return "manual", f"manual: not checked: {one_line('; '.join(verify.unread))}"
         change = self._remote_change(task)
         if change is not None:
             return "skipped", f"changes something outside: {one_line(change)}"

@@ -107,19 +107,14 @@ def _pyproject(path: Path) -> dict[RequirementGroup, list[str]]:
     data = read_toml(path)
     file = path.name
     project = _dict(data.get("project"))
-    tool = _dict(data.get("tool"))
     groups = {RequirementGroup(file, "project"): _strings(project.get("dependencies"))}
     for name, listed in _dict(project.get("optional-dependencies")).items():
         groups[RequirementGroup(file, "extra", name)] = _strings(listed)
 
-    dev_of_pdm = _dict(tool.get("pdm")).get("dev-dependencies")
-    for table in (data.get("dependency-groups"), dev_of_pdm):
-        for name, listed in _dict(table).items():
-            groups[RequirementGroup(file, "group", name)] = _strings(listed)
-    dev_of_uv = _strings(_dict(tool.get("uv")).get("dev-dependencies"))
-    groups.setdefault(RequirementGroup(file, "group", "dev"), []).extend(dev_of_uv)
+    for name, listed in _dict(data.get("dependency-groups")).items():
+        groups[RequirementGroup(file, "group", name)] = _strings(listed)
 
-    poetry = _dict(tool.get("poetry"))
+    poetry = _dict(_dict(data.get("tool")).get("poetry"))
     groups[RequirementGroup(file, "project", poetry=True)] = list(_dict(poetry.get("dependencies")))
     dev_of_poetry = list(_dict(poetry.get("dev-dependencies")))
     groups[RequirementGroup(file, "group", "dev", poetry=True)] = dev_of_poetry
@@ -149,11 +144,6 @@ def _setup_cfg(path: Path) -> dict[RequirementGroup, list[str]]:
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def pipfile(path: Path) -> set[str]:
-    """Return the distributions that a Pipfile declares."""
-    return {normalized(name) for name in _keys(read_toml(path), "packages", "dev-packages")}
 
 
 # Other languages: the names that a manifest declares

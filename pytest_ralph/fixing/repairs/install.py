@@ -51,7 +51,6 @@ LOCK_FILES = (
     "uv.lock",
     "poetry.lock",
     "pdm.lock",
-    "Pipfile.lock",
     "Gemfile.lock",
     "composer.lock",
 )

@@ -48,8 +48,8 @@ class Manager:
 
     lock: str
     argv: tuple[str, ...]
-    extra_option: str = ""
-    group_option: str = ""
+    extra_option: str
+    group_option: str
 
 
 MANAGERS = {
@@ -58,9 +58,7 @@ MANAGERS = {
         "poetry.lock", ("poetry", "install", "--no-interaction"), "--extras", "--with"
     ),
     "pdm": Manager("pdm.lock", ("pdm", "install"), "-G", "-G"),
-    "pipenv": Manager("Pipfile.lock", ("pipenv", "sync", "--dev")),
 }
-PIPENV_WITHOUT_LOCK = ("pipenv", "install", "--dev")
 
 
 def python_install(context: RepairContext, directory: Path, missing: str) -> Installation | None:
@@ -144,12 +142,6 @@ def _by_manager(
     name: str, directory: Path, wanted: set[str], python: Path | None
 ) -> Installation | None:
     manager = MANAGERS[name]
-    if name == "pipenv":
-        if wanted.isdisjoint(declared.pipfile(directory / "Pipfile")):
-            return None
-        locked = (directory / manager.lock).is_file()
-        return Installation(manager.argv if locked else PIPENV_WITHOUT_LOCK, "Pipfile")
-
     group = _group_of(wanted, declared.python_groups(directory))
     if group is None:
         return None

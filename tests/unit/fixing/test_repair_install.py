@@ -134,12 +134,6 @@ SETUP_CFG = (
         ),
         ({"pyproject.toml": POETRY}, "pytest", "requests", None),
         ({"pyproject.toml": PYPROJECT}, "pdm run pytest", "sphinx", "pdm install -G docs"),
-        (
-            {"Pipfile": '[packages]\nflask = "*"\n'},
-            "pipenv run pytest",
-            "flask",
-            "pipenv install --dev",
-        ),
         ({"setup.cfg": SETUP_CFG}, "pytest", "PIL", f"{PIP} Pillow click>=8"),
         ({"setup.cfg": SETUP_CFG}, "pytest", "hypothesis", f"{PIP} hypothesis"),
         ({"requirements.txt": "pandas\n"}, "tox -e py", "pandas", None),
@@ -164,7 +158,7 @@ def test_a_python_package_is_installed_only_from_its_declaration(
 ) -> None:
     root = tmp_path / "project"
     write(root, files)
-    environ = tools(tmp_path / "bin", "python", "uv", "poetry", "pdm", "pipenv", "tox")
+    environ = tools(tmp_path / "bin", "python", "uv", "poetry", "pdm", "tox")
     assert found(root, command, missing, environ) == expected
 
 
