@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A field with more words than these may ask for more than its commands can show: a person looks.
 _ALL_COMMANDS = regex(
-    r"(?:all|both|every)(?: of)?(?: the)? (?:commands?|checks)(?: must| should)?"
+    r"(?:all|both|every)(?: of)?(?: the)? commands?(?: must| should)?"
     r" (?:(?:exits?|returns?)(?: with)?(?: exit)?(?: code| status)? 0|pass|succeed"
     r"|complete successfully)\W*",
     re.IGNORECASE,
@@ -96,7 +96,10 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
 def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
     """Return the commands in the Do field or in the title, to which a checkpoint refers."""
     do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
-    for source in (*do, block.title.title):
+    title = block.title.title
+    # `Quality checkpoint: make lint && make test`
+    behind_colon = title.partition(": ")[2]
+    for source in (*do, title, behind_colon):
         found = read_verify(source)
         if found.checks:
             # Other words of the Do field are instructions, not expectations.

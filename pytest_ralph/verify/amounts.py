@@ -46,6 +46,8 @@ _LINES = regex(
     r"|instances?|records?|director(?:y|ies)|folders?|items?|names?|commits?|paths?|branch(?:es)?"
     r"|modules?|usages?|mentions?|imports?|changes?|rows?)\b"
 )
+# `node --version` prints `v20.1.0`, which is no number.
+_VERSION = regex(r"\s(?:--version|-v|-V|version)$")
 _STATUS_VERBS = frozenset(("returns", "is", "equals", "→", "expect"))
 # The user chose what is printed: it is no longer a list.
 _FORMATTED = regex(r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=")
@@ -76,7 +78,7 @@ def expect_amount(command: str, amount: Amount) -> Sequence[Expect] | None:
 
     An empty sequence means that the exit status says it already.
     """
-    if _MEASURE.match(amount.noun) or echoes_words(command):
+    if _MEASURE.match(amount.noun) or echoes_words(command) or _VERSION.search(command):
         return None
     if amount.is_bare_status and prints_nothing(command):
         return [Expect("exit", "==", amount.number)]

@@ -46,7 +46,7 @@ _BRACKETS = regex(r"\(([^()]*)\)")
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
-    r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|[—–-]) "
+    r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|--|[—–-]) "
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)): "
     r"|(?<!exit)(?<!exits)(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?= (?:with|including|→|->"
     r"|=>) )"

@@ -14,10 +14,11 @@ _SHELL_WORDS = frozenset(
     ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
 )
 _NEVER = words("prose", "never")
-# These need a pattern or a file; with options alone they are only talked about.
-_FILTERS = frozenset(
-    "grep egrep fgrep rg ag ack awk cmp comm cut diff head sed sort tail tr uniq wc".split()
+# These need a pattern, a file or a URL; with options alone they are only talked about.
+_NEED_OPERANDS = frozenset(
+    "ack ag awk cmp comm curl cut diff egrep fgrep grep head rg sed sort tail tr uniq wc".split()
 )
+_INCOMPLETE = frozenset(("docker build", "docker run", "podman build", "podman run"))
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
@@ -30,7 +31,7 @@ _PREFIX = regex(
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
-_NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$")
+_NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$", re.ASCII)
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
@@ -56,7 +57,7 @@ def likeness(text: str) -> Likeness:
     """Return how sure a reader who sees only `text` is that it is a command line."""
     text = text.strip()
     prefix, body = _split_prefix(text)
-    if not body:
+    if not body or _is_incomplete(body):
         return Likeness.NONE
     if "\n" in body and _looks_like_script(body):
         return Likeness.SURE
@@ -72,8 +73,10 @@ def likeness(text: str) -> Likeness:
 def runs_alone(text: str) -> bool:
     """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
     body = text.strip()
+    if _is_incomplete(body):
+        return False
     first, rest = _split_program(body)
-    if _PLAIN_NAME.match(first) and first not in _FILTERS and _has_form_of_program(first, rest):
+    if _PLAIN_NAME.match(first) and _has_form_of_program(first, rest):
         # Whatever its name: most fields are read without loading the table of programs.
         return True
     if likeness(text) is not Likeness.NONE:
@@ -117,6 +120,14 @@ def _split_program(text: str) -> tuple[str, str]:
     return first, f" {rest}" if rest else ""
 
 
+def _is_incomplete(text: str) -> bool:
+    """Whether a program is named without what it needs: `curl -I`, `docker build`."""
+    first, *arguments = text.split() or [""]
+    if first in _NEED_OPERANDS:
+        return all(word.startswith("-") for word in arguments)
+    return text in _INCOMPLETE
+
+
 def _is_typed(rest: str) -> bool:
     """Whether an operator or an option shows that somebody typed it into a shell."""
     return bool(_OPERATOR.search(rest) or _OPTION.search(rest))
@@ -157,8 +168,6 @@ def _has_form_of_program(first: str, rest: str) -> bool:
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:
-    if first in _FILTERS and all(word.startswith("-") for word in rest.split()):
-        return Likeness.NONE
     if "/" in first or _SCRIPT.search(first):
         return _path_likeness(first, rest)
     if first in _EVERYDAY:

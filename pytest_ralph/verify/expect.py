@@ -382,7 +382,7 @@ PATTERNS = (
     Pattern(
         "no lines",
         _form(
-            rf"{_VERB}?no (?:[a-z][\w-]* ){{0,2}}{_THING}"
+            rf"(?:exits )?{_VERB}?no (?:[a-z][\w-]* ){{0,2}}{_THING}"
             r"(?: (?:found|remain|is|left|exist|exists|returned|returns|printed|shown|anywhere))*"
         ),
         statements.no_lines,

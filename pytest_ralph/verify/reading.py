@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.expect import read_expectations
-from pytest_ralph.verify.model import Check
+from pytest_ralph.verify.model import Check, Expect
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import read_script
 from pytest_ralph.verify.spans import find_commands
-from pytest_ralph.verify.stdout_kind import Prints, prints
+from pytest_ralph.verify.stdout_kind import Prints, prints, searches
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ralph.verify.expect import Demands
-    from pytest_ralph.verify.model import Expect
     from pytest_ralph.verify.spans import Mention
 
 _MANUAL = any_of("manual", r"\W*")
@@ -31,6 +30,8 @@ _EVERY = regex(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
 # `No output from …`: an expectation in front of its command.
 _LEAD = regex(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )", re.IGNORECASE)
 _LEAD_END = regex(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
+# `No leftovers:` in front of a search, which must find nothing.
+_NONE_OF_IT = regex(r"\W*(?:no|zero) [^:]*:\s*", re.IGNORECASE)
 # `Coverage is at least 80%:` asks for something that the command behind it may not check.
 _AMOUNT = regex(r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d")
 # `All suites pass, and `make docs` is quiet`: a claim beside the command, not about it.
@@ -229,6 +230,8 @@ def _expected_elsewhere(
             return expect
     if is_only and _LEAD.match(mention.before) and _LEAD_END.search(mention.before):
         return read_expectations(mention.command, _LEAD_END.sub("", mention.before)).expect
+    if searches(mention.command) and _NONE_OF_IT.fullmatch(mention.before):
+        return [Expect("stdout", "empty")]
     if passage.listed and _EVERY.search(reading.common):
         return read_expectations(mention.command, reading.common.rstrip(":")).expect
     return ()

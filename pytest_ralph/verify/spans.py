@@ -31,7 +31,9 @@ _NO_HEADING = "|".join(phrases("prose")["no heading"])
 _CLAUSE_START = regex(r"[.;(]\s|\s\(")
 _PARENTHESES = regex(r"\([^()]*\)")
 _OR = any_of(
-    "or", r"(?:^|[\s(,;])", r"(?!\w)\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$"
+    "or",
+    r"(?:^|[\s(,;])",
+    r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
 )
 _EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
 _PLACEHOLDER = regex(

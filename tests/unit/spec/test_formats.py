@@ -125,3 +125,16 @@ def test_an_xml_task_has_its_id_attribute_or_number() -> None:
 
 def test_an_example_of_an_xml_task_is_no_task() -> None:
     assert commands("```xml\n<task>\n<verify>`make`</verify>\n</task>\n```\n") == []
+
+
+@pytest.mark.parametrize(
+    ("verify", "found"),
+    [
+        ("All commands exit 0", ["make lint && make test"]),
+        ("All checks pass", []),
+    ],
+)
+def test_a_checkpoint_names_commands_in_its_title(verify: str, found: list[str]) -> None:
+    title = "- [ ] 1.3 [VERIFY] Quality checkpoint: make lint && make test"
+    fields = f"  - **Do**: Run all of it\n  - **Verify**: {verify}"
+    assert commands(f"# Tasks\n\n{title}\n{fields}\n") == found

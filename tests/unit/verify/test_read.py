@@ -223,7 +223,7 @@ def test_what_may_stand_in_for_a_command_among_others_is_not_required() -> None:
         ("`grep -c a f`\n\nExpected: 3", [["stdout == 3"]]),
         ("\n```bash\nls | wc -l\n```\nOutput must be `>= 7`. Also `make a`", [["stdout >= 7"], []]),
         ("No output from `grep -rn foo src`", [["stdout empty"]]),
-        ("No leftovers: `grep -rn foo src`", [[]]),
+        ("No leftovers: `grep -rn foo src`", [["stdout empty"]]),
         ("Expect 3 lines from `cat f`", [["stdout lines== 3"]]),
     ],
 )
