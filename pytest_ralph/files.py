@@ -38,6 +38,11 @@ GITIGNORE_NAME = ".gitignore"
 # Identifies one version of a file; None if there is no file.
 Seen = tuple[int, ...] | None
 
+# Flags that only some systems have: specs are only read on Windows, never run. Without O_BINARY,
+# Windows would change line ends. Without O_NONBLOCK, opening a pipe waits for another process.
+_BINARY = getattr(os, "O_BINARY", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
 # Characters of a file name that are part of the name of the temporary file beside it.
 LONGEST_NAME = 100
 
@@ -122,8 +127,7 @@ def is_process_running(pid: int) -> bool:
 
 def read_regular(path: Path) -> bytes:
     """Return the content of a file. Raise OSError at once for a device or a pipe."""
-    # Without O_NONBLOCK, opening a pipe waits for another process to write.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _BINARY)
     with os.fdopen(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):

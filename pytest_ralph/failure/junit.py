@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.files import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +53,7 @@ def _safe_source(path: Path) -> str | None:
     try:
         if path.stat().st_size > LARGEST:
             return None
-        text = path.read_bytes().decode("utf-8", "replace")
+        text = read_regular(path).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
     if "<!DOCTYPE" in text or "<!ENTITY" in text:

@@ -9,6 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.files import read_regular
 from pytest_ralph.text.private_keys import KEY_BEGIN, MASK, open_key
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def mask_file(path: Path, mask: Callable[[str], str]) -> None:
         if path.stat().st_size > STORED:
             path.unlink()
             return
-        written = path.read_bytes()
+        written = read_regular(path)
         masked = _masked(written, mask)
         if masked != written:
             path.write_bytes(masked)

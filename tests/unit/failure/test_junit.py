@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +11,6 @@ from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.project import Project
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_ralph.failure.test_runs import FailedTest
 
 CASE = (
@@ -130,7 +130,10 @@ def test_a_report_that_is_not_there_or_too_large_is_left_alone(tmp_path: Path) -
     large = tmp_path / "large.xml"
     with large.open("wb") as file:
         file.truncate(50_000_000)
-    assert read_reports([tmp_path / "gone.xml", large, tmp_path], Project(None)) == ()
+    pipe = tmp_path / "pipe.xml"
+    os.mkfifo(pipe)
+    reports = [tmp_path / "gone.xml", large, tmp_path, pipe, Path("/dev/zero")]
+    assert read_reports(reports, Project(None)) == ()
 
 
 def test_a_green_report_does_not_hide_a_failed_run(tmp_path: Path) -> None:
