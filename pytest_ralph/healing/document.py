@@ -10,7 +10,6 @@ import errno
 import os
 import re
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.task import is_same_task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ralph.spec.task import Task
 
@@ -44,7 +43,6 @@ class Document:
         self._seen: Seen = ()
         # How often the file was read because another process had written it.
         self.reads = 0
-        self._lines = _Lines(spec.source)
         self._build_indexes()
 
     @property
@@ -63,14 +61,10 @@ class Document:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.spec.path))
         if seen != self._seen:
             self.reads += 1
-            self._use(Spec.load(self.spec.path, verify=self._verify), seen)
+            self.spec = with_progress(Spec.load(self.spec.path, verify=self._verify))
+            self._seen = seen
+            self._build_indexes()
         return self.spec
-
-    def _use(self, spec: Spec, seen: Seen) -> None:
-        self.spec = with_progress(spec)
-        self._seen = seen
-        self._lines = _Lines(spec.source)
-        self._build_indexes()
 
     # Looking up tasks
 
@@ -92,24 +86,28 @@ class Document:
         ]
         return self.spec.tasks[renumbered[0]] if len(renumbered) == 1 else None
 
+    def named(self, name: str) -> Task:
+        """Return the task with this name or id."""
+        position = self._positions.get(name)
+        return self.spec[name] if position is None else self.spec.tasks[position]
+
     def owner_of(self, fix: Task) -> Task | None:
         """Return the task that a fix or part was written for."""
         owner = self._tree.owner_of(fix.name)
-        return None if owner is None else self.spec.tasks[self._positions[owner.name]]
+        return None if owner is None else self.named(owner.name)
 
     def made_for(self, task: Task) -> list[Task]:
         """Return the fixes and parts of the task itself, in file order."""
         self.read()
-        return self._now(self._tree.children_of(task.name))
+        return self._in_file_order(self._tree.children_of(task.name))
 
     def lineage(self, task: Task) -> list[Task]:
         """Return the fixes and parts of the task, theirs, and so on, in file order."""
         self.read()
-        return self._now(self._tree.descendants_of(task.name))
+        return self._in_file_order(self._tree.descendants_of(task.name))
 
-    def _now(self, tasks: Sequence[Task]) -> list[Task]:
-        # The tree is built when the file is read; a tick since then is only in the spec.
-        return [self.spec.tasks[self._positions[task.name]] for task in tasks]
+    def _in_file_order(self, names: Iterable[str]) -> list[Task]:
+        return [self.spec.tasks[at] for at in sorted(self._positions[name] for name in names)]
 
     def index(self) -> int:
         """Return the index of the first open task."""
@@ -124,13 +122,73 @@ class Document:
         Returns the text that was inserted for the last one.
         """
         for _ in range(_MAX_TRIES):
-            spec, inserted = self._with_blocks(target, blocks, before=before)
+            original = self._require(target)
+            added = None
+            if len(blocks) == 1 and not before:
+                inserted, spec, added = self._with_fix(original, blocks[0])
+            else:
+                inserted, spec = self._with_blocks(original, blocks, before=before)
             seen = replace_if_unchanged(self._place, spec.source, self._seen)
             if seen is not None:
-                self._use(spec, seen)
+                self.spec = spec
+                self._seen = seen
+                self._update_indexes(original, added)
                 return inserted
             # Another process saved the file at the same moment: insert into what it wrote.
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
+
+    def _require(self, target: Task) -> Task:
+        """Return a task as it is now. Raise SpecFilesError if it is no longer there."""
+        found = self.find(target)
+        if found is None or found.id != target.id:
+            raise SpecFilesError(
+                f"{self._where}: task {target.id} was removed or renumbered during the run; "
+                "no fix task was inserted"
+            )
+        return found
+
+    def _with_fix(self, original: Task, block: str) -> tuple[str, Spec, Task | None]:
+        """Return the inserted text, the spec with it and, if only that was parsed, the new task."""
+        from pytest_ralph.spec.splice import spliced
+
+        insertion = edit.insertion(self.spec, original, block, self.lineage(original))
+        source = _with_total(self.spec, insertion.into(self.spec.source), 1)
+        changed = spliced(self.spec, original, insertion, source)
+        if changed is None:
+            return insertion.text, self._parsed(self.spec, source, original), None
+        return insertion.text, changed.spec, changed.added
+
+    def _with_blocks(
+        self, original: Task, blocks: Sequence[str], *, before: bool
+    ) -> tuple[str, Spec]:
+        """Return the last inserted text, and the spec with all of them."""
+        spec = self.spec
+        inserted = ""
+        for block in blocks:
+            insertion, source = inserted_into(spec, spec[original.name], block, before=before)
+            spec = self._parsed(spec, source, original)
+            inserted = insertion.text
+        return inserted, spec
+
+    def _parsed(self, before: Spec, source: str, original: Task) -> Spec:
+        """Parse the source with one more task. Raise SpecFilesError if it has none."""
+        spec = Spec.parse(source, before.path, verify=self._verify)
+        if len(spec.tasks) <= len(before.tasks):
+            raise SpecFilesError(
+                f"{self._where}:{original.line}: cannot insert a task after {original.id}; "
+                "is a code fence not closed?"
+            )
+        return with_progress(spec)
+
+    def _update_indexes(self, target: Task, added: Task | None) -> None:
+        """Bring the indexes in line with a new fix of `target`, or with a spec parsed anew."""
+        if added is None or self._tree.lacks(added.id):
+            self._build_indexes()
+            return
+        self._positions = {task.name: at for at, task in enumerate(self.spec.tasks)}
+        self._tree.add(added, target.name)
+        if self._positions[added.name] < self._current_index:
+            self._current_index = 0
 
     def remove(self, inserted: str) -> bool:
         """Remove the text of a task that `insert` inserted; False if it was changed since."""
@@ -141,39 +199,11 @@ class Document:
             source = removed_from(spec, inserted)
             seen = replace_if_unchanged(self._place, source, self._seen)
             if seen is not None:
-                self._use(Spec.parse(source, spec.path, verify=self._verify), seen)
+                self.spec = with_progress(Spec.parse(source, spec.path, verify=self._verify))
+                self._seen = seen
+                self._build_indexes()
                 return True
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
-
-    def _with_blocks(
-        self, target: Task, blocks: Sequence[str], *, before: bool
-    ) -> tuple[Spec, str]:
-        """Return the spec with the blocks inserted, only in memory, and the last inserted text."""
-        from pytest_ralph.spec.splice import spliced
-
-        found = self.find(target)
-        if found is None or found.id != target.id:
-            raise SpecFilesError(
-                f"{self._where}: task {target.id} was removed or renumbered during the run; "
-                "no fix task was inserted"
-            )
-
-        spec = self.spec
-        inserted = ""
-        for block in blocks:
-            original = spec[found.name]
-            insertion, source = inserted_into(spec, original, block, before=before)
-            changed = None if before else spliced(spec, original, insertion, source)
-            if changed is None:
-                changed = Spec.parse(source, spec.path, verify=self._verify)
-            if len(changed.tasks) <= len(spec.tasks):
-                raise SpecFilesError(
-                    f"{self._where}:{original.line}: cannot insert a task after {target.id}; "
-                    "is a code fence not closed?"
-                )
-            spec = changed
-            inserted = insertion.text
-        return spec, inserted
 
     def tick(self, tasks: Sequence[Task]) -> None:
         """Tick the boxes of the tasks; one that was removed meanwhile has none."""
@@ -190,21 +220,20 @@ class Document:
 
     def _tick(self, task: Task) -> None:
         """Tick one box, unless another process saved the file at the same moment."""
-        line = self._lines.line(self.spec.source, task.line)
+        line = self.spec.lines.line(task.line)
         ticked = edit.ticked_line(line)
         if ticked is None:
             # A heading without a box: `.progress.md` says that it is done.
             self._mark_checked(task, self.spec.source)
             return
 
-        start = self._lines.start(task.line)
+        start = self.spec.lines.start(task.line)
         source = self.spec.source[:start] + ticked + self.spec.source[start + len(line) :]
         if len(ticked) == len(line):
-            offset = self._lines.byte(task.line)
+            offset = self._byte_offset(start)
             seen = write_at(self._place, offset, line.encode(), ticked.encode())
         else:
             seen = replace_if_unchanged(self._place, source, self._seen)
-            self._lines = _Lines(source)
         if seen is None:
             # Read again: the box may be ticked, moved or gone.
             self._seen = ()
@@ -218,11 +247,11 @@ class Document:
             current = self.find(task)
             if current is None or not current.checked:
                 return
-            line = self._lines.line(self.spec.source, current.line)
+            line = self.spec.lines.line(current.line)
             cleared = re.sub(r"\[[xX]\]", "[ ]", line, count=1)
             if cleared == line:
                 return
-            offset = self._lines.byte(current.line)
+            offset = self._byte_offset(self.spec.lines.start(current.line))
             write_at(self._place, offset, line.encode(), cleared.encode())
             self._seen = ()
             self._current_index = 0
@@ -232,7 +261,15 @@ class Document:
         position = self._positions[task.name]
         tasks = list(self.spec.tasks)
         tasks[position] = replace(tasks[position], checked=True)
+        start = self.spec.lines.start(task.line)
         self.spec = replace(self.spec, source=source, tasks=tuple(tasks))
+        self.spec.note_line(task.line, start)
+
+    def _byte_offset(self, offset: int) -> int:
+        """Return the position in the file of a character of the source."""
+        if self.spec.source.isascii():
+            return offset
+        return len(self.spec.source[:offset].encode())
 
 
 def inserted_into(
@@ -252,23 +289,3 @@ def removed_from(spec: Spec, inserted: str) -> str:
 def _with_total(spec: Spec, source: str, added: int) -> str:
     total = str(spec.front_matter.get("total_tasks"))
     return edit.set_total(source, int(total) + added) if total.isdigit() else source
-
-
-class _Lines:
-    """Where the lines of a text begin, in characters and in bytes."""
-
-    def __init__(self, source: str) -> None:
-        lines = source.split("\n")
-        self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
-        self._bytes = self._starts
-        if not source.isascii():
-            self._bytes = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
-
-    def start(self, number: int) -> int:
-        return self._starts[number - 1]
-
-    def byte(self, number: int) -> int:
-        return self._bytes[number - 1]
-
-    def line(self, source: str, number: int) -> str:
-        return source[self._starts[number - 1] : self._starts[number] - 1]

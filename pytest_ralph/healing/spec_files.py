@@ -186,7 +186,7 @@ class SpecFiles:
             self.state.record_fix(target.name, fix_id, error)
             self.state.save()
             # As it was inserted: another process may have saved the file without it since.
-            return self.spec[fix_id]
+            return self._document.named(fix_id)
 
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""

@@ -50,6 +50,42 @@ class Problem(NamedTuple):
     code: str
 
 
+class LineFinder:
+    """Finds the lines of a text by their numbers, starting from the line that was found last.
+
+    A run works its way down a document. Counting its lines from the top for every change would
+    make long documents slow.
+    """
+
+    def __init__(self, source: str, number: int = 1, start: int = 0) -> None:
+        """Begin at the line `number`, which starts at the offset `start`."""
+        self._source = source
+        self._number = number
+        self._start = start
+
+    def start(self, number: int) -> int:
+        """Return the offset of a line, or of the last one if there are fewer lines."""
+        while self._number > number:
+            self._start = self._source.rfind("\n", 0, self._start - 1) + 1
+            self._number -= 1
+        while self._number < number:
+            line_end = self._source.find("\n", self._start)
+            if line_end < 0:
+                break
+            self._start = line_end + 1
+            self._number += 1
+        return self._start
+
+    def end(self, number: int) -> int:
+        """Return the offset of the newline that ends a line, or of the end of the text."""
+        line_end = self._source.find("\n", self.start(number))
+        return len(self._source) if line_end < 0 else line_end
+
+    def line(self, number: int) -> str:
+        """Return a line without its newline."""
+        return self._source[self.start(number) : self.end(number)]
+
+
 @dataclass(frozen=True)
 class Spec:
     """One tasks.md or other Markdown file. `source` is its text, byte order mark included."""
@@ -135,15 +171,30 @@ class Spec:
             return self.path.stem
         return self.path.parent.name or self.path.resolve().parent.name
 
+    @cached_property
+    def lines(self) -> LineFinder:
+        return LineFinder(self.source)
+
+    def note_line(self, number: int, start: int) -> None:
+        """Note that a line starts at this offset, so that `lines` need not look for it."""
+        self.__dict__["lines"] = LineFinder(self.source, number, start)
+
+    @cached_property
+    def _tasks_by_name(self) -> Mapping[str, Task]:
+        """The first task with each id or name."""
+        tasks: dict[str, Task] = {}
+        for task in self.tasks:
+            tasks.setdefault(task.id, task)
+            tasks.setdefault(task.name, task)
+        return tasks
+
     def get(self, id: str) -> Task | None:  # noqa: A002
         """Return the task with this id or node name; `1` and `1.` find each other."""
-        similar = None
-        for task in self.tasks:
-            if id in (task.id, task.name):
-                return task
-            if similar is None and task.id.rstrip(".") == id.rstrip("."):
-                similar = task
-        return similar
+        task = self._tasks_by_name.get(id)
+        if task is not None:
+            return task
+        stem = id.rstrip(".")
+        return next((task for task in self.tasks if task.id.rstrip(".") == stem), None)
 
     def __getitem__(self, id: str) -> Task:  # noqa: A002
         task = self.get(id)

@@ -13,7 +13,7 @@ from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
@@ -49,51 +49,58 @@ class Insertion(NamedTuple):
         return source[: self.offset] + self.text + source[self.offset :]
 
 
-def insertion(spec: Spec, original: Task, block: str) -> Insertion:
+def insertion(
+    spec: Spec, original: Task, block: str, fixes: Iterable[Task] | None = None
+) -> Insertion:
     """Return the edit that inserts `block` behind `original` and its fixes, between blank lines.
 
     The block is written as a list item. It takes on the line ends, indentation and form (list item
-    or heading) of the original.
+    or heading) of the original. A caller that knows the fixes of the original, and theirs, can
+    pass them.
     """
-    lines = spec.source.split("\n")
-    # The last line of the file may have no line end: the one above it has.
-    ended = lines[min(original.line, len(lines) - 1) - 1]
-    eol = _line_end(ended)
+    source = spec.source
+    if fixes is None:
+        names = FixTree(spec.tasks).descendants_of(original.name)
+        fixes = [task for task in spec.tasks if task.name in names]
+    last_line = max(task.end_line for task in (original, *fixes))
+    start = spec.lines.start(original.line)
+    content = source[start : spec.lines.end(last_line)].rstrip()
+    content_end = start + len(content)
+    end = content_end + len(_line_from(source, content_end))
+    offset = end - 1 if source[end - 1] == "\r" else end
 
-    family = [original, *FixTree(spec.tasks).descendants_of(original.name)]
-    last = min(max(task.end_line for task in family), len(lines)) - 1
-    while last > 0 and not lines[last].strip():
-        last -= 1
-    offset = _start_of(lines, last) + len(lines[last].removesuffix("\r"))
-
-    new_lines = _in_form_of(lines[original.line - 1], block)
+    eol = _line_end(source, start)
+    new_lines = _in_form_of(spec.lines.line(original.line), block)
     text = eol.join(["", "", *new_lines])
-    is_end = last + 1 == len(lines)
-    if not is_end and lines[last + 1].strip():
+    if _line_from(source, end + 1).strip():
         text += eol
     return Insertion(offset, text)
 
 
 def insertion_before(spec: Spec, original: Task, block: str) -> Insertion:
     """Return the edit that inserts `block` before `original`, with a blank line between them."""
-    lines = spec.source.split("\n")
-    model = lines[original.line - 1]
-    offset = _start_of(lines, original.line - 1)
+    model = spec.lines.line(original.line)
+    offset = spec.lines.start(original.line)
+    eol = _line_end(spec.source, offset)
     if model.startswith("\ufeff"):
         offset += 1
     new_lines = _in_form_of(model, block)
     new_lines[0] = new_lines[0].removeprefix("\ufeff")
-    return Insertion(offset, _line_end(model).join([*new_lines, "", ""]))
+    return Insertion(offset, eol.join([*new_lines, "", ""]))
 
 
-def _line_end(line: str) -> str:
-    """Return the line end of a line that was split off at its newline."""
-    return "\r\n" if line.endswith("\r") else "\n"
+def _line_from(source: str, start: int) -> str:
+    newline = source.find("\n", start)
+    return source[start:] if newline < 0 else source[start:newline]
 
 
-def _start_of(lines: Sequence[str], index: int) -> int:
-    """Return the offset at which a line begins."""
-    return sum(len(line) + 1 for line in lines[:index])
+def _line_end(source: str, start: int) -> str:
+    """Return the line end of the line that starts at `start`, or of the one above it."""
+    newline = source.find("\n", start)
+    if newline < 0:
+        # The last line of the file has none.
+        newline = start - 1
+    return "\r\n" if source[max(newline - 1, 0)] == "\r" else "\n"
 
 
 def ticked_line(line: str) -> str | None:
@@ -118,12 +125,14 @@ def set_total(source: str, total: int) -> str:
 def next_fix_id(spec: Spec, original_id: str, used: Iterable[str] = ()) -> str:
     """Return an id below `original_id` that no task has; `used` are ids that were removed."""
     stem = original_id.rstrip(".")
-    child = re.compile(rf"{re.escape(stem)}\.(\d+)\b")
+    prefix = f"{stem}."
+    ids = [task.id for task in spec.tasks]
+    below = [known for known in (*ids, *used) if known.startswith(prefix)]
     highest = 0
-    for known in (*(task.id for task in spec.tasks), *used):
-        match = child.match(known)
-        if match:
-            highest = max(highest, int(match[1]))
+    for known in below:
+        number = re.match(r"\d+\b", known.removeprefix(prefix))
+        if number:
+            highest = max(highest, int(number[0]))
     return f"{stem}.{highest + 1}"
 
 

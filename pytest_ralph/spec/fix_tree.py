@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ralph.spec.task import Task
 
@@ -21,30 +21,42 @@ class FixTree:
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = {task.name: task for task in tasks}
         self._owners = _find_owners(self._tasks)
-        self._children: dict[str, list[Task]] = defaultdict(list)
+        self._without_owner = [
+            task for task in self._tasks.values() if task.fix_for and task.name not in self._owners
+        ]
+        self._children: dict[str, list[str]] = defaultdict(list)
         for name, owner in self._owners.items():
-            self._children[owner].append(self._tasks[name])
+            self._children[owner].append(name)
+
+    def add(self, fix: Task, owner: str) -> None:
+        """Add a fix that was inserted behind all other fixes of the task called `owner`."""
+        self._tasks[fix.name] = fix
+        self._owners[fix.name] = owner
+        self._children[owner].append(fix.name)
+
+    def lacks(self, task_id: str) -> bool:
+        """Return whether there is a fix for this id, but no task with it."""
+        return any(task.fix_for == task_id for task in self._without_owner)
 
     def owner_of(self, name: str) -> Task | None:
         """Return the task that the fix or part called `name` was written for."""
         owner = self._owners.get(name)
         return None if owner is None else self._tasks[owner]
 
-    def children_of(self, name: str) -> list[Task]:
-        """Return the fixes and parts written for the task itself, in file order."""
-        return list(self._children.get(name, ()))
+    def children_of(self, name: str) -> Sequence[str]:
+        """Return the names of the fixes and parts written for the task itself."""
+        return self._children.get(name, ())
 
-    def descendants_of(self, name: str) -> list[Task]:
-        """Return the fixes and parts of the task, theirs, and so on, in file order."""
-        found: dict[str, Task] = {}
+    def descendants_of(self, name: str) -> set[str]:
+        """Return the names of the fixes and parts of the task, of theirs, and so on."""
+        found: set[str] = set()
         waiting = [name]
         while waiting:
-            for child in self._children.get(waiting.pop(), ()):
-                if child.name not in found and child.name != name:
-                    found[child.name] = child
-                    waiting.append(child.name)
-
-        return sorted(found.values(), key=lambda task: task.line)
+            for child in self.children_of(waiting.pop()):
+                if child not in found and child != name:
+                    found.add(child)
+                    waiting.append(child)
+        return found
 
     def shares_verify(self, fix: Task) -> bool:
         """Return whether a fix shares the Verify, and so the result, of the task it fixes."""

@@ -6,10 +6,11 @@ that are not written plainly enough are left to `Spec.parse`.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.document import Spec
+from pytest_ralph.spec.document import LineFinder, Spec
 from pytest_ralph.spec.frontmatter import read_front_matter
 from pytest_ralph.text.regex import regex
 
@@ -27,30 +28,52 @@ _UNDERLINE = regex(r" {0,3}(?:-+|=+)\s*")
 _HARMLESS_PROBLEMS = {"wrong-total", "duplicate-id"}
 
 
-def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Spec | None:
+class Spliced(NamedTuple):
+    """A spec with one more task."""
+
+    spec: Spec
+    added: Task
+
+
+def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Spliced | None:
     """Return the spec that `source` is, or None if it has to be read as a whole.
 
     `source` is the source of `spec` after the insertion of one task behind `original`.
     """
     if not _has_only_harmless_problems(spec) or not _is_plain_text(insertion.text):
         return None
-    line = spec.source.count("\n", 0, insertion.offset) + 1
+    old_start = spec.lines.start(original.line)
+    line = original.line + spec.source.count("\n", old_start, insertion.offset)
     above, around, behind = _divided(spec.tasks, original, line)
-    if not around or _reaches(above, around[0].line):
+    if not around or _reaches(above, original.line):
         return None
     added = insertion.text.count("\n")
-    below = tuple(_moved(task, added) for task in behind)
-    lines = source.split("\n")
-    if not _is_plain(lines, [around[0], *below[:1]]):
+    below = [task.moved(added) for task in behind]
+
+    # The number of digits of `total_tasks` may have changed.
+    start = old_start + len(source) - len(spec.source) - len(insertion.text)
+    lines = LineFinder(source, original.line, start)
+    end = lines.start(below[0].line) - 1 if below else len(source)
+    read_again = source[start:end].split("\n")
+    next_line = lines.line(below[0].line) if below else None
+    if not _is_plain(read_again[: around[0].end_line - original.line + 1], next_line):
         return None
 
-    end = below[0].line - 1 if below else len(lines)
-    new = _read_last_task(around, lines[around[0].line - 1 : end])
+    new = _read_last_task(around, read_again)
     last_line = line + insertion.text.rstrip().count("\n")
     if new is None or new.end_line != last_line or _uses_id(spec.tasks, new.id):
         return None
-    tasks = (*above, *around, new, *below)
-    return Spec.build(spec.path, source, tasks, read_front_matter(source))
+    changed = _changed(spec, source, (*above, *around, new, *below))
+    changed.note_line(original.line, start)
+    return Spliced(changed, new)
+
+
+def _changed(spec: Spec, source: str, tasks: Sequence[Task]) -> Spec:
+    """Return the spec with another source and other tasks, and what is wrong with it then."""
+    front = read_front_matter(source)
+    if spec.problems or "total_tasks" in front.data:
+        return Spec.build(spec.path, source, tasks, front)
+    return replace(spec, source=source, tasks=tuple(tasks))
 
 
 def _has_only_harmless_problems(spec: Spec) -> bool:
@@ -70,25 +93,25 @@ def _divided(
     tasks: Sequence[Task], original: Task, line: int
 ) -> tuple[Sequence[Task], Sequence[Task], Sequence[Task]]:
     """Return the tasks above `original`, those from it up to `line`, and those behind it."""
-    first = 0
-    while first < len(tasks) and tasks[first].name != original.name:
-        first += 1
-    after = first
-    while after < len(tasks) and tasks[after].line <= line:
-        after += 1
+    first = bisect_left(tasks, original.line, key=_line_of)
+    after = bisect_right(tasks, line, key=_line_of)
     return tasks[:first], tasks[first:after], tasks[after:]
 
 
-def _moved(task: Task, lines: int) -> Task:
-    return replace(task, line=task.line + lines, end_line=task.end_line + lines)
+def _line_of(task: Task) -> int:
+    return task.line
 
 
-def _is_plain(lines: Sequence[str], edges: Sequence[Task]) -> bool:
-    """Return whether the tasks at the edges are bullets at the margin, the first with fields."""
-    if not all(_BULLET_AT_MARGIN.match(lines[task.line - 1]) for task in edges):
+def _is_plain(first: Sequence[str], next_line: str | None) -> bool:
+    """Return whether two tasks are bullets at the margin, the `first` with fields.
+
+    The other one is known by its first line.
+    """
+    if not _BULLET_AT_MARGIN.match(first[0]):
         return False
-    first = lines[edges[0].line : edges[0].end_line]
-    return any(line.lstrip().startswith("- **") for line in first)
+    if next_line is not None and not _BULLET_AT_MARGIN.match(next_line):
+        return False
+    return any(line.lstrip().startswith("- **") for line in first[1:])
 
 
 def _is_plain_text(text: str) -> bool:
@@ -104,7 +127,7 @@ def _read_last_task(known: Sequence[Task], lines: Sequence[str]) -> Task | None:
     parsed = Spec.parse("\n".join(lines)).tasks
     if len(parsed) != len(known) + 1:
         return None
-    found = [replace(_moved(task, known[0].line - 1), phase=known[0].phase) for task in parsed]
+    found = [replace(task.moved(known[0].line - 1), phase=known[0].phase) for task in parsed]
     for task, old in zip(found, known, strict=False):
         if replace(task, name=old.name) != old:
             return None

@@ -5,8 +5,8 @@ Fields that this package does not know belong to other programs and stay as they
 
 from __future__ import annotations
 
+import json
 import os
-from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +42,9 @@ class State:
         self._place = Path(os.path.realpath(path))
         self.data: dict[str, Any] = {} if data is None else data
         self._seen = seen
-        self._saved = deepcopy(data)
         self._text = StateText()
+        # The fields as they were last read or written; None without a file.
+        self._saved = None if data is None else self._text.encoded(data)
 
     @classmethod
     def load(cls, path: Path) -> State:
@@ -81,22 +82,27 @@ class State:
         A power failure may undo the last writes: the document is the truth, and waiting for the
         disk would make the tasks of a [P] group wait for each other.
         """
-        while self.data != self._saved:
-            text = self._text.written(self.data)
+        text = self._text.encoded(self.data)
+        while text != self._saved:
             seen = replace_if_unchanged(self._place, text, self._seen, durable=False)
             if seen is None:
                 self._merge_file()
+                text = self._text.encoded(self.data)
             else:
-                self._saved = self._text.copy()
+                self._saved = text
                 self._seen = seen
 
     def _merge_file(self) -> None:
         """Read the file that another program wrote and apply our unsaved changes to it."""
         self._seen = file_signature(self.path)
         theirs = read_state(self.path)
-        if theirs is not None:
-            self.data = _merged(self._saved or {}, self.data, theirs)
-        self._saved = deepcopy(theirs)
+        if theirs is None:
+            self._saved = None
+            return
+        base = {} if self._saved is None else json.loads(self._saved)
+        self._saved = StateText().encoded(theirs)
+        self.data = _merged(base, self.data, theirs)
+        self._text = StateText()
 
     # Fields of the whole spec
 
@@ -162,10 +168,10 @@ class State:
     def used_ids(self) -> tuple[str, ...]:
         """Return every id that a fix or part ever had; none of them is given again."""
         used: list[str] = []
-        for task_id in self._map("fixTaskMap"):
-            used += self.fix_ids(task_id)
-        for task_id in self._map("splitTaskMap"):
-            used += self.part_ids(task_id)
+        for entry in self._map("fixTaskMap").values():
+            used += entry.get("fixTaskIds") or ()
+        for entry in self._map("splitTaskMap").values():
+            used += entry.get("partIds") or ()
         return tuple(used)
 
     def record_fix(self, task_id: str, fix_id: str, error: str) -> None:
@@ -262,13 +268,13 @@ class State:
 
     def task_passed(self, task_id: str) -> None:
         """Record that a task passed; one that never failed needs no record."""
-        entry = self._entry("taskResults", task_id)
-        if entry.get("error"):
+        if self._entry("taskResults", task_id).get("error"):
+            entry = self._own_entry("taskResults", task_id)
             entry["status"] = "complete"
             errors = _own_errors(entry)
             errors.pop("final", None)
             errors["resolved_on_retry"] = True
-        elif entry:
+        elif task_id in self._map("taskResults"):
             self._forget_result(task_id)
 
     def task_failed(self, task_id: str, final: str = FAILED_AFTER_RETRIES) -> None:
@@ -306,8 +312,9 @@ class State:
         self.release()
         interrupted = []
         messages = []
-        for task_id, entry in self._map("taskResults").items():
+        for task_id in self._map("taskResults"):
             status = self.status(task_id)
+            entry = self._own_entry("taskResults", task_id)
             if status == "running":
                 interrupted.append(task_id)
                 _repeat_unfinished_attempt(entry)
@@ -319,9 +326,9 @@ class State:
                     f"task {task_id} failed in an earlier run; its attempts are counted from zero"
                 )
 
-        for task_id, entry in self._map("fixTaskMap").items():
-            if entry.get("attempts") and self._original(task_id) not in interrupted:
-                entry["attempts"] = 0
+        for task_id in self._map("fixTaskMap"):
+            if self.fixes_attempted(task_id) and self._original(task_id) not in interrupted:
+                self._own_entry("fixTaskMap", task_id)["attempts"] = 0
         if not interrupted and "globalIteration" in self.data:
             self.data["globalIteration"] = 1
         messages += [
@@ -380,6 +387,7 @@ class State:
 
     def _own_entry(self, field: str, task_id: str) -> dict[str, Any]:
         """Return the entry to write into, created where it is missing."""
+        self._text.changed(field, task_id)
         if self.data.get(field) is None:
             self.data[field] = {}
         entry: dict[str, Any] = self.data[field].setdefault(task_id, {})

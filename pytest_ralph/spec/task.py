@@ -53,6 +53,13 @@ class Task:
     def heading(self) -> str:
         return f"{self.id} {self.title}".strip()
 
+    def moved(self, lines: int) -> Task:
+        """Return the same task, further down by this many lines."""
+        # An insertion moves all tasks below it, and dataclasses.replace takes five times as long.
+        task = object.__new__(Task)
+        task.__dict__.update(self.__dict__, line=self.line + lines, end_line=self.end_line + lines)
+        return task
+
 
 def is_same_task(left: Task, right: Task) -> bool:
     """Return whether two tasks with the same id are one task, perhaps edited in between."""

@@ -491,18 +491,27 @@ json_values = st.recursive(
 )
 
 
+OWN_FIELDS = {
+    *DEFAULTS,
+    "recoveryMode",
+    "uncommittedTasks",
+    "fixTaskMap",
+    "splitTaskMap",
+    "modificationMap",
+    "taskResults",
+}
+
+
 @settings(max_examples=25)
 @given(
     st.dictionaries(
-        st.text().filter(lambda key: key not in (*DEFAULTS, "recoveryMode")),
+        st.text().filter(lambda key: key not in OWN_FIELDS),
         json_values,
     )
 )
 def test_whatever_others_write_is_kept(
     tmp_path_factory: pytest.TempPathFactory, theirs: dict[str, Any]
 ) -> None:
-    theirs.pop("fixTaskMap", None)
-    theirs.pop("taskResults", None)
     state = loaded(tmp_path_factory.getbasetemp() / "state.json", theirs)
     state.recovery_mode = True
     state.save()
