@@ -153,7 +153,9 @@ def write_atomically(path: Path, data: bytes | str, *, durable: bool = True) -> 
     A link stays, and what it leads to is replaced. If not `durable`, a power failure may undo the
     write.
     """
-    _replace(Path(os.path.realpath(path)), data, durable=durable, may_replace=lambda: True)
+    place = Path(os.path.realpath(path))
+    sweep(place)
+    _replace(place, data, durable=durable, may_replace=lambda: True)
 
 
 def replace_if_unchanged(
@@ -181,7 +183,6 @@ def _replace(
 ) -> Seen:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
-    sweep(place)
     fault_point(f"before write {place.name}")
     try:
         with open_directory(place.parent) as directory, replacing(place, directory) as temporary:

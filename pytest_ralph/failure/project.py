@@ -125,14 +125,15 @@ class Project:
 
 def _walk(root: Path) -> Iterator[str]:
     remaining = MOST_FILES
+    start = len(str(root).rstrip(os.sep)) + 1
     for directory, folders, names in os.walk(root):
-        inside = Path(directory).relative_to(root)
-        if len(inside.parts) < DEEPEST:
+        prefix = f"{directory[start:]}{os.sep}".replace(os.sep, "/").lstrip("/")
+        if prefix.count("/") < DEEPEST:
             folders[:] = sorted(set(folders) - SKIPPED)
         else:
             folders.clear()
         for name in names:
-            yield (inside / name).as_posix()
+            yield prefix + name
         remaining -= len(names)
         if remaining < 0:
             return

@@ -48,6 +48,8 @@ LINE_LIMIT = 500
 GUIDANCE_LIMIT = 2_000
 SHORTEST_FACT = 80
 MAX_ITEMS = 25
+# The tasks done last that may be shown; a long spec has many more.
+MAX_DONE = 100
 
 # Secrets are looked for in this much of an output: at its beginning, its end and around the error.
 MASKED_CHARACTERS = 100_000
@@ -159,7 +161,7 @@ class _TemplateValues:
         self._verified = context.verified or context.failure
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
-        self._done = self._lines(_with_files(task) for task in context.done)
+        self._done = self._lines(_with_files(task) for task in context.done[-MAX_DONE:])
         self._tried = self._lines(map(self._tried_line, context.tried))
         self._task = inert.terminal(masker.mask(task_text(context.task)))
         self._original_text = inert.terminal(masker.mask(task_text(self._original)))

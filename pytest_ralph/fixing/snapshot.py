@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, is_temporary, open_directory, replacing
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.git.tree_snapshot import take_snapshot
+from pytest_ralph.fixing.git.tree_snapshot import files_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,11 +51,6 @@ class FileState(NamedTuple):
     inode: int
     target: str = ""
     copy: str = ""
-
-    @property
-    def without_copy(self) -> tuple[int | str, ...]:
-        """Everything but the path of the copy."""
-        return self[:-1]
 
     @property
     def is_link(self) -> bool:
@@ -124,9 +119,12 @@ class Snapshots:
                 self._copied = 0
                 self._last = {}
             for path in self._paths():
-                state = self._state(path)
-                if state is not None:
-                    snapshot[path] = state
+                # Most files are as they were in the last snapshot.
+                known = self._last.get(path)
+                if known is None or not self._is_unchanged(path, known):
+                    known = self._state(path)
+                if known is not None:
+                    snapshot[path] = known
             self._last = snapshot
         return snapshot
 
@@ -135,8 +133,11 @@ class Snapshots:
 
         A file that was written with the content it had is no change.
         """
+        # A file that did not change has the same object in both.
+        paths = [path for path, new in after.items() if before.get(path) is not new]
+        paths += before.keys() - after.keys()
         changes = []
-        for path in sorted(before.keys() | after.keys()):
+        for path in sorted(paths):
             old = before.get(path)
             new = after.get(path)
             if not is_same(old, new):
@@ -164,26 +165,34 @@ class Snapshots:
 
     def _paths(self) -> Iterable[str]:
         if self._list_files is None:
-            return take_snapshot(self.root)
+            return files_below(self.root)
         try:
             return self._list_files()
         except GitError:
             # An executor may have removed the repository.
             return tuple(self._last)
 
+    def _is_unchanged(self, path: str, known: FileState) -> bool:
+        # A Path for each file of the project would be most of the cost.
+        try:
+            status = os.lstat(f"{self.root}/{path}")
+        except OSError:
+            return False
+        return (
+            status.st_mtime_ns == known.modified
+            and status.st_ctime_ns == known.status_changed
+            and status.st_size == known.size
+            and status.st_ino == known.inode
+            and status.st_mode == known.mode
+        )
+
     def _state(self, path: str) -> FileState | None:
         """Return the state of a file; None if there is none that a snapshot can hold."""
         parts = path.split("/")
         if parts[0] == RALPH_DIRECTORY or is_temporary(parts[-1]):
             return None
-        # A Path for each file of the project would be most of the cost.
-        state = state_of(f"{self.root}/{path}")
-        if state is None:
-            return None
-        known = self._last.get(path)
-        if known is not None and known.without_copy == state.without_copy:
-            return known
-        if state.is_link:
+        state = state_of(self.root / path)
+        if state is None or state.is_link:
             return state
         return state._replace(copy=self._copy(self.root / path, state))
 
@@ -228,7 +237,7 @@ def is_same_now(file: Path, state: FileState | None) -> bool:
     now = state_of(file)
     if now is None or state is None:
         return now is state
-    if now.without_copy == state.without_copy:
+    if now == state._replace(copy=""):
         return True
     if not now.is_link and state.copy:
         now = now._replace(copy=str(file))

@@ -28,13 +28,18 @@ class ProgressLog:
         self._place = Path(os.path.realpath(path))
         self._text = ""
         self._seen: Seen = None
-        # Where the last entry of the completed tasks ends, as long as the text is the one we wrote.
-        self._end = 0
+        # Where the entries of a section end, as long as the text is the one we wrote.
+        self._ends: dict[str, int] = {}
+        self._learnings: list[str] | None = None
 
     def completed(self, tasks: Iterable[Task], commit: str = "") -> None:
         def change(text: str) -> str:
             for task in tasks:
-                text = self._with(text, task, commit)
+                if commit or not task.title:
+                    self._ends.clear()
+                    text = progress.completed(text, task.name, task.title, commit)
+                else:
+                    text = self._with_completed(text, task)
             return text
 
         self._change(change)
@@ -43,7 +48,7 @@ class ProgressLog:
         """Remove the entry of a completed task."""
 
         def change(text: str) -> str:
-            self._end = 0
+            self._ends.clear()
             return progress.reopened(text, task.name)
 
         self._change(change)
@@ -52,33 +57,64 @@ class ProgressLog:
         """Write how the fixes of a task ended; a task without fixes gets no entry."""
 
         def change(text: str) -> str:
-            self._end = 0
-            return progress.fixes(text, task.name, fix_ids, final)
+            entry = progress.fix_history_entry(task.name, fix_ids, final)
+            quick = self._appended(text, progress.HISTORY, f" Task {task.name}:", entry)
+            if quick is not None:
+                return quick
+            changed = progress.fixes(text, task.name, fix_ids, final)
+            self._note_end(progress.HISTORY, entry, text, changed)
+            return changed
 
         if fix_ids:
             self._change(change)
 
     def learnings(self) -> list[str]:
-        return progress.learnings(self._read())
+        text = self._read()
+        if self._learnings is None:
+            self._learnings = progress.learnings(text)
+        return self._learnings
 
-    def _with(self, text: str, task: Task, commit: str) -> str:
-        """Add an entry like `progress.completed`, after the last one if its place is known."""
+    def _with_completed(self, text: str, task: Task) -> str:
         entry = f"- [x] {task.name} {task.title}".rstrip()
-        if self._end and task.title and not commit and f"] {task.name} " not in text:
-            text = f"{text[: self._end]}{entry}\n{text[self._end :]}"
-            self._end += len(entry) + 1
-            return text
-        text = progress.completed(text, task.name, task.title, commit)
-        at = text.rfind(f"{entry}\n")
-        self._end = at + len(entry) + 1 if at >= 0 and not commit else 0
-        return text
+        quick = self._appended(text, progress.COMPLETED, f"] {task.name} ", entry)
+        if quick is not None:
+            return quick
+        changed = progress.completed(text, task.name, task.title)
+        self._note_end(progress.COMPLETED, entry, text, changed)
+        return changed
+
+    def _appended(self, text: str, heading: str, known: str, entry: str) -> str | None:
+        """Add an entry where those of its section end.
+
+        None if that place is not known, or if there may be an entry to replace.
+        """
+        end = self._ends.get(heading)
+        if end is None or known in text:
+            return None
+        changed = f"{text[:end]}{entry}\n{text[end:]}"
+        self._note_end(heading, entry, text, changed)
+        return changed
+
+    def _note_end(self, heading: str, entry: str, before: str, after: str) -> None:
+        """Note where the entries of each section end after one was added to a section."""
+        added = len(after) - len(before)
+        for other, end in self._ends.items():
+            if not after.startswith(before[:end]):
+                self._ends[other] = end + added
+        self._ends.pop(heading, None)
+        at = after.rfind(f"{entry}\n")
+        end = at + len(entry) + 1
+        is_last = not after.startswith(("-", "*", "+"), end)
+        if at >= 0 and is_last:
+            self._ends[heading] = end
 
     def _read(self) -> str:
         seen = file_signature(self.path)
         if seen is None or seen != self._seen:
             self._text = read_progress(self.path)
             self._seen = seen
-            self._end = 0
+            self._ends.clear()
+            self._learnings = None
         return self._text
 
     def _change(self, change: Callable[[str], str]) -> None:

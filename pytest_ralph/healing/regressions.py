@@ -305,7 +305,7 @@ def _with_directories(paths: tuple[str, ...]) -> frozenset[str]:
 
 
 def has_wildcard(name: str) -> bool:
-    return any(character in name for character in "*?[")
+    return "*" in name or "?" in name or "[" in name
 
 
 def _name(spec_run: SpecRun, task: Task, reader: SpecRun | None) -> str:

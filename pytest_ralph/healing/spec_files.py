@@ -91,9 +91,10 @@ class SpecFiles:
         self._inserted: dict[str, str] = {}
         self._document = Document(spec, verify)
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
-        # Where each file really was when the run began.
+        # Where each file really was when the run began, and what told its directory from others.
         paths = (spec.path, self.state.path, self._log.path)
         self._places = {path: os.path.realpath(path) for path in paths}
+        self._directory = _identity(spec.directory)
 
     @property
     def spec(self) -> Spec:
@@ -344,6 +345,7 @@ class SpecFiles:
 
     def tick(self, task: Task) -> None:
         """Tick the box only: --ralph-execute without recovery keeps no state and no progress."""
+        sweep(self.spec.path)
         with self.files():
             now = self._document.find(task)
             self._document.tick([now] if now and not now.checked else [])
@@ -425,9 +427,22 @@ class SpecFiles:
 
     def _require_in_place(self) -> None:
         """Raise OSError if a link leads elsewhere since the run began: an executor may do that."""
+        has_links = any(path.is_symlink() for path in self._places)
+        if not has_links and _identity(self.spec.directory) == self._directory:
+            # Resolving the paths takes twenty times as long.
+            return
         for path, place in self._places.items():
             if os.path.realpath(path) != place:
                 raise OSError(errno.ELOOP, "a link was put in its place", str(path))
+
+
+def _identity(directory: Path) -> tuple[object, ...]:
+    """Return what tells a directory from another one that is put in its place."""
+    try:
+        status = directory.stat()
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, directory.is_symlink()
 
 
 def _why(error: OSError, directory: Path) -> str:

@@ -25,7 +25,10 @@ LIMIT_FACTOR = 3.0
 SHORTEST_LIMIT = 10.0
 RECENT_RUNS = 10
 LIKELY = 0.5
+# The latest attempts that say how well an executor or an approach does.
 CANDIDATES = 500
+# The latest fixes that are compared with a new error: older ones are rarely of use.
+COMPARED_FIXES = 100
 SIMILAR = 0.6
 FEWEST_WORDS = 3
 APPROACHES = 2
@@ -257,7 +260,7 @@ def _successful_fixes(
     history: History, column: Literal["fingerprint", "kind"], value: str
 ) -> list[PastFix]:
     """Return the latest first."""
-    rows = history.query(_SUCCESSFUL_FIXES.format(column=column), (value, CANDIDATES))
+    rows = history.query(_SUCCESSFUL_FIXES.format(column=column), (value, COMPARED_FIXES))
     return [PastFix(*row) for row in rows]
 
 

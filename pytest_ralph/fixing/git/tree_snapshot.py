@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
@@ -42,17 +44,21 @@ TreeSnapshot = dict[str, int]
 def take_snapshot(root: Path) -> TreeSnapshot:
     """Return the snapshot of the first 20,000 files below `root`, in a fixed order."""
     snapshot: TreeSnapshot = {}
-    directory = f"{root}{os.sep}"
-    for entry in _files_below(directory):
-        if len(snapshot) == MAX_FILES:
-            break
+    for path in files_below(root):
         try:
-            status = entry.stat(follow_symlinks=False)
+            status = os.lstat(f"{root}{os.sep}{path}")
         except OSError:
             continue
-        path = entry.path.removeprefix(directory)
         snapshot[path] = status.st_mtime_ns
     return snapshot
+
+
+def files_below(root: Path) -> Iterator[str]:
+    """Yield the paths of the first 20,000 files below `root`, relative to it, in a fixed order."""
+    directory = f"{root}{os.sep}"
+    start = len(directory)
+    for entry in islice(_entries_below(directory), MAX_FILES):
+        yield entry.path[start:]
 
 
 def last_change(root: Path) -> float:
@@ -64,13 +70,13 @@ def last_change(root: Path) -> float:
     return latest / 1e9
 
 
-def _files_below(directory: str) -> Iterator[os.DirEntry[str]]:
+def _entries_below(directory: str) -> Iterator[os.DirEntry[str]]:
     try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(directory), key=attrgetter("name"))
     except OSError:
         return
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
             yield entry
         elif entry.name not in SKIPPED_DIRECTORIES:
-            yield from _files_below(entry.path)
+            yield from _entries_below(entry.path)
