@@ -60,6 +60,7 @@ UNKNOWN_VALUES = {
     "MISSING": "what the output names",
 }
 PIP_INSTALL = "pip install"
+NPM_INSTALL = "npm install"
 # Who installs what is missing, by the words around it.
 INSTALLERS = (
     (
@@ -71,7 +72,7 @@ INSTALLERS = (
             r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b"
             r"|\.[cm]?[jt]sx?\b"
         ),
-        "npm install",
+        NPM_INSTALL,
     ),
     (re.compile(r"\b(?:cargo|rustc)\b|\.rs\b"), "cargo add"),
     (re.compile(r"\bgo (?:build|test|run|vet)\b|\.go\b"), "go get"),
@@ -185,6 +186,11 @@ def _install(failure: Failure, evidence: Evidence) -> list[str]:
     if installer == PIP_INSTALL:
         module = package.split(".")[0]
         package = DISTRIBUTIONS.get(module, module)
+
+    if installer == NPM_INSTALL:
+        # A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.
+        parts = package.split("/")
+        package = "/".join(parts[:2] if package.startswith("@") else parts[:1])
 
     actions = ["Install missing dependencies"]
     is_safe = PACKAGE_NAME.fullmatch(package) is not None

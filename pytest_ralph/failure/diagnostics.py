@@ -57,6 +57,7 @@ HEADED_ROW = re.compile(
     r"^\s*(?:[✖✗✘×⚠#]\s*)*(?:\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠]\]?|\w+:)"
     r"[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
 )
+ROW_NUMBER = re.compile(r"^\s*\d+\s{2,}")
 COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
 ROWS_BELOW = 6
 # A line that gives only the place; the message is below.
@@ -214,7 +215,8 @@ def read_headed_rows(
             if FILE_HEADING.match(row) or COUNT_ROW.match(row) or at in ignored:
                 continue
             if HEADED_ROW.match(row):
-                yield Diagnostic(at, row.strip(MARKS), heading["file"], "lint", "error")
+                text = ROW_NUMBER.sub("", row).strip(MARKS)
+                yield Diagnostic(at, text, heading["file"], "lint", "error")
                 break
 
 

@@ -40,7 +40,7 @@ EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "time
 # Roles of tools that report findings, whatever format they print them in.
 FINDING_ROLES = frozenset({"lint", "types", "format"})
 # Of many failing tests this many are asked for their cause.
-MOST_TESTS = 60
+MOST_TESTS = 30
 # What many failing tests amount to: a missing package stops all of them; a failure of the code
 # outweighs causes outside it, which only some of them met.
 WEIGHT = {"package": 0, "test": 1, "crash": 1}

@@ -25,6 +25,12 @@ GONE = re.compile(
 UNKNOWN_TASK = re.compile(
     r"^\W*(?:error:? )?(?:no|unknown|undefined|not|don't)\b.*['\"`‘“]", re.IGNORECASE
 )
+# Words of which every line contains one that either pattern matches.
+GONE_WORDS = (
+    "found", "exist", "located", "opened", "such", "module", "appear", "directory", "file",
+    "missing", "find", "open", "read", "access", "stat", "locate", "load", "match",
+    "no", "unknown", "undefined", "not", "don",
+)  # fmt: skip
 # make repeats the name of the target that it could not make.
 STOPPED_BY_MAKE = re.compile(r"^\w+(?:\[\d+\])?: \*\*\* ")
 # An argument that names nothing.
@@ -48,7 +54,8 @@ def absences(context: FailureContext) -> Iterator[Finding]:
     runs_tasks = any(stage.is_orchestrator for stage in context.stages)
     wanted = [word for word in dict.fromkeys(_operands(context)) if len(word) > 1]
     wanted = [word for word in wanted if word not in context.project.files]
-    for number, line in enumerate(lines):
+    for number in context.output.numbers_of(GONE_WORDS):
+        line = lines[number]
         if number in context.echoed:
             continue
         # A task runner that was asked for something quotes it only if it does not know it.

@@ -64,7 +64,10 @@ IGNORED_BY_MAKE = "(ignored)"
 
 # Also the two values that node prints below an AssertionError.
 JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)')
-REPEATED = re.compile(r"\b(?:retrying|will retry|trying again|retry in)\b", re.IGNORECASE)
+# After the last attempt of pip (`total=0`) the failure counts.
+REPEATED = re.compile(
+    r"\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b", re.IGNORECASE
+)
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
 LONGEST_DIFF = 60

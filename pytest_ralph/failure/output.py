@@ -12,7 +12,7 @@ from pytest_ralph.failure.sampling import LONGEST_LINE, sample
 from pytest_ralph.failure.unwrap import unwrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LONGEST_ENDING = 200
 
@@ -66,6 +66,10 @@ class CommandOutput:
     def has(self, *words: str) -> bool:
         """Return whether any of the lower-case words occurs."""
         return any(word in self.index for word in words)
+
+    def numbers_of(self, words: Iterable[str]) -> Sequence[int]:
+        """Return the numbers of the lines that contain any of the lower-case words, in order."""
+        return sorted({number for word in words for number in self.index.get(word, ())})
 
     @cached_property
     def text(self) -> str:

@@ -33,9 +33,10 @@ NOT_A_VALUE = re.compile(
     r"^(?:at |File \"|-->|\^|~|[-─━═=*+~]{3,}|\S+:\d+(?::\d+)?$|\.\.\.$"
     r"|[(\[{)\]}>]+[,;]?$|---)"
 )
-ALARM = re.compile(
-    r"(?:error|exception|\b(?:fatal|fail(?:ed|ure)?|cannot|could not|invalid))\b", re.IGNORECASE
-)
+ALARMS = (
+    "error", "*error", "exception", "*exception", "fatal", "fail", "failed", "failure", "cannot",
+    "could", "invalid",
+)  # fmt: skip
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")
 # pytest puts this before the lines of an error.
@@ -103,12 +104,11 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     The first line that calls itself an error or speaks of a file of the project, else the first
     that is more than the name of a file, a ruler, a count or a report of progress.
     """
+    for alarm in _own_alarms(context):
+        return alarm
     complaints: list[tuple[int, str]] = []
-    alarms = _own_alarms(context)
     for number, line in enumerate(context.output.lines):
         text = line.strip()
-        if text in alarms:
-            return number, text
         is_complaint = _has_several_words(text) and not NO_COMPLAINT.search(text)
         if number not in context.echoed and is_complaint and not SUMMARY.search(text):
             complaints.append((number, text))
@@ -127,37 +127,41 @@ def _has_several_words(text: str) -> bool:
 
 def quotable_line(context: FailureContext) -> str:
     """Return the line of the output that a person would quote; empty if there is no output."""
-    for candidates in _candidates(context):
-        if candidates:
-            return candidates[0]
-    return ""
+    return next(_candidates(context), "")
 
 
-def _own_alarms(context: FailureContext) -> Sequence[str]:
-    """Return the alarming lines that are the tool's own words and no summary."""
+def _own_alarms(context: FailureContext) -> Sequence[tuple[int, str]]:
+    """Return the alarming lines that are the tool's own words and no summary, numbered."""
+    lines = context.output.lines
     passed_over = context.ignored | context.data
     return [
-        line.strip()
-        for number, line in enumerate(context.output.lines)
-        if number not in passed_over and ALARM.search(line) and not SUMMARY.search(line)
+        (number, lines[number].strip())
+        for number in context.output.numbers_of(ALARMS)
+        if number not in passed_over and not SUMMARY.search(lines[number])
     ]
 
 
-def _candidates(context: FailureContext) -> Iterator[Sequence[str]]:
-    """Yield lists of lines to choose from, the most telling ones first."""
-    printed = [line.strip() for line in context.output.lines if line.strip()]
+def _candidates(context: FailureContext) -> Iterator[str]:
+    """Yield the lines to choose from, the most telling ones first."""
+    lines = context.output.lines
+    for _, line in _own_alarms(context):
+        yield line
+    alarming = [
+        lines[number].strip()
+        for number in context.output.numbers_of(ALARMS)
+        if number not in context.ignored
+    ]
+    yield from (line for line in alarming if not SUMMARY.search(line))
+    printed = [line.strip() for line in lines if line.strip()]
+    yield from filter(WARNING.match, printed)
+    yield from alarming
+    # The last command of a shell's trace is the one that ended it.
+    yield from filter(SHELL_TRACE.match, printed[-1:])
     spoken = [
         line.strip()
-        for number, line in enumerate(context.output.lines)
+        for number, line in enumerate(lines)
         if line.strip() and number not in context.ignored
     ]
-    alarming = [line for line in spoken if ALARM.search(line)]
-    yield _own_alarms(context)
-    yield [line for line in alarming if not SUMMARY.search(line)]
-    yield [line for line in printed if WARNING.match(line)]
-    yield alarming
-    # The last command of a shell's trace is the one that ended it.
-    yield [line for line in printed[-1:] if SHELL_TRACE.match(line)]
-    yield [line for line in spoken[-1:] if not WEAK_ENDING.search(line)]
-    yield spoken
-    yield printed
+    yield from (line for line in spoken[-1:] if not WEAK_ENDING.search(line))
+    yield from spoken
+    yield from printed

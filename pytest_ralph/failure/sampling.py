@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 # A text up to this size is kept whole.
 LARGEST_WHOLE = 56_000
-HEAD = 10_000
-MIDDLE = 10_000
-TAIL = 16_000
+HEAD = 8_000
+MIDDLE = 8_000
+TAIL = 14_000
+# Reading takes time for each line, so each part is also limited to this many of them.
+MOST_LINES = 250
 LONGEST_LINE = 1_200
 # A middle up to this size is read whole, a larger one in windows.
 LARGEST_MIDDLE = 2_000_000
@@ -43,13 +45,13 @@ def sample(text: str) -> str:
     """Return `text`, or its head, unusual lines of its middle and its tail if it is very long."""
     if len(text) <= LARGEST_WHOLE:
         return text
-    begin = _line_end(text, HEAD)
-    end = _line_end(text, len(text) - TAIL)
+    begin = _end_of_head(text)
+    end = _start_of_tail(text)
 
     spans: list[tuple[int, int]] = []
     size = 0
     for start, stop in _by_importance(text, begin, end):
-        if size > MIDDLE:
+        if size > MIDDLE or len(spans) == MOST_LINES:
             break
         spans.append((start, stop))
         size += stop - start
@@ -65,6 +67,20 @@ def sample(text: str) -> str:
         kept.append(text[max(start, covered) : stop])
         covered = stop
     return "\n".join(kept)
+
+
+def _end_of_head(text: str) -> int:
+    lines = text[:HEAD].split("\n", MOST_LINES)
+    if len(lines) > MOST_LINES:
+        return HEAD - len(lines[-1])
+    return _line_end(text, HEAD)
+
+
+def _start_of_tail(text: str) -> int:
+    lines = text[-TAIL:].rsplit("\n", MOST_LINES)
+    if len(lines) > MOST_LINES:
+        return len(text) - TAIL + len(lines[0])
+    return _line_end(text, len(text) - TAIL)
 
 
 def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:

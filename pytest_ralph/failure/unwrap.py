@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The left side of a box drawn around a whole message.
 BOX = re.compile(r"^(?:│ ?(?P<inside>.*?)\s*│?|[╷╵])$")
 # Docker's builder puts the step and the time before every line.
-BUILD_STEP = re.compile(r"^#\d+ \d+\.\d+ ")
+BUILD_STEP = re.compile(r"^#\d+ (?:\d+\.\d+ |(?=ERROR: ))")
 # The time, `web-1  | `, `web:build: `, `[web] `, `packages/web test: `, `12:00:01 web.1 | `.
 LABEL = re.compile(
     r"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,}Z)"

@@ -58,11 +58,14 @@ POSITION = regex(r"^[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9}:\d+(?::\d+)?:\s*")
 # Where a linter found something, in the columns of a table.
 TABLE_PLACE = regex(
     r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
-    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: "
+    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
 )
 # What runners of other programs put before an error.
 SPEAKER = regex(
     r"^g?make(?:\[\d+\])?: \*+ |^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
+    r"|^Retrying \(Retry\([^)]*\)\) after |^An unexpected error occurred: \"https?://\S+: "
+    r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': |^Failed to execute goal .*?: (?=[A-Z])"
+    r"|^(?:[\w.-]+/)+: |^template: |^SystemCheckError: System check identified some issues: "
 )
 BARE_LEVEL = regex(
     r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"
@@ -74,7 +77,10 @@ LEVEL = regex(
     r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*[:!-]\s*",
     re.IGNORECASE,
 )
-BRACKETS = regex(r"^[\[(<{][^\])>}]{0,40}[\])>}]:?\s*")
+# What git says about a push.
+REJECTED = regex(r"^\[((?:remote )?rejected)\]")
+# A label in brackets; not a value that is compared.
+BRACKETS = regex(r"^[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}](?!\s*[!=<>]=):?\s*")
 INTERPRETER = regex(r"^/\S*/python[\d.]*: ")
 SHELL_PLACE = regex(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
 EXCEPTION = regex(
@@ -145,6 +151,7 @@ def title(failure: Failure) -> str:
         point = f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
     if subject and subject.lower() not in point.lower():
         point = f"{subject}: {point}"
+    point = NOT_A_START.sub("", point)
     if len(point) > LONGEST_TITLE:
         point = ABSENCE.sub("", point)
     return shorten(point, LONGEST_TITLE)
@@ -164,9 +171,13 @@ def place_of(failure: Failure) -> str:
         return f"{named} and {others} more" if others > 0 else named
     if not failure.files:
         return ""
-    if failure.line is None:
-        return failure.files[0]
-    return f"{failure.files[0]} line {failure.line}"
+    for file in failure.files:
+        is_in_error = file.rsplit("/", 1)[-1] in failure.error
+        if is_in_error and failure.line is not None:
+            return f"{file} line {failure.line}"
+        if is_in_error:
+            return file
+    return failure.files[0]
 
 
 def tool_hint(failure: Failure) -> str:
@@ -215,13 +226,13 @@ def _point(error: str) -> str:
     # Only the first file is a place: one without a position is what the error is about.
     text = _without_prefixes(PLACE.sub("", text, count=1) or text)
     text = _without_prefixes(POSITION.sub("", text, count=1) or text)
+    text = REJECTED.sub(r"\1:", text)
     match = EXCEPTION.match(text)
     if match and ASSERTION.match(match["name"]):
         text = COMPARISON.sub("", _without_prefixes(text[match.end() :]))
     elif match:
         text = text[match.start("name") :]
-    text = DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
-    return NOT_A_START.sub("", text)
+    return DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
 
 
 def _without_prefixes(text: str) -> str:

@@ -71,13 +71,15 @@ SENTENCES = (
         r"|\[[^\]]*\])\s*:?\s+(?P<name>\S.*)$"
     ),
 )
+# Each sentence contains one of these: most lines do not, and need not be matched.
+SENTENCE_WORDS = ("fail", "error", "wrong answer", "not pass", "test case:", "scenario:")
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
 # The heads of a table also stand between rulers.
 COLUMNS = re.compile(r"\S\s{4,}\S")
 FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berror\b", re.IGNORECASE)
 MARKED = re.compile(
     r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
-    r"|\[(?:FAIL(?:ED|URE)?|F|KO|ERROR|ERR)\]|\(fail\)"
+    r"|\[(?:FAIL(?:ED|URE)?|F|KO)\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!(?!!)|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
@@ -204,6 +206,9 @@ class _ShapeReader:
     def named_in_sentences(self) -> Iterator[FailedTest]:
         """Yield the tests that a sentence names, as in "Failure in test_total"."""
         for number, line in enumerate(self.lines):
+            lowered = line.lower()
+            if not any(word in lowered for word in SENTENCE_WORDS):
+                continue
             for sentence in SENTENCES:
                 match = sentence.match(line)
                 if match:

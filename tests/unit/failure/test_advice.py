@@ -58,6 +58,8 @@ def test_no_placeholder_is_left_open(output: str, code: int, command: str) -> No
             {"Run: pip install PyYAML"},
         ),
         ("Error: Cannot find module 'express'\n", 1, "node a.js", {"Run: npm install express"}),
+        ("Error: Cannot find module 'ajv/dist/core'\n", 1, "node a.js", {"Run: npm install ajv"}),
+        ("Error: Cannot find module '@a/b/c'\n", 1, "node a.js", {"Run: npm install @a/b"}),
         ("bash: foo: command not found\n", 127, "foo", {"Verify command exists: which foo"}),
         (
             "PermissionError: [Errno 13] Permission denied: '/etc/config'\n",

@@ -72,6 +72,24 @@ def samples(family: str) -> list[dict[str, Any]]:
          "The connection to the server localhost:8080"),
         (Failure(error="a.c:1:18: error: unused variable 'count' [-Werror,-Wunused-variable]"),
          "a.c: unused variable 'count'"),
+        (Failure(error="AssertionError: {'a': 1} != {'a': 2}", failed_tests=("cart.test_total",)),
+         "test_total: {'a': 1} != {'a': 2}"),
+        (Failure(error="! [rejected] main -> main (fetch first)"),
+         "rejected: main -> main (fetch first)"),
+        (Failure(error="cart.rb:1:1: C: [Correctable] Style/Return: Redundant return."),
+         "cart.rb: Style/Return: Redundant return."),
+        (Failure(error="1:12  ✖  Invalid hex color"), "Invalid hex color"),
+        (Failure(error="==3037==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x6"),
+         "AddressSanitizer: heap-buffer-overflow on address"),
+        (Failure(error="<internal:/usr/lib/rubygems/kernel_require.rb>:85:in `require': "
+                 "cannot load such file -- sinatrra (LoadError)"),
+         "cannot load such file -- sinatrra (LoadError)"),
+        (Failure(error="[ERROR] Failed to execute goal on project cart: Could not find artifact x"),
+         "Could not find artifact x"),
+        (Failure(error="[ERROR] templates/: template: shop/a.yaml:7:20: executing x: nil pointer"),
+         "a.yaml: executing x: nil pointer"),
+        (Failure(error="WARNING: Retrying (Retry(total=0, read=None)) after connection lost by x"),
+         "connection lost by x"),
         (Failure(error="ModuleNotFoundError: No module named '_pytest.python_api'"),
          "No module named '_pytest.python_api'"),
     ],
@@ -146,7 +164,9 @@ def test_a_hint_stands_near_its_error() -> None:
 def test_a_place_is_a_test_or_a_file() -> None:
     assert place_of(Failure(failed_tests=("a.py::x", "a.py::y"))) == "a.py::x, a.py::y"
     assert place_of(Failure(failed_tests=tuple("abcde"))) == "a, b, c and 2 more"
-    assert place_of(Failure(error="oops", files=("src/a.py",), line=3)) == "src/a.py line 3"
+    both = ("Dockerfile", "src/a.py")
+    assert place_of(Failure(error="src/a.py:3: oops", files=both, line=3)) == "src/a.py line 3"
+    assert place_of(Failure(error="oops on line 3", files=both, line=3)) == "Dockerfile"
     assert place_of(Failure(error="oops")) == ""
 
 
