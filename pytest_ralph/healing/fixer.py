@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.build_evidence import shows_broken_build
-from pytest_ralph.failure.failure import NO_FIX
+from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.diffs import diff_of
@@ -458,11 +458,11 @@ class Fixer:
         if block is None:
             spec = self.spec_files.spec
             if target is not self.task:
-                failure = self._about_project(failure)
                 target = with_files(target, self._blamed_files(target, failure))
+            failure = self._with_previous_fix(target, self._about_project(failure))
             return make_fix_task(
                 target,
-                self._with_relative_paths(self._with_previous_fix(target, failure)),
+                self._with_relative_paths(failure),
                 fix_id,
                 spec_name=spec.name,
                 directory=os.path.relpath(spec.directory, self.services.root),
@@ -476,8 +476,9 @@ class Fixer:
         return block
 
     def _about_project(self, failure: Failure) -> Failure:
-        """What Verify found, if an executor crashed: nobody can fix that in the project."""
-        if failure.kind == "crash" and self.log.last is not None:
+        """What Verify found, if an executor crashed or ended without saying why."""
+        is_silent = failure.kind == "crash" or failure.error == NOT_COMPLETE
+        if is_silent and self.log.last is not None:
             return self.log.last
         return failure
 
@@ -504,7 +505,8 @@ class Fixer:
 
     def _blamed_files(self, target: Task, failure: Failure) -> list[str]:
         """Files that the executor of `target` names as the cause, beyond those of the task."""
-        named = [name for name in failure.files if name not in target.files]
+        files = self._with_relative_paths(failure).files
+        named = [name for name in files if name not in target.files]
         return [name for name in named if (self.services.root / name).is_file()]
 
     # Repairs

@@ -86,11 +86,15 @@ def test_one_that_crashes(one_task: Project, signal: str, kind: str) -> None:
     assert kinds(one_task) == [kind]
 
 
-def test_a_crash_is_not_the_title_of_a_fix(one_task: Project) -> None:
-    one_task.run("--ralph-max-depth", "2", executor=one_task.shell("kill -KILL $$"))
+@pytest.mark.parametrize("mode", [(), ("--ralph-execute",)])
+@pytest.mark.parametrize("end", ["kill -KILL $$", "exit 1"])
+def test_a_silent_end_is_no_title(one_task: Project, end: str, mode: tuple[str, ...]) -> None:
+    one_task.run("--ralph-max-depth", "2", *mode, executor=one_task.shell(end))
 
-    assert one_task.calls == ["1.3.1", "1.3.1.1"]
+    assert one_task.calls[-2:] == ["1.3.1", "1.3.1.1"]
     assert "signal" not in one_task.tasks.read_text()
+    assert "did not complete" not in one_task.tasks.read_text()
+    assert str(one_task.root) not in one_task.tasks.read_text()
 
 
 def test_one_that_asks_for_a_person_is_not_asked_again(one_task: Project) -> None:
