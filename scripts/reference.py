@@ -28,12 +28,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pytest_ralph"
 EXIT_STATUS = {
     0: "all passed or recovered",
-    1: "something failed or is blocked; with `--ralph-lint`, an error was found",
-    2: "interrupted, or a spec could not be read",
-    4: (
-        "usage error: no such path, a malformed setting, a plan that contradicts itself, a spec "
-        "that another run holds"
+    1: (
+        "something failed or is blocked; a spec cannot be read or its plan is invalid; with "
+        "`--ralph-lint`, an error was found"
     ),
+    2: "interrupted",
+    4: "usage error: no such path, a malformed setting, a spec that another run holds",
     5: "nothing collected",
 }
 

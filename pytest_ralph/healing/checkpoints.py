@@ -172,7 +172,7 @@ class Checkpoints:
         if git is None:
             return "no rollback: not in a git repository"
         if any(True for _ in self._services.files_of_other_specs()):
-            return "no rollback: other workers are at work in the same files"
+            return "no rollback: other workers use the same files"
         # No other executor may be at work meanwhile.
         with self._services.turn:
             return self._roll_back(git, task)
@@ -191,7 +191,7 @@ class Checkpoints:
         broken = [name for name, still_passes in tree.passed.items() if not still_passes()]
         if broken:
             left = git.take_back(changes, index)
-            note = f"no rollback: {', '.join(broken)} would no longer pass; it was taken back"
+            note = f"no rollback: {', '.join(broken)} would no longer pass; it was undone"
             return f"{note}, except {', '.join(left)}" if left else note
         tree.record(ROLLBACK, changes)
         return str(result)

@@ -227,9 +227,7 @@ class IsolatedRuns:
                 fault_point("after a merge is confirmed")
                 return observed._replace(verified=verified, merged=True)
             left = applied.take_back()
-        line = (
-            f"{task.id}: passed in its worktree, but not in the project: the merge was taken back"
-        )
+        line = f"{task.id}: passed in its worktree, but not in the project: the merge was undone"
         if left:
             line += f", except {', '.join(left)}, which changed since"
         services.announce(line)

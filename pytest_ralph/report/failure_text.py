@@ -45,17 +45,18 @@ class Crash:
         return f"{self.path}:{self.lineno}: {self.message}"
 
 
-@dataclass(frozen=True)
-class FailureText:
+class FailureText(str):
     """What pytest takes as the representation of a failure, without any traceback.
 
-    pytest calls `toterminal` to show it, and `str` to store it.
+    pytest calls `toterminal` to show it. Plugins that know only the representations of pytest
+    itself take it as the text that it is.
     """
 
+    __slots__ = ("lines", "reprcrash", "shown")
     lines: tuple[Line, ...]
     reprcrash: Crash
     # With `--tb=line`, pytest writes one line itself, and nothing else is to be written.
-    shown: bool = True
+    shown: bool
 
     @classmethod
     def of(
@@ -70,15 +71,16 @@ class FailureText:
         """Describe a failed task after `earlier` others; `root` is removed from paths of logs."""
         prefix = f"{root}/" if root else ""
         lines = tuple(_lines(task, prefix, verbosity, earlier))
-        return cls(lines, Crash(task.spec_path, task.line, lines[0].text), shown)
+        text = cls("\n".join(line.text for line in lines))
+        text.lines = lines
+        text.reprcrash = Crash(task.spec_path, task.line, lines[0].text)
+        text.shown = shown
+        return text
 
     def toterminal(self, writer: Any) -> None:
         if self.shown:
             for line in self.lines:
                 line.write(writer)
-
-    def __str__(self) -> str:
-        return "\n".join(line.text for line in self.lines)
 
 
 def failure_headline(attempt: Attempt) -> str:
@@ -129,7 +131,10 @@ def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
 
 
 def _facts(attempt: Attempt, verbosity: int) -> Iterator[str]:
-    yield _how_it_ended(attempt)
+    ended = _how_it_ended(attempt)
+    # The headline may have said it: `Timed out after 4s`.
+    if not (attempt.timed_out and attempt.error.startswith("Timed out after")):
+        yield ended
     for note in attempt.beside:
         yield one_line(note, LONGEST_LINE)
     # Output that is shown names the failing tests itself.

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 VIEWS = {"o": "output", "d": "diff", "!": "shell", "?": "help"}
 # The end of the input is the last choice.
 CHOICES = {"f": "fix", "r": "retry", "s": "skip", "e": "edit", "g": "give up", "h": "halt"}
-QUESTION = (
-    "[f]ix, [r]etry, [s]kip, [e]dit the fix task, [h]alt, [g]ive up, ? for help"
-    " (Enter: {decided})? "
-)
+# Fits in 80 columns.
+QUESTION = "[f]ix, [r]etry, [s]kip, [e]dit, [g]ive up, [h]alt, ? for help (Enter: {decided})? "
 HELP = """\
   f      write a fix task and have it carried out
   r      verify the task again
@@ -184,7 +182,10 @@ class Interactive:
         return terminal(ended.stdout) or "Nothing has changed since the last commit.\n"
 
     def _choose(self, question: str, choices: dict[str, str]) -> str:
-        """Ask until the answer is a choice or Enter (empty); at end of input, the last choice."""
+        """Ask until the answer is a choice or Enter (empty); at end of input, the last choice.
+
+        The answer to anything else is the help, if there is any.
+        """
         while True:
             self._console.write(question)
             typed = self._console.read_line(self._stopped)
@@ -194,6 +195,8 @@ class Interactive:
             if not typed:
                 return ""
             letter = typed[0].lower()
+            if letter not in choices and "?" in choices:
+                letter = "?"
             if letter in choices:
                 return choices[letter]
 

@@ -51,7 +51,7 @@ def write_spec(config: pytest.Config) -> int:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise pytest.UsageError(f"--ralph-init: {shown} exists already") from None
+        raise pytest.UsageError(f"--ralph-init: {shown} already exists") from None
     except OSError as error:
         raise pytest.UsageError(f"--ralph-init: cannot write {shown}: {error.strerror}") from None
 

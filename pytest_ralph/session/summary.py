@@ -248,11 +248,14 @@ class RunResults:
     def tasks(self) -> list[TaskResult]:
         return [report.result for report in self.reports.values()]
 
-    def _recovered_specs(self) -> dict[str, list[TaskReport]]:
-        """Return the reports of the specs run in recovery mode, by the path of the spec."""
+    def _specs(self, *, executed: bool = False) -> dict[str, list[TaskReport]]:
+        """Return the reports of the specs run in recovery mode, by the path of the spec.
+
+        executed: Whether to include the specs of which an executor carries out the tasks.
+        """
         found = defaultdict(list)
         for report in self.reports.values():
-            if report.recovery:
+            if report.recovery or executed:
                 found[report.result.spec_path].append(report)
         return dict(sorted(found.items()))
 
@@ -271,7 +274,7 @@ class RunResults:
     def complete_specs(self) -> list[str]:
         """Return the names of the specs in which every task is checked off and none failed."""
         names = []
-        for path, reports in self._recovered_specs().items():
+        for path, reports in self._specs(executed=self.run.settings.execute).items():
             if any(report.result.bad for report in reports):
                 continue
             if any(nodeid.startswith(f"{path}::") for nodeid in self.failed_reports):
@@ -286,7 +289,7 @@ class RunResults:
     def halted_specs(self) -> list[HaltedSpec]:
         """The specs run in recovery mode in which tasks failed for good."""
         halted = []
-        for path, reports in self._recovered_specs().items():
+        for path, reports in self._specs().items():
             if any(report.result.bad for report in reports):
                 # Imported here: most runs end well.
                 from pytest_ralph.session.halted_spec import HaltedSpec

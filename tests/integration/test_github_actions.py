@@ -40,11 +40,19 @@ def test_failures_are_annotated_once(
     """pytest-github-actions-annotate-failures annotates failed items, and we then do not."""
     make_spec(t1_1="false")
     name = "pytest_github_actions_annotate_failures"
-    pytester.makepyfile(**{name: ""})
+    # It takes the message from pytest's own representations, and from a str.
+    annotates = """
+        def pytest_runtest_logreport(report):
+            if report.failed and isinstance(report.longrepr, str):
+                print("::annotated", str(report.longrepr).splitlines()[0])
+    """
+    pytester.makepyfile(**{name: annotates})
     monkeypatch.syspath_prepend(pytester.path)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert "::error file=" in pytester.runpytest("--ralph", "specs").stdout.str()
-    assert "::error" not in pytester.runpytest("--ralph", "specs", "-p", name).stdout.str()
+    result = pytester.runpytest("--ralph", "specs", "-p", name, "-s")
+    assert "::error" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*::annotated false: expected exit status 0, got 1"])
 
 
 def test_elsewhere_nothing_is_annotated(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:

@@ -41,6 +41,8 @@ FLAGS = [
     "--remote-debugging-pipe",
 ]
 
+AXE = "axe-core@4.14.0"
+
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
@@ -465,6 +467,38 @@ def test_text_can_be_read_in_light_and_dark(page: Browser, scheme: str) -> None:
     for selector in (".lede", ".row .id", ".row .time", ".tabs button", ".where", "h1"):
         ink = page.js(f"({rgb})(document.querySelector({selector!r}), 'color')")
         assert contrast(ink, ground) >= 4.5, selector
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source of axe-core, which finds what assistive technology would stumble over."""
+    directory = tmp_path_factory.mktemp("axe")
+    install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), AXE]
+    try:
+        subprocess.run(install, check=True, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        pytest.skip(f"{AXE} cannot be installed")
+    return (directory / "node_modules/axe-core/axe.min.js").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, tmp_path: Path, axe: str, scheme: str) -> None:
+    fixed = attempt("passed", 6, what="fix", fix_id="1.2.1", diff=DIFF, changed=("a.py",))
+    guarded = fixed._replace(findings=("1.2.1 changed tests: test_a.py",), cost=0.25)
+    failed = tasks()[3]
+    worst = failed._replace(attempts=(*failed.attempts, guarded), unread=("looks nice",))
+    write_report(tmp_path / "report.html", story(worst, *tasks()[:3]))
+    browser.media(prefers_color_scheme=scheme)
+    browser.open(tmp_path / "report.html")
+    browser.js(f"{axe};0")
+    for view in ("tasks", "timeline", "fixes", "history"):
+        browser.click(f"#tab-{view}")
+        found = browser.js(
+            "axe.run().then(({violations}) => violations.flatMap("
+            "({id, nodes}) => nodes.map(({target}) => `${id}: ${target}`)))"
+        )
+        assert found == [], view
 
 
 def test_the_theme_button_switches_and_is_remembered(page: Browser) -> None:

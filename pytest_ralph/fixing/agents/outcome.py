@@ -267,7 +267,7 @@ def _why_refused(run: FinishedRun) -> str:
             return one_line(line)
     status = f"exited with {run.result.exit_code}"
     printed = _first_line(run.log)
-    return f"{status}: {printed}" if printed else f"{status} without a word"
+    return f"{status}: {printed}" if printed else f"{status} and printed nothing"
 
 
 def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:

@@ -488,7 +488,7 @@ class Worktrees:
         restored = merge.take_back()
         lines = []
         if restored:
-            line = f"took back the merge of a run that was killed: {', '.join(restored)}"
+            line = f"undid the merge of a run that was killed: {', '.join(restored)}"
             lines.append(line + _kept_as([kept]))
         if merge.changed:
             changed = ", ".join(merge.changed)

@@ -49,12 +49,12 @@ function evidence(attempt) {
 }
 
 function quote(task, failure) {
-  const eased = task.outcome === "recovered" || task.outcome === "passed";
+  const eased = !NEEDS_YOU.has(task.outcome);
   const chips = [failure.kind, failure.type, failure.category, failure.retryable === false && "not retryable"];
   return h(
     "div",
     { class: `quote${eased ? " is-eased" : ""}` },
-    eased ? h("p", { class: "muted" }, "Recovered from") : "",
+    eased ? h("p", { class: "muted" }, "Failed at first") : "",
     h("p", {}, failure.error || task.reason || "Failed"),
     failure.error && task.reason && task.reason !== failure.error ? h("p", { class: "muted" }, task.reason) : "",
     h(

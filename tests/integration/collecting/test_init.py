@@ -44,7 +44,7 @@ def test_init_never_overwrites(pytester: pytest.Pytester) -> None:
     path.write_text("mine")
     result = pytester.runpytest("--ralph-init", "foo")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --ralph-init: specs/foo/tasks.md exists already"])
+    result.stderr.fnmatch_lines(["ERROR: --ralph-init: specs/foo/tasks.md already exists"])
     assert path.read_text() == "mine"
 
 

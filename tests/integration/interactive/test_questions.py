@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import SpecMaker
 
-QUESTION = "[f]ix, [r]etry, [s]kip, [e]dit the fix task, [h]alt"
+QUESTION = "[f]ix, [r]etry, [s]kip, [e]dit, [g]ive up, [h]alt"
 AGENT = "import pathlib, sys; sys.stdin.read(); pathlib.Path('src.txt').write_text('right')"
 
 
@@ -45,7 +45,7 @@ def tasks(project: Path) -> str:
     [
         pytest.param(["f"], (), 0, "1 passed, 1 recovered", id="fix"),
         pytest.param([""], (), 0, "1 passed, 1 recovered", id="Enter: as decided"),
-        pytest.param(["what?", "f"], (), 0, "1 passed, 1 recovered", id="asked until understood"),
+        pytest.param(["what?", "f"], (), 0, "verify the task again", id="unknown answer: help"),
         pytest.param(["r", "s"], (), 0, "1 passed, 1 skipped", id="retry, then skip"),
         pytest.param(["s"], ("-s",), 0, "1 passed, 1 skipped", id="with -s"),
         pytest.param(["g"], (), 1, "1 failed, 1 blocked", id="give up"),

@@ -202,17 +202,19 @@ def test_without_recovery_what_is_done_is_checked_off_and_nothing_else_is_writte
     before = two.tasks.read_text()
     only_one = two.shell("[ $task = 1.1 ] && echo one > one.txt")
 
-    two.verify("--ralph-execute", executor=only_one)
+    first = two.verify("--ralph-execute", executor=only_one)
 
+    assert "ALL_TASKS_COMPLETE" not in first.stdout.str()
     assert two.boxes == {"1.1": True, "1.2": False}
     assert two.tasks.read_text() == before.replace("- [ ] 1.1", "- [x] 1.1")
     assert {path.name for path in two.directory.iterdir()} == {"tasks.md"}
 
     calls = len(two.calls)
-    two.verify("--ralph-execute", executor=two.shell(DO_IT))
+    second = two.verify("--ralph-execute", executor=two.shell(DO_IT))
 
     assert two.calls[calls:] == ["1.2"]
     assert two.boxes == {"1.1": True, "1.2": True}
+    second.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
 
 
 # Carrying out the original again after a fix

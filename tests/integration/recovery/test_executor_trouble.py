@@ -222,7 +222,7 @@ exit 1
     ("script", "reason"),
     [
         (USAGE, "error: unknown option '--bogus'"),
-        ("exit 1\n", "exited with 1 without a word"),
+        ("exit 1\n", "exited with 1 and printed nothing"),
         ("echo 'Usage: claude' >&2; exit 2\n", "exited with 2: Usage: claude"),
     ],
 )

@@ -452,9 +452,7 @@ def test_merge_that_is_taken_back_is_kept(isolated: Project) -> None:
     [patch] = (isolated.root / ".ralph/patches").iterdir()
     files = "binary, notes.txt, parser.txt, run.sh"
     kept = f"kept as .ralph/patches/{patch.name}"
-    result.stdout.fnmatch_lines(
-        [f"*took back the merge of a run that was killed: {files} ({kept})"]
-    )
+    result.stdout.fnmatch_lines([f"*undid the merge of a run that was killed: {files} ({kept})"])
     assert (isolated.root / "parser.txt").read_text().startswith("one\n")
     isolated.git("apply", str(patch))
     assert (isolated.root / "parser.txt").read_text() == "fixed\n"

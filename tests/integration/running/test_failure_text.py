@@ -55,8 +55,7 @@ def test_a_timeout_says_so_and_shows_what_was_printed(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     text = failure(pytester, make_spec, "`echo waiting; sleep 30`", "--ralph-timeout=0.3")
-    assert text.startswith("Timed out after 0.3s\n  $ echo waiting; sleep 30\n  timed out after ")
-    assert "  | waiting\n" in text
+    assert text.startswith("Timed out after 0.3s\n  $ echo waiting; sleep 30\n  | waiting\n")
 
 
 def test_a_signal_is_named(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
