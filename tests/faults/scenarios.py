@@ -189,7 +189,11 @@ SCENARIOS = (
         },
     ),
     Scenario("commits", options=("--ralph-commit", "auto"), git=True),
-    Scenario("worktrees", options=("--ralph-isolate", "worktree"), git=True),
+    Scenario(
+        "candidates",
+        options=("--ralph-isolate", "worktree", "--ralph-candidates", "2"),
+        git=True,
+    ),
     Scenario(
         "worktrees and commits",
         options=("--ralph-isolate", "worktree", "--ralph-commit", "auto"),
