@@ -121,7 +121,7 @@ class Controller:
         message = getattr(node, "workeroutput", {}).get(MESSAGE_KEY, {})
         self._receive(message)
         if "root" in message:
-            self._places.add_root(node.gateway, message["root"])
+            self._places.add_root(node, message["root"])
         if error:
             # The worker could not end its processes, and its tasks go to another worker.
             for mark in self.run.run_directory.marks_of(node.gateway.id):

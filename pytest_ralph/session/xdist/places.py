@@ -42,6 +42,8 @@ class Places:
         self._new: dict[Place, list[str]] = {}
         self._gateways: dict[Place, list[Any]] = {}
         self._roots: dict[Place, set[str]] = {}
+        # Each is closed when its worker has ended.
+        self._channels: dict[Place, list[Any]] = {}
 
     def add(self, gateway: Any, sources: Iterable[Path]) -> None:
         """Look, before xdist copies `sources`, which of them are not there yet."""
@@ -56,14 +58,20 @@ class Places:
         self._gateways.setdefault(place, []).append(gateway)
         gateway.ralph_place = place
 
-    def add_root(self, gateway: Any, root: str) -> None:
-        """Record where a worker found the project."""
-        self._roots.setdefault(gateway.ralph_place, set()).add(root)
+    def add_root(self, node: Any, root: str) -> None:
+        """Record where a worker, which has run its last task, found the project."""
+        place = node.gateway.ralph_place
+        self._roots.setdefault(place, set()).add(root)
+        self._channels.setdefault(place, []).append(node.channel)
 
     def clean_up(self) -> list[str]:
         """Put back and remove what the run left; return a line about each place that failed."""
         lines = []
         for place, gateways in self._gateways.items():
+            for channel in self._channels.get(place, ()):
+                # Until then the worker may write files. Its errors are reported by xdist.
+                with contextlib.suppress(Exception):
+                    channel.waitclose(TIME_LIMIT)
             if not any(self._clean_up_through(gateway, place) for gateway in gateways):
                 lines.append(f"{place.host}:{place.directory} could not be cleaned up")
         return lines

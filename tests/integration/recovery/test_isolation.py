@@ -477,6 +477,9 @@ def test_first_candidate_that_passes_wins(isolated: Project) -> None:
     assert result.duration < 250
     assert no_worktrees(isolated)
 
+    isolated.pytester.runpytest("--ralph-undo")
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+
 
 def test_candidates_use_up_the_budget(isolated: Project) -> None:
     log = isolated.root / ".git/log.txt"
