@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.failure.failure import NO_FIX
+from pytest_ralph.fixing.check_files import is_test
 from pytest_ralph.text import inert
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class _TemplateValues:
             "original": self._task_name(self._original),
             "fix_for": self._task_name(context.fix_for) if context.fix_for else None,
             "is_generated_fix": is_generated_fix(context.task),
-            "files": [self._line(path) for path in self._original.files[:MAX_ITEMS]],
+            "files": [self._line(path) for path in self._files()[:MAX_ITEMS]],
             "task_text": shortened(self._task, limits["task"]),
             "original_text": shortened(self._original_text, limits["task"]),
             "verify": self._masker.mask(self._original.verify.text.strip()),
@@ -234,6 +235,13 @@ class _TemplateValues:
         error = self._relative(self._masker.mask(self._verified.error))
         shown = excerpt(self._evidence, error, limit)
         return {"evidence": inert.prompt(shown), "evidence_has_error": error in shown}
+
+    def _files(self) -> list[str]:
+        """Return the files of the original, and those that an executor named as the cause."""
+        directory = self.context.spec_path.rpartition("/")[0]
+        named = [path for path in self.context.task.files if not is_test(path)]
+        files = dict.fromkeys((*self._original.files, *named))
+        return [path for path in files if path != directory]
 
     def _task_name(self, task: Task) -> dict[str, str]:
         return {"id": self._line(task.id), "title": self._line(task.title)}

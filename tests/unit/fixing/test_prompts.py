@@ -102,6 +102,14 @@ def test_every_form_has_the_essential_parts(prompts: Prompts, form: Form) -> Non
     assert "- Attempted fix: " in text
 
 
+def test_a_file_that_was_blamed_is_named(prompts: Prompts) -> None:
+    fix = replace(FIX, files=("specs/demo", "lib/core.py", "tests/test_parser.py"))
+
+    text = prompts.write("fix", replace(CONTEXT, task=fix))
+
+    assert "Start with these files: src/parser.py, src/lexer.py, lib/core.py. They" in text
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_works_with_only_a_task(prompts: Prompts, form: Form) -> None:
     bare = PromptContext(
