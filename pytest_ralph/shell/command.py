@@ -177,11 +177,6 @@ class Stage:
         return hazards.changes_remote(self)
 
     @property
-    def uses_network(self) -> bool:
-        """Whether it asks a remote service."""
-        return hazards.uses_network(self)
-
-    @property
     def asks_person(self) -> bool:
         """Whether it waits for somebody to type something."""
         return hazards.asks_person(self)

@@ -76,11 +76,6 @@ def _sends(stage: Stage) -> bool:
     return any(_SENDING_OPTION.fullmatch(word.partition("=")[0]) for word in stage.arguments)
 
 
-def uses_network(stage: Stage) -> bool:
-    """Whether it asks a remote service."""
-    return stage.is_hazard("network") or _reaches_out(stage)
-
-
 def asks_person(stage: Stage) -> bool:
     """Whether it waits for somebody to type something."""
     if stage.before == "|" or stage.redirections:

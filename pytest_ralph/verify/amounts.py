@@ -116,8 +116,6 @@ def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
         return None
     if amount.noun:
         return None
-    if _FORMATTED.search(command):
-        return [Expect("stdout", amount.op, amount.number)]
 
     shown = prints(command)
     if amount.verb == "with" or (not amount.verb and shown is not Prints.TEXT):

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.verify.model import Check
 
-LONG_SLEEP = 30.0
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_LIVES_ON = frozenset(["never-ends", "background", "long-sleep"])
+_LIVES_ON = frozenset(["never-ends", "background"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +42,6 @@ def hazards(check: Check, *, starts_service: bool = False) -> tuple[Hazard, ...]
         if starts_service and hazard.code in _LIVES_ON:
             continue
         found.setdefault(hazard.code, hazard)
-    if "machine-path" in found:
-        found.pop("absolute-cd", None)
     return tuple(found.values())
 
 
@@ -209,17 +205,6 @@ def _text_hazards(command: str) -> Iterator[Hazard]:
 # Single commands
 
 
-def _absolute_directory(stage: Stage) -> Hazard | None:
-    if stage.program not in ("cd", "pushd") or not stage.arguments:
-        return None
-    target = stage.arguments[0]
-    if not re.match(r"/(?!tmp\b|dev\b|var/tmp\b|$)|[A-Za-z]:[\\/]|~", target):
-        return None
-    return Hazard(
-        "absolute-cd", f"`cd {target}` leaves the project; commands already run in its root"
-    )
-
-
 def _never_ends(stage: Stage) -> Hazard | None:
     if not stage.never_ends:
         return None
@@ -231,36 +216,18 @@ def _never_ends(stage: Stage) -> Hazard | None:
 
 
 def _remote(stage: Stage) -> Hazard | None:
-    if stage.changes_remote:
-        return Hazard(
-            "remote",
-            f"`{_shown(stage)}` changes something outside the project each time it is verified",
-        )
-    if stage.uses_network:
-        return Hazard(
-            "network",
-            f"`{_shown(stage)}` asks a remote service: it fails without network or credentials",
-        )
-    return None
+    if not stage.changes_remote:
+        return None
+    return Hazard(
+        "remote",
+        f"`{_shown(stage)}` changes something outside the project each time it is verified",
+    )
 
 
 def _interactive(stage: Stage) -> Hazard | None:
     if not stage.asks_person:
         return None
     return Hazard("interactive", f"`{_shown(stage)}` waits for input, which it never gets")
-
-
-def _long_sleep(stage: Stage) -> Hazard | None:
-    if stage.program != "sleep" or not stage.arguments:
-        return None
-    time = stage.arguments[0]
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", time)
-    if match is None or float(match[1]) * _SECONDS[match[2]] < LONG_SLEEP:
-        return None
-    return Hazard(
-        "long-sleep",
-        f"`sleep {time}` waits a fixed time; poll for the condition instead",
-    )
 
 
 # Formatters that rewrite files unless one of these options asks for a check only.
@@ -343,11 +310,9 @@ def _basic_alternation(stage: Stage) -> Hazard | None:
 
 
 _STAGE_RULES: tuple[Callable[[Stage], Hazard | None], ...] = (
-    _absolute_directory,
     _never_ends,
     _remote,
     _interactive,
-    _long_sleep,
     _basic_alternation,
     _changes_tree,
     _may_match_nothing,

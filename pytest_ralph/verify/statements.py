@@ -14,7 +14,6 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.amounts import (
     Amount,
     expect_amount,
-    expect_lines,
     expect_nothing,
     expect_something,
 )
@@ -24,9 +23,7 @@ from pytest_ralph.verify.stdout_kind import (
     Prints,
     compares,
     counts_only,
-    filters,
     is_http,
-    lists_changes,
     lists_names,
     prints,
     prints_in_turn,
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.clauses import Clause
 
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
-_EACH_LINE = regex(r"\b(?:each|every|all) (?:lines?|counts?)\b")
 _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # Placeholders and wildcards are not printed as they are written.
 _NOT_LITERAL = regex(
@@ -81,10 +77,6 @@ class Statement(NamedTuple):
     @property
     def each(self) -> bool:
         return bool(_EACH.search(self.clause.text))
-
-    @property
-    def each_line(self) -> bool:
-        return bool(_EACH_LINE.search(self.clause.text))
 
     @property
     def is_choice(self) -> bool:
@@ -137,13 +129,6 @@ def bare_word(op: str) -> Ask:
     return ask
 
 
-def shouted_word(said: Statement) -> Sequence[Expect] | None:
-    """A word in capitals is printed as it is, unless it names a format such as JSON."""
-    if not said.word.isupper() or said.word.lower() in _DESCRIBING:
-        return None
-    return [Expect("stdout", "contains", said.word)]
-
-
 def exit_status(said: Statement) -> Sequence[Expect]:
     return [Expect("exit", "==", int(said.group("number")))]
 
@@ -172,11 +157,9 @@ def nonzero(said: Statement) -> Sequence[Expect] | None:
         return [Expect("stdout", "!=", 0)]
     if counts or noun.startswith(("count", "number", "total", "integer")):
         return [Expect("stdout", ">", 0)]
-    if said.group("verb") == "prints":
-        return [Expect("stdout", ">", 0)]
-    if not noun or noun.startswith(("code", "status", "exit")):
-        return [Expect("exit", "nonzero")]
-    return expect_lines(said.command, ">", 0)
+    if noun and not noun.startswith(("code", "status", "exit")):
+        return None
+    return [Expect("exit", "nonzero")]
 
 
 def amount(said: Statement) -> Sequence[Expect] | None:
@@ -190,8 +173,6 @@ def amount(said: Statement) -> Sequence[Expect] | None:
         op = "!="
     if op == "==" and _is_part_of_output(said, noun):
         return [Expect("stdout", "contains", number)]
-    if op == "==" and said.each_line:
-        return [Expect("stdout", "each_line==", number)]
     stated = Amount(op, number, noun, said.group("verb"), said.each)
     return expect_amount(said.command, stated)
 
@@ -395,16 +376,3 @@ def named_in_command(said: Statement) -> Sequence[Expect] | None:
     if not wanted:
         return None
     return [Expect("stdout", "contains", name) for name in wanted]
-
-
-def excepted(said: Statement) -> Sequence[Expect] | None:
-    """`no matches except the heading`: some output is allowed, unless it is filtered out."""
-    if filters(said.command):
-        return expect_nothing(said.command)
-    return None
-
-
-def no_change_to(said: Statement) -> Sequence[Expect] | None:
-    if not lists_changes(said.command):
-        return None
-    return not_contained(said)

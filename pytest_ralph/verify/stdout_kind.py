@@ -8,10 +8,6 @@ from pytest_ralph.shell.command import Command, Stage
 from pytest_ralph.shell.stdout import Stdout as Prints
 from pytest_ralph.shell.stdout import has_option, lists_file_names, of_pipeline
 
-_EXCLUDING = re.compile(
-    r"\bgrep\s+(?:-\S+\s+)*-[A-Za-z]*v|\s--(?:exclude|invert)|\s-not\s"
-    r"|\s(?:-g|--glob)[ =][\"']?!|:!|:\(exclude"
-)
 _POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 _SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
 _BODY_ONLY_OPTION = re.compile(
@@ -110,21 +106,10 @@ def counts_several_files(command: str) -> bool:
     return len(last.operands) > 1 or any("*" in operand for operand in last.operands)
 
 
-def filters(command: str) -> bool:
-    """Whether it already leaves out what is not to be counted: `… | grep -v note`."""
-    return bool(_EXCLUDING.search(command))
-
-
 def hides_zero(command: str) -> bool:
     """Whether it prints nothing, not 0, if it finds nothing: `rg -c`."""
     last = Command.parse(command).last
     return last is not None and last.program == "rg"
-
-
-def lists_changes(command: str) -> bool:
-    """Whether it prints the files that differ."""
-    last = Command.parse(command).last
-    return last is not None and last.name in ("git status", "git diff")
 
 
 def is_http(command: str) -> bool:

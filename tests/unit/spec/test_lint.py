@@ -138,13 +138,13 @@ def test_findings_come_by_line_whatever_found_them() -> None:
         - [ ] 1.2 B
         - [ ] 1.3 C
           - **Depends on**: 9.9
-          - **Verify**: `sleep 100`
+          - **Verify**: `npm start`
     """)
     assert [(line, code) for line, code, _ in found] == [
         (2, "remote"),
         (3, "no-verify"),
         (4, "unknown-dependency"),
-        (6, "long-sleep"),
+        (6, "never-ends"),
     ]
 
 

@@ -40,8 +40,6 @@ def codes(command: str, *expect: Expect, **options: bool) -> set[str]:
         ("ls /Users/someone/project/src", "machine-path"),
         ("test -f '/home/someone/x'", "machine-path"),
         ("type C:\\Users\\me\\x", "machine-path"),
-        ("cd /srv/app && make", "absolute-cd"),
-        ("cd ~/work && make", "absolute-cd"),
         ("npx vitest --watch", "never-ends"),
         ("uv run vitest --watch", "never-ends"),
         ("pdm run vitest --watch", "never-ends"),
@@ -60,15 +58,11 @@ def codes(command: str, *expect: Expect, **options: bool) -> set[str]:
         ("npx vercel --prod", "remote"),
         ("curl -X POST https://api.example.com/x", "remote"),
         ("terraform apply -auto-approve", "remote"),
-        ("gh pr checks", "network"),
-        ("curl -fsS https://example.com/health", "network"),
         ("vim a.txt", "interactive"),
         ("git commit", "interactive"),
         ("docker exec -it db psql", "interactive"),
         ("python", "interactive"),
         ("git rebase -i HEAD~3", "interactive"),
-        ("sleep 60 && curl localhost", "long-sleep"),
-        ("sleep 2m", "long-sleep"),
         ("npm start &", "background"),
         ("curl localhost:<port>/health", "placeholder"),
         ("cat path/to/file", "placeholder"),
@@ -140,7 +134,7 @@ def test_a_check_that_reads_the_output_is_not_held_to_the_status() -> None:
 
 
 def test_what_a_startup_task_starts_may_live_on() -> None:
-    for command in ("npm run dev", "npm start &", "sleep 40"):
+    for command in ("npm run dev", "npm start &"):
         assert codes(command)
         assert codes(command, starts_service=True) == set()
 
@@ -152,7 +146,6 @@ def test_what_a_startup_task_starts_may_live_on() -> None:
         ("make || true", True),
         ("make; echo done", True),
         ("make | tail", False),
-        ("sleep 60", False),
     ],
 )
 def test_only_a_check_that_cannot_fail_is_severe(command: str, severe: bool) -> None:
@@ -160,22 +153,14 @@ def test_only_a_check_that_cannot_fail_is_severe(command: str, severe: bool) -> 
 
 
 def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
-    found = hazards(
-        Check(
-            "git push a && git push b && curl https://x.org "
-            + "x" * 500
-            + "\n make | tail "
-            + "y" * 500
-        )
-    )
-    assert sorted(hazard.code for hazard in found) == ["network", "pipe-hides-status", "remote"]
+    found = hazards(Check("git push a && git push b " + "x" * 500 + "\n make | tail " + "y" * 500))
+    assert sorted(hazard.code for hazard in found) == ["pipe-hides-status", "remote"]
     assert all("\n" not in hazard.message and len(hazard.message) < 200 for hazard in found)
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("cd ~/work && make", "`cd ~/work` leaves the project; commands already run in its root"),
         ("true", "`true` always passes: it checks nothing"),
         ("make || true", "`|| true` makes it pass whatever happens"),
         ("npm start &", "ends with `&`: a background process is stopped, not checked"),
@@ -188,12 +173,7 @@ def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
             "grep reads a pattern that starts with `-` as an option; write `grep -e …`",
         ),
         ("vim a.txt", "`vim a.txt` waits for input, which it never gets"),
-        ("sleep 2m", "`sleep 2m` waits a fixed time; poll for the condition instead"),
         ("ls /home/me/x", "`/home/me` exists on one machine only; use a path inside the project"),
-        (
-            "gh pr checks",
-            "`gh pr checks` asks a remote service: it fails without network or credentials",
-        ),
         ("tsc -w", "`tsc -w` runs until it is stopped, so only the time limit ends it"),
         (
             "make | tail -3",
