@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,8 @@ Seen = tuple[int, ...] | None
 # Windows would change line ends. Without O_NONBLOCK, opening a pipe waits for another process.
 _BINARY = getattr(os, "O_BINARY", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+# Seconds between two attempts to take a lock.
+_LOCK_PAUSE = 0.01
 
 # Characters of a file name that are part of the name of the temporary file beside it.
 LONGEST_NAME = 100
@@ -123,6 +126,68 @@ def is_process_running(pid: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+class FileLock:
+    """A lock between processes on a file, which the system releases when the process ends.
+
+    It can be taken again by the object that holds it, and has to be released as often.
+    """
+
+    def __init__(self, path: Path, timeout: float | None = None) -> None:
+        self.path = path
+        self._timeout = timeout
+        self._descriptor = -1
+        self._taken = 0
+
+    def acquire(self) -> None:
+        """Wait for the lock. Raise TimeoutError if another process keeps it for too long."""
+        if self._taken:
+            self._taken += 1
+            return
+        started = time.monotonic()
+        while not self._try():
+            waited = time.monotonic() - started
+            if self._timeout is not None and waited >= self._timeout:
+                raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(self.path))
+            time.sleep(_LOCK_PAUSE)
+        self._taken = 1
+
+    def _try(self) -> bool:
+        try:
+            import fcntl
+        except ImportError:
+            # On Windows nothing runs that two processes could do at once.
+            return True
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        descriptor = os.open(self.path, flags, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if os.fstat(descriptor).st_nlink == 0:
+            # Whoever had the lock before removed the file.
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        """Let go of the lock. The file stays."""
+        self._taken -= 1
+        if self._taken == 0 and self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 def read_regular(path: Path) -> bytes:

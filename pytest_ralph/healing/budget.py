@@ -7,6 +7,8 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import FileLock
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -93,10 +95,8 @@ class Budget:
     def _alone(self) -> contextlib.AbstractContextManager[object]:
         if self._file is None:
             return contextlib.nullcontext()
-        from filelock import FileLock
-
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(f"{self._file}.lock")
+        return FileLock(self._file.with_name(f"{self._file.name}.lock"))
 
     def _count(self) -> int:
         if self._file is None:

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import FileLock
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.views import create_views
 
@@ -88,9 +89,7 @@ def is_corrupt(error: sqlite3.Error) -> bool:
 
 def set_aside(path: Path, timeout: float) -> Path | None:
     """Move a corrupt database aside; return None if another process has done so already."""
-    import filelock
-
-    with filelock.FileLock(path.with_name(f"{path.name}.lock"), timeout=timeout):
+    with FileLock(path.with_name(f"{path.name}.lock"), timeout):
         if _is_sound(path, timeout):
             return None
         target = _free_name(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))

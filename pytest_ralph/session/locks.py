@@ -11,14 +11,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import LOCKS_NAME, is_process_running, write_atomically
+from pytest_ralph.files import LOCKS_NAME, FileLock, is_process_running, write_atomically
 from pytest_ralph.history.directory import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
-
-    from filelock import FileLock
 
 TAKES_TURNS = (
     "executors took turns because their tasks name the same files; "
@@ -46,17 +44,14 @@ class SpecLocks:
 
     def take(self, path: Path, shown: str) -> None:
         """Lock a spec, or raise SpecLocked with one line that calls the spec `shown`."""
-        # Imported here: a run that collects nothing takes no lock.
-        from filelock import FileLock, Timeout
-
         if path in self._held:
             return
         base = lock_directory(self._directory) / spec_key(path)
-        lock = FileLock(f"{base}.lock", timeout=0, thread_local=False)
+        lock = FileLock(base.with_suffix(".lock"), timeout=0)
         holder_file = base.with_suffix(".json")
         try:
             lock.acquire()
-        except Timeout:
+        except TimeoutError:
             holder = _describe_holder(holder_file)
             raise SpecLocked(f"{shown} is being worked on by another run{holder}") from None
         self._held[path] = lock, holder_file
@@ -108,18 +103,18 @@ class FileTurns:
     @contextlib.contextmanager
     def take(self, paths: Collection[Path]) -> Iterator[None]:
         """Wait until no other worker has one of the paths, and keep them until the end."""
-        from filelock import FileLock, Timeout
-
         directory = lock_directory(self._directory)
         with contextlib.ExitStack() as held:
             # In a fixed order, so that two workers cannot wait for each other.
             for key in sorted({spec_key(path) for path in paths}):
-                lock = FileLock(directory / f"file-{key}.lock", thread_local=False)
+                path = directory / f"file-{key}.lock"
+                lock = FileLock(path, timeout=0)
                 try:
-                    lock.acquire(timeout=0)
-                except Timeout:
+                    lock.acquire()
+                except TimeoutError:
                     self._warn(TAKES_TURNS)
-                    lock.acquire(poll_interval=0.02)
+                    lock = FileLock(path)
+                    lock.acquire()
                 held.callback(lock.release)
             yield
 
@@ -134,14 +129,12 @@ class TurnLock:
         self._processes: FileLock | None = None
 
     def __enter__(self) -> None:
-        from filelock import FileLock
-
         self._threads.acquire()
         try:
             if self._processes is None:
                 path = lock_directory(self._directory) / f"{self._name}.lock"
-                self._processes = FileLock(path, thread_local=False)
-            self._processes.acquire(poll_interval=0.01)
+                self._processes = FileLock(path)
+            self._processes.acquire()
         except BaseException:
             self._threads.release()
             raise

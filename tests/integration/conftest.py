@@ -16,7 +16,6 @@ for _module in pkgutil.walk_packages(pytest_ralph.__path__, "pytest_ralph."):
     with contextlib.suppress(ImportError):
         import_module(_module.name)
 for _name in (
-    "filelock",
     "hypothesis.internal.detection",
     "hypothesis.strategies",
     "junitparser",

@@ -6,12 +6,14 @@ import contextlib
 import os
 import stat
 import subprocess
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph import files as disk
+from pytest_ralph.files import FileLock
 from pytest_ralph.fixing.snapshot import Change, FileState, put_back
 
 if TYPE_CHECKING:
@@ -203,3 +205,42 @@ def test_a_link_put_there_meanwhile_is_not_followed(
 
     assert [path.name for path in outside.parent.iterdir()] == ["file"]
     assert outside.read_text() == "- [ ] 1.1\n"
+
+
+class TestFileLock:
+    def test_another_holder_is_waited_for_only_so_long(self, tmp_path: Path) -> None:
+        path = tmp_path / "some.lock"
+        with FileLock(path), pytest.raises(TimeoutError, match=r"some\.lock"):
+            FileLock(path, timeout=0).acquire()
+        with FileLock(path, timeout=0):
+            pass
+
+    def test_its_holder_can_take_it_again(self, tmp_path: Path) -> None:
+        lock = FileLock(tmp_path / "some.lock")
+        with lock:
+            with lock:
+                pass
+            with pytest.raises(TimeoutError):
+                FileLock(lock.path, timeout=0).acquire()
+        with FileLock(lock.path, timeout=0):
+            pass
+
+    def test_a_lock_on_a_removed_file_does_not_count(self, tmp_path: Path) -> None:
+        lock = FileLock(tmp_path / "some.lock")
+        waiting = FileLock(lock.path)
+        lock.acquire()
+        thread = threading.Thread(target=waiting.acquire, daemon=True)
+        thread.start()
+        lock.path.unlink()
+        lock.release()
+        thread.join()
+        assert lock.path.exists()
+        with pytest.raises(TimeoutError):
+            FileLock(lock.path, timeout=0).acquire()
+        waiting.release()
+
+    def test_a_link_is_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "some.lock").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(OSError, match=r"some\.lock"):
+            FileLock(tmp_path / "some.lock").acquire()
+        assert not (tmp_path / "elsewhere").exists()

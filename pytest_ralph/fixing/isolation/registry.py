@@ -14,12 +14,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import LOCKS_NAME, WORKTREES_NAME
+from pytest_ralph.files import LOCKS_NAME, WORKTREES_NAME, FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from filelock import FileLock
 
 LOCK_SUFFIX = ".lock"
 
@@ -59,12 +57,9 @@ class Registry:
     @contextlib.contextmanager
     def adding(self) -> Iterator[None]:
         """Let only one thread of one process add a worktree at a time."""
-        from filelock import FileLock
-
         directory = self.directory.parent / LOCKS_NAME
         directory.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(directory / "worktree.lock", thread_local=False)
-        with self._adding, lock.acquire(poll_interval=0.01):
+        with self._adding, FileLock(directory / "worktree.lock"):
             yield
 
     def remove(self, path: Path) -> None:
@@ -86,15 +81,13 @@ class Registry:
 
         Its file is removed when the caller goes on to the next one.
         """
-        from filelock import FileLock, Timeout
-
         for lock_file in sorted(self.directory.glob(f"*{LOCK_SUFFIX}")):
             if lock_file.stem == self.token:
                 continue
-            lock = FileLock(lock_file, timeout=0, thread_local=False)
+            lock = FileLock(lock_file, timeout=0)
             try:
                 lock.acquire()
-            except (Timeout, OSError):
+            except OSError:
                 continue
             file = self._file(lock_file.stem)
             lines: list[str] = []
@@ -107,10 +100,8 @@ class Registry:
     def _take_lock(self) -> None:
         if self._lock is not None:
             return
-        from filelock import FileLock
-
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}", thread_local=False)
+        self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}")
         self._lock.acquire()
 
     def _write(self) -> None:
@@ -122,7 +113,7 @@ class Registry:
 
     @staticmethod
     def _release(lock: FileLock) -> None:
-        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.path.unlink(missing_ok=True)
         lock.release()
 
 

@@ -20,7 +20,7 @@ TELL = """
         with open("loaded.json", "w") as file:
             json.dump([loaded, sorted({name.split(".")[0] for name in sys.modules})], file)
 """
-HEAVY = {"ruamel", "junitparser", "pyromark", "jinja2", "sqlite3", "filelock"}
+HEAVY = {"ruamel", "junitparser", "pyromark", "jinja2", "sqlite3"}
 
 
 def run_alone(

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
+from pytest_ralph.files import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,14 +13,13 @@ import subprocess
 import sys
 
 import _pytest.junitxml
-import filelock
 import jinja2
 import junitparser
 import pyromark
 import pytest
 import ruamel.yaml
 
-IMPORTED = (_pytest.junitxml, filelock, jinja2, junitparser, pyromark, ruamel.yaml, sqlite3)
+IMPORTED = (_pytest.junitxml, jinja2, junitparser, pyromark, ruamel.yaml, sqlite3)
 STARTED_BY = subprocess
 
 MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")

@@ -92,9 +92,9 @@ def test_runs_on_different_specs_share_one_history_and_one_repository(
 HOLDER = """
 import sys, time
 from pathlib import Path
-from filelock import FileLock
+from pytest_ralph.files import FileLock
 from pytest_ralph.session import locks
-lock = FileLock(sys.argv[1])
+lock = FileLock(Path(sys.argv[1]))
 lock.acquire()
 print("held", flush=True)
 time.sleep(0.5)

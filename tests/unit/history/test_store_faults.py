@@ -166,7 +166,7 @@ def test_a_read_only_history_can_be_read(
         history.record(record_of("r", 1.0, "specs/foo", "1.1", outcome="failed"))
     visible_directory.chmod(0o555)
     script = """
-        import locale, sqlite3, urllib.parse, urllib.request, filelock, pytest_ralph.history.schema
+        import locale, sqlite3, urllib.parse, urllib.request, pytest_ralph.history.schema
         if os.getuid() == 0:
             os.setuid(65534)
         history = History.open(Path(sys.argv[1]), warn=print)
