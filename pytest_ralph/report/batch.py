@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ralph.report.phrases import joined
+from pytest_ralph.report.phrases import joined, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,10 +109,7 @@ def _heading(event: str) -> list[str]:
 
 
 def _batch(statuses: Mapping[str, Status]) -> list[str]:
-    names = ", ".join(list(statuses)[:MOST])
-    if len(statuses) > MOST:
-        names += f", … {len(statuses) - MOST} more"
-    return [f"Batch: [{names}]", ""]
+    return [f"Batch: [{listed(list(statuses), MOST)}]", ""]
 
 
 def _status_lines(statuses: Mapping[str, str]) -> list[str]:

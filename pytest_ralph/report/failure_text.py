@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import duration
+from pytest_ralph.report.phrases import duration, listed
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
@@ -139,13 +139,13 @@ def _facts(attempt: Attempt, verbosity: int) -> Iterator[str]:
         yield one_line(note, LONGEST_LINE)
     # Output that is shown names the failing tests itself.
     if attempt.failed_tests and (verbosity > 0 or not attempt.output.strip()):
-        yield f"failing tests: {_names(attempt.failed_tests)}"
+        yield f"failing tests: {one_line(listed(attempt.failed_tests, NAMES_SHOWN), LONGEST_LINE)}"
     if verbosity <= 0:
         return
     if attempt.missing:
         yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
     if attempt.files:
-        yield f"files: {_names(attempt.files)}"
+        yield f"files: {one_line(listed(attempt.files, NAMES_SHOWN), LONGEST_LINE)}"
 
 
 def _how_it_ended(attempt: Attempt) -> str:
@@ -173,13 +173,6 @@ def _signal_name(status: int) -> str:
         return f" ({signal.Signals(status - 128).name})" if status > 128 else ""
     except ValueError:
         return ""
-
-
-def _names(names: tuple[str, ...]) -> str:
-    text = ", ".join(one_line(name, 120) for name in names[:NAMES_SHOWN])
-    if len(names) > NAMES_SHOWN:
-        text += f" … {len(names) - NAMES_SHOWN} more"
-    return text
 
 
 def _output(attempt: Attempt, root: str, most: int) -> Iterator[Line]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ralph.report.next_steps import next_step
+from pytest_ralph.report.phrases import listed
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import columns, fitted, wrapped
 
@@ -64,9 +65,7 @@ class Halt:
         failed = self.failed
         if not failed:
             return "stopped before all tasks were done"
-        names = ", ".join(task.id for task in failed[:3])
-        if len(failed) > 3:
-            names += f" and {len(failed) - 3} more"
+        names = listed([task.id for task in failed], 3)
         if len(failed) > 1:
             return f"Tasks {names} failed"
         if _was_retried(failed[0]):

@@ -26,6 +26,14 @@ def joined(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """Return at most `most` names: `1.1, 1.2 and 7 more`."""
+    text = ", ".join(names[:most])
+    if len(names) > most:
+        text += f" and {len(names) - most} more"
+    return text
+
+
 def fix_count(task: TaskResult) -> str:
     """Return how many fixes a task took, or an empty string for none."""
     fixes = len(task.all_fixes)

@@ -16,7 +16,7 @@ from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import count
+from pytest_ralph.report.phrases import count, duration
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.width import columns, fitted
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.history.stats import (
         Blocker,
-        Calibration,
         LastDay,
         Recovery,
         Score,
@@ -92,7 +91,6 @@ def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
     yield from _list("top blockers", (_blocker(one, room) for one in statistics.blockers))
     yield from _flaky(statistics)
     yield from _recovery(statistics.recovery)
-    yield from _calibration(statistics.calibration)
 
 
 def _totals(totals: Totals) -> Iterator[Line]:
@@ -153,7 +151,7 @@ def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
             str(score.failures),
             str(score.recovered),
             str(score.unrecovered),
-            seconds(score.mean_duration),
+            _time(score.mean_duration),
         )
         for score in scores
     ]
@@ -178,7 +176,7 @@ def _executors(statistics: Statistics) -> Iterator[Line]:
             str(score.runs),
             str(score.succeeded),
             f"{score.rate:.1%}",
-            seconds(score.mean_duration),
+            _time(score.mean_duration),
         )
         for score in statistics.by_executor
     ]
@@ -213,22 +211,8 @@ def _recovery(recovery: Recovery) -> Iterator[Line]:
     share = percent(recovery.tasks, recovery.failed_tasks)
     yield Line(f"  {recovery.tasks} of {failed} recovered ({share:.1f}%)")
     if recovery.mean_attempts is not None and recovery.mean_seconds is not None:
-        mean_time = seconds(recovery.mean_seconds)
-        yield Line(f"  mean: {recovery.mean_attempts:.1f} attempts, {mean_time}")
-
-
-def _calibration(calibration: Calibration) -> Iterator[Line]:
-    if not calibration.cases:
-        return
-    yield from _heading("predictions of fixes")
-    if calibration.brier is None:
-        yield Line(f"  {calibration.cases} so far: too few to score", NOTE)
-        return
-    score = f"Brier score {calibration.brier:.3f} of {calibration.cases}"
-    yield Line(f"  {score} (0 is perfect, 0.25 is a coin toss)")
-    for bin_ in calibration.bins:
-        rates = f"predicted {bin_.predicted:4.0%}, came true {bin_.observed:4.0%}"
-        yield Line(f"  {bin_.low:4.0%} to {bin_.high:4.0%}: {rates} ({bin_.cases})")
+        mean_time = _time(recovery.mean_seconds)
+        yield Line(f"  on average after {recovery.mean_attempts:.1f} attempts and {mean_time}")
 
 
 def _heading(title: str) -> Iterator[Line]:
@@ -255,10 +239,5 @@ def _name(text: str) -> str:
     return one_line(text.strip(), LONGEST_NAME)
 
 
-def seconds(duration: float) -> str:
-    """Return a duration as a person would write it."""
-    if duration >= 120:
-        return f"{duration / 60:.0f} min"
-    if duration >= 10:
-        return f"{duration:.0f} s"
-    return f"{duration:.1f} s"
+def _time(seconds: float) -> str:
+    return " ".join(duration(seconds))

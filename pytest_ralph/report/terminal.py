@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.phrases import duration
+from pytest_ralph.report.phrases import duration, listed
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import fitted
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 LONGEST = 400
 SHORTEST_TITLE = 16
 CHANGED_SHOWN = 5
-# How the notes on a fix begin that only `-v` shows.
+# How the notes on a fix begin that only `-v` shows: the row of the fix says which repair was made,
+# and `--ralph-undo` undoes it.
 FOR_VERBOSE = ("chance that this helps", "repair ", "undo: ")
 # How the reason of a task begins that needs `--ralph-allow=remote`.
 OUTSIDE = "changes something outside"
@@ -68,23 +71,21 @@ def history_line(task: TaskResult) -> str:
 
 def blocked_lines(tasks: Iterable[TaskResult]) -> list[str]:
     """Return `demo: 1.3 to 2.7 blocked by 1.2`, one line per spec and reason."""
-    ranges: dict[tuple[str, str], list[list[str]]] = {}
-    previous: tuple[str, str] | None = None
-    for task in sorted(tasks, key=lambda task: (task.spec_path, task.line)):
-        group = (task.spec, task.reason)
-        if task.outcome != "blocked":
-            previous = None
-            continue
-        if group != previous:
-            ranges.setdefault(group, []).append([])
-        ranges[group][-1].append(task.id)
-        previous = group
+    in_file_order = sorted(tasks, key=lambda task: (task.spec_path, task.line))
+    ranges = defaultdict(list)
+    for (spec, outcome, reason), group in groupby(in_file_order, _why_not_run):
+        if outcome == "blocked":
+            ranges[spec, reason].append(_range([task.id for task in group]))
+    return [f"{spec}: {', '.join(found)} {reason}" for (spec, reason), found in ranges.items()]
 
-    lines = []
-    for (spec, reason), parts in ranges.items():
-        shown = ", ".join(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}" for ids in parts)
-        lines.append(f"{spec}: {shown} {reason}")
-    return lines
+
+def _why_not_run(task: TaskResult) -> tuple[str, str, str]:
+    return task.spec, task.outcome, task.reason
+
+
+def _range(ids: Sequence[str]) -> str:
+    """Return `1.3`, or `1.3 to 2.7`."""
+    return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
 
 
 def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
@@ -108,9 +109,7 @@ class Branch(NamedTuple):
 
     @property
     def ids(self) -> str:
-        first = self.fixes[0].id
-        last = self.fixes[-1].id
-        return first if first == last else f"{first} to {last}"
+        return _range([fix.id for fix in self.fixes])
 
 
 def branches(
@@ -228,60 +227,45 @@ class Summary:
         heading = self._cut(f" {one_line(f'{task.spec} {task.heading}', LONGEST)}", len(word))
         self._parts((word, colour), (heading, "bold"))
 
-        if task.bad:
-            self._failed_task(task)
-        else:
-            self._passed_task(task)
-        if self.verbosity >= 2:
-            for number, attempt in enumerate(task.attempts, 1):
-                self._attempt(number, attempt, with_output=not task.bad)
-
-    def _failed_task(self, task: TaskResult) -> None:
-        """Write which fixes were tried; FAILURES has the errors, the notes and the reason."""
-        is_brief = self.verbosity < 1
+        is_brief = task.bad and self.verbosity < 1
         for branch in branches(task.fixes, joined=is_brief):
             if is_brief and branch.fixes[0].outcome != "open":
                 self._fix_without_title(task, branch)
             else:
                 self._fix(task, branch)
-        for line in _executions(task):
+        details = _executions(task)
+        if not task.bad:
+            details += self._own_notes(task)
+        for line in details:
             self._detail(line, "  ")
-        if task.fixes and task.final and not is_brief:
+        if task.fixes and not is_brief and (task.passed or task.final):
             self._line(f"  {history_line(task)}")
-
-    def _passed_task(self, task: TaskResult) -> None:
-        notes = list(task.note_lines())
-        for branch in branches(task.fixes):
-            self._fix(task, branch)
-            for task_id, line in notes:
-                if task_id == branch.fixes[0].id and self._is_shown(line):
-                    self._detail(line, f"  {branch.below}  ")
-        for line in _executions(task):
-            self._detail(line, "  ")
-        for line in self._own_notes(task):
-            self._detail(line, "  ")
-        if task.fixes:
-            self._line(f"  {history_line(task)}")
+        if self.verbosity >= 2:
+            for number, attempt in enumerate(task.attempts, 1):
+                self._attempt(number, attempt, with_output=not task.bad)
 
     def _fix(self, task: TaskResult, branch: Branch) -> None:
-        """Write a fix with its title and, below it, what it changed."""
+        """Write a fix with its title and, below it, what it changed and the notes on it."""
         fix = branch.fixes[0]
         sign = _sign(fix)
         how = ", ".join(_who_and_how(fix))
-        room = self._width - len(branch.stroke) - len("  ✓  ()") - 1
-        if room - len(how) < len(fix.id) + SHORTEST_TITLE:
+        taken = len(f"  {branch.stroke}✓  ()")
+        if taken + len(how) + len(fix.id) + SHORTEST_TITLE >= self._width:
             how = sign.words
-        title = one_line(f"{fix.id} {fix.title}", LONGEST)
-        if self.verbosity < 2:
-            title = fitted(title, room - len(how))
+        title = self._cut(one_line(f"{fix.id} {fix.title}", LONGEST), taken + len(how))
         self._parts(
             (f"  {branch.stroke}", ""),
             (sign.sign, sign.colour),
             (f" {title}", ""),
             (f" ({how})" if how else "", "light"),
         )
-        for line in _changes(_attempts_of(task, branch)):
-            self._detail(line, f"  {branch.below}  ")
+        details = _changes(_attempts_of(task, branch))
+        if not task.bad:
+            # FAILURES has the notes on a failed task.
+            details += [text for fix_id, text in task.note_lines() if fix_id == fix.id]
+        for line in details:
+            if self.verbosity >= 1 or not line.startswith(FOR_VERBOSE):
+                self._detail(line, f"  {branch.below}  ")
 
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
         """Write all about fixes that did not help in one row."""
@@ -291,13 +275,6 @@ class Summary:
         stroke = f"  {branch.stroke}"
         row = self._cut(f" {branch.ids} {one_line(text, LONGEST)}", len(stroke) + 1)
         self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
-
-    def _is_shown(self, line: str) -> bool:
-        """Return whether a note on a fix matters once the fix has been made.
-
-        The row of the fix says which repair was made, and `--ralph-undo` takes it back.
-        """
-        return self.verbosity >= 1 or not line.startswith(FOR_VERBOSE)
 
     def _own_notes(self, task: TaskResult) -> Iterator[str]:
         """Yield the notes about the task itself.
@@ -334,12 +311,11 @@ class Summary:
                 self._line(f"     | {line}")
 
     def _detail(self, line: str, indent: str) -> None:
-        text = indent + one_line(line, LONGEST)
-        # A command to undo something is there to be copied.
-        self._line(text if line.startswith("undo: ") else self._cut(text), "light")
+        self._line(self._cut(indent + one_line(line, LONGEST)), "light")
 
     def _cut(self, line: str, taken: int = 0) -> str:
-        if self.verbosity >= 2:
+        """Cut a line to the width of the terminal; with `-v`, everything is there to be copied."""
+        if self.verbosity >= 1:
             return line
         return fitted(line, self._width - taken - 1)
 
@@ -406,10 +382,7 @@ def _changes(attempts: Sequence[Attempt]) -> list[str]:
     costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
     details = []
     if changed:
-        shown = ", ".join(changed[:CHANGED_SHOWN])
-        if len(changed) > CHANGED_SHOWN:
-            shown += f" and {len(changed) - CHANGED_SHOWN} more"
-        details.append(f"changed {shown}")
+        details.append(f"changed {listed(changed, CHANGED_SHOWN)}")
     if costs:
         details.append(f"cost ${sum(costs):.2f}")
     return [", ".join(details)] if details else []

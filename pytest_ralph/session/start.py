@@ -43,10 +43,6 @@ def start(config: pytest.Config) -> None:
         from pytest_ralph.session.linting import SpecRemarks
 
         register(SpecRemarks(run), "ralph-remarks")
-    if config.pluginmanager.hasplugin("html"):
-        from pytest_ralph.report.pytest_html import HtmlColumns
-
-        register(HtmlColumns(), "ralph-html")
 
 
 def _distribution_plugin(run: Run) -> object:

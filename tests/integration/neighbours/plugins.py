@@ -126,10 +126,7 @@ BATCHES: dict[str, tuple[Neighbour, ...]] = {
     ),
     "files": (
         Neighbour(
-            "pytest-html",
-            f"{LISTED}, with outcome and attempts",
-            ("--html=r.html", "--self-contained-html"),
-            needs=("metadata",),
+            "pytest-html", LISTED, ("--html=r.html", "--self-contained-html"), needs=("metadata",)
         ),
         Neighbour("pytest-json-report", LISTED, ("--json-report",)),
         Neighbour("allure-pytest", f"{LISTED}; a failed task is `failed`", ("--alluredir=a",)),
