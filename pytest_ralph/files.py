@@ -46,6 +46,9 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 # Seconds between two attempts to take a lock.
 _LOCK_PAUSE = 0.01
 
+# What the system answers for a lock where the file system has none, such as NFS without a daemon.
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+
 # Characters of a file name that are part of the name of the temporary file beside it.
 LONGEST_NAME = 100
 
@@ -131,12 +134,16 @@ def is_process_running(pid: int) -> bool:
 class FileLock:
     """A lock between processes on a file, which the system releases when the process ends.
 
-    It can be taken again by the object that holds it, and has to be released as often.
+    It can be taken again by the object that holds it, and has to be released as often. Unless it
+    is `required`, work goes on without it on a file system that has no locks.
     """
 
-    def __init__(self, path: Path, timeout: float | None = None) -> None:
+    def __init__(
+        self, path: Path, timeout: float | None = None, *, required: bool = False
+    ) -> None:
         self.path = path
         self._timeout = timeout
+        self._required = required
         self._descriptor = -1
         self._taken = 0
 
@@ -166,9 +173,10 @@ class FileLock:
         except BlockingIOError:
             os.close(descriptor)
             return False
-        except BaseException:
-            os.close(descriptor)
-            raise
+        except OSError as error:
+            if self._required or error.errno not in _NO_LOCKS:
+                os.close(descriptor)
+                raise
         if os.fstat(descriptor).st_nlink == 0:
             # Whoever had the lock before removed the file.
             os.close(descriptor)

@@ -47,7 +47,7 @@ class SpecLocks:
         if path in self._held:
             return
         base = lock_directory(self._directory) / spec_key(path)
-        lock = FileLock(base.with_suffix(".lock"), timeout=0)
+        lock = FileLock(base.with_suffix(".lock"), timeout=0, required=True)
         holder_file = base.with_suffix(".json")
         try:
             lock.acquire()

@@ -84,7 +84,7 @@ class Registry:
         for lock_file in sorted(self.directory.glob(f"*{LOCK_SUFFIX}")):
             if lock_file.stem == self.token:
                 continue
-            lock = FileLock(lock_file, timeout=0)
+            lock = FileLock(lock_file, timeout=0, required=True)
             try:
                 lock.acquire()
             except OSError:

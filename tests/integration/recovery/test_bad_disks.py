@@ -28,6 +28,14 @@ AS_A_USER = (
     ("setpriv", "--bounding-set=-dac_override") if os.name == "posix" and os.getuid() == 0 else ()
 )
 
+# As on NFS without a lock daemon.
+WITHOUT_LOCKS = """\
+import errno, fcntl, os
+def flock(*_):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+fcntl.flock = flock
+"""
+
 
 def run(project: Project, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -85,3 +93,23 @@ def test_what_needs_a_task_that_was_stopped_is_blocked_by_it(one_task: Project) 
     assert "tasks.md cannot be read or written: File too large" in result.stdout
     assert "blocked by 1.1" in result.stdout
     assert not (one_task.root / "begun.txt").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--ralph-isolate=worktree",)])
+def test_missing_locks_are_reported_once(one_task: Project, options: tuple[str, ...]) -> None:
+    one_task.write("conftest.py", WITHOUT_LOCKS)
+    one_task.write(".gitignore", ".ralph/\n__pycache__/\n")
+    one_task.repository()
+    command = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--ralph-recovery")
+    executor = "--ralph-executor=echo fixed > parser.txt"
+    result = subprocess.run(
+        [*command, executor, *options, "specs/demo"],
+        cwd=one_task.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count("the spec could not be locked") == 1
+    assert "No locks available" in result.stdout
