@@ -35,9 +35,12 @@ def broken_build(project: Project) -> Project:
 def test_what_was_there_is_kept_then_rolled_back_then_fixed(broken_build: Project) -> None:
     project = broken_build
     head = project.git("rev-parse", "HEAD")
-    result = project.run("--ralph-rollback", "-v", executor="sh executor.sh")
+    # As if the output of the run were redirected to it.
+    with (project.root / "run.log").open("w"):
+        result = project.run("--ralph-rollback", "-v", executor="sh executor.sh")
 
     assert result.ret == 0
+    assert (project.root / "run.log").exists()
     result.stdout.fnmatch_lines(
         ["*1.2: the build is broken: back to the last good commit, then fix"]
     )
@@ -147,6 +150,63 @@ def test_work_of_a_passed_task_stays(project: Project) -> None:
     assert project.boxes["1.1"]
     assert (project.root / "part.txt").read_text() == "done\n"
     assert (project.root / "made.txt").read_text() == "new\n"
+
+
+def test_work_of_a_sibling_stays(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 [P] Write the part
+          - **Verify**: `grep -q done part.txt`
+
+        - [ ] 1.2 [P] It builds
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("part.txt", "open\n")
+    project.write("note.txt", "broken\n")
+    project.repository()
+    executor = project.shell("""\
+        case $task in
+            1.1) echo done > part.txt; echo new > made.txt;;
+            1.2) echo 'if then fi (' > build.sh; echo x > wrong.txt;;
+            *) cp build.sh seen-build.sh; ls > seen-files.txt; echo fixed > note.txt;;
+        esac
+    """)
+    result = project.run("--ralph-rollback", "--ralph-execute", executor=executor)
+
+    assert result.ret == 0
+    assert (project.root / "part.txt").read_text() == "done\n"
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    seen = (project.root / "seen-files.txt").read_text().split()
+    assert "made.txt" in seen
+    assert "wrong.txt" not in seen
+
+
+@pytest.mark.slow
+def test_work_of_other_workers_stays(project: Project) -> None:
+    pytest.importorskip("xdist")
+    for name in ("a", "b", "c"):
+        verify = f"sh build-{name}.sh && grep -q fixed {name}.txt"
+        project.write(f"specs/{name}/tasks.md", f"- [ ] 1.1 Build\n  - **Verify**: `{verify}`\n")
+        project.write(f"build-{name}.sh", "true\n")
+        project.write(f"{name}.txt", "open\n")
+    project.repository()
+    executor = project.shell("""\
+        name=${RALPH_SPEC_PATH##*/}
+        case $task in
+            1.1) echo 'if then fi (' > build-$name.sh;;
+            *) echo true > build-$name.sh; echo fixed > $name.txt;;
+        esac
+    """)
+    options = ("--ralph-recovery", "--ralph-execute", "--ralph-rollback", "-n2", "-v")
+    result = project.pytester.runpytest_subprocess(
+        *options, "--ralph-executor", executor, "specs/a", "specs/b", "specs/c"
+    )
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*no rollback: other workers are at work in the same files*"])
+    for name in ("a", "b", "c"):
+        assert (project.root / f"{name}.txt").read_text() == "fixed\n"
+        assert (project.root / f"build-{name}.sh").read_text() == "true\n"
 
 
 def test_failing_smudge_filter_leaves_all_files(broken_build: Project) -> None:
