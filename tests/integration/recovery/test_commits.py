@@ -132,14 +132,22 @@ def test_commit_field_may_ask_for_none(project: Project) -> None:
     assert subjects(project) == ["the beginning"]
 
 
-def test_refused_commit_is_made_by_the_next_run(repository: Project) -> None:
-    hook = repository.write(".git/hooks/pre-commit", "#!/bin/sh\ntest -e allowed\n")
-    hook.chmod(0o755)
+@pytest.mark.parametrize(
+    ("obstacle", "reason"),
+    [(".git/hooks/pre-commit", "git refused the commit"), (".git/index.lock", "(index.lock)")],
+)
+def test_refused_commit_is_made_by_the_next_run(
+    repository: Project, obstacle: str, reason: str
+) -> None:
+    path = repository.write(obstacle, "#!/bin/sh\nexit 1\n")
+    path.chmod(0o755)
     executor = repository.shell("echo fixed > new.txt; echo helper > helper.txt")
-    repository.run("--ralph-commit=auto", executor=executor)
+    result = repository.run("--ralph-commit=auto", executor=executor)
+    assert "no commit for 1.2: " in result.stdout.str()
+    assert reason in result.stdout.str()
     assert subjects(repository) == ["the beginning"]
 
-    repository.write("allowed", "")
+    path.unlink()
     repository.run("--ralph-commit=auto", executor=executor)
     assert subjects(repository) == ["feat: write it", "the beginning"]
     assert {"new.txt", "helper.txt"} <= committed_files(repository)

@@ -14,6 +14,7 @@ import pytest
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git, GitError
 from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
 
 
@@ -615,6 +616,18 @@ def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
     environ = stand_in(tmp_path / "bin", "echo 'fatal: detected dubious ownership' >&2; exit 128")
     git = Git(tmp_path, environ)
     assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
+
+
+def test_scratch_directories_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    dead = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)
+    left = tmp_path / f"ralph-{dead.stdout.strip()}-0a1b2c"
+    own = tmp_path / f"ralph-{os.getpid()}-0a1b2c"
+    for directory in (left, own, tmp_path / "ralph"):
+        (directory / "objects").mkdir(parents=True)
+
+    with scratch_directory(tmp_path) as scratch:
+        assert scratch.is_dir()
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "ralph", own]
 
 
 def test_a_change_that_was_taken_back_does_not_count(
