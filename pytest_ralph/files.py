@@ -138,9 +138,7 @@ class FileLock:
     is `required`, work goes on without it on a file system that has no locks.
     """
 
-    def __init__(
-        self, path: Path, timeout: float | None = None, *, required: bool = False
-    ) -> None:
+    def __init__(self, path: Path, timeout: float | None = None, *, required: bool = False) -> None:
         self.path = path
         self._timeout = timeout
         self._required = required
