@@ -25,28 +25,15 @@ def find_repair(
     failure: Failure,
     root: Path,
     allowed: Collection[str] = REPAIRS,
-    command: str = "",
     *,
-    directory: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Repair | None:
     """Return the repair for `failure`, or None.
 
-    `command` is the Verify command that failed and `directory` is where it ran. Equal repairs do
-    the same, so one that did not help need not be tried again.
+    Equal repairs do the same, so one that did not help need not be tried again.
     """
-    root = root.resolve()
-    directory = root if directory is None else (root / directory).resolve()
-    if not directory.is_relative_to(root):
-        return None
-
-    context = RepairContext(
-        failure=failure,
-        root=root,
-        command=command or failure.command,
-        directory=directory,
-        environ=os.environ if environ is None else environ,
-    )
+    environ = os.environ if environ is None else environ
+    context = RepairContext(failure, root.resolve(), environ)
     repair: Repair | None = None
     if "chmod" in allowed:
         repair = chmod.find(context)

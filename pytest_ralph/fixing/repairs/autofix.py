@@ -129,7 +129,7 @@ def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
         return None
 
     candidates = []
-    for step in steps(context.command, context.root, context.directory):
+    for step in steps(context.command, context.root):
         mode = step.fix_mode
         # `test -z "$(gofmt -l .)"` fails without a word that tells its kind.
         may_have_failed = purpose is not None or step.nested

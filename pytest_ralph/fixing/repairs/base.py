@@ -70,13 +70,16 @@ class Repair(ABC):
 
 @dataclass(frozen=True)
 class RepairContext:
-    """What a repair is found from: the failure, and the command that failed in `directory`."""
+    """What a repair is found from."""
 
     failure: Failure
     root: Path
-    command: str
-    directory: Path
     environ: Mapping[str, str]
+
+    @property
+    def command(self) -> str:
+        """The Verify command that failed, in the root."""
+        return self.failure.command
 
     @property
     def search_path(self) -> str:
@@ -85,7 +88,7 @@ class RepairContext:
 
     def own_file(self, name: str, base: Path | None = None) -> Path | None:
         """Return the file of the project that `name` means, looked up from `base` first."""
-        for directory in (base or self.directory, self.directory, self.root):
+        for directory in (base or self.root, self.root):
             file = own_file(self.root, directory / name)
             if file is not None:
                 return file

@@ -74,7 +74,7 @@ def find(context: RepairContext) -> Repair | None:
 
 def _scripts(context: RepairContext) -> Iterator[Path]:
     """Yield scripts that the command calls or the output names, and that are not executable."""
-    for step in steps(context.command, context.root, context.directory):
+    for step in steps(context.command, context.root):
         # Without a slash the shell looks the program up on PATH, not in the project.
         if "/" in step.program:
             script = context.own_file(step.program, step.directory)

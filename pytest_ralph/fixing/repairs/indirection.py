@@ -99,9 +99,9 @@ class _Place:
         return directory if directory.is_relative_to(self.root) and directory.is_dir() else None
 
 
-def steps(command: str, root: Path, directory: Path | None = None) -> tuple[Step, ...]:
+def steps(command: str, root: Path) -> tuple[Step, ...]:
     """Return the calls of programs behind a command line, with how and where they run."""
-    return tuple(islice(_read(command, _Place(root, directory or root)), _MOST))
+    return tuple(islice(_read(command, _Place(root, root)), _MOST))
 
 
 def _read(source: str, place: _Place) -> Iterator[Step]:

@@ -149,12 +149,12 @@ def directories(context: RepairContext) -> Iterator[Path]:
     These are the directories of the programs called and of the files named, and those above them
     up to the root.
     """
-    starts = [step.directory for step in steps(context.command, context.root, context.directory)]
+    starts = [step.directory for step in steps(context.command, context.root)]
     for name in context.failure.files:
         file = context.own_file(name)
         if file is not None:
             starts.append(file.parent)
-    starts.append(context.directory)
+    starts.append(context.root)
 
     seen: set[Path] = set()
     for start in starts:

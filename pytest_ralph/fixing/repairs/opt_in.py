@@ -101,7 +101,7 @@ def find_playwright(context: RepairContext) -> Repair | None:
     if "playwright" not in output.lower() or not MISSING_BROWSER.search(output):
         return None
     argv: tuple[str, ...] = ("playwright", "install")
-    directory = context.directory
+    directory = context.root
     for place in directories(context):
         if any("playwright" in name for name in declared.package_json(place / "package.json")):
             argv = ("npx", "--no-install", "playwright", "install")

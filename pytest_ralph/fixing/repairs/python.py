@@ -63,7 +63,7 @@ MANAGERS = {
 
 def python_install(context: RepairContext, directory: Path, missing: str) -> Installation | None:
     """Return how to install `missing`, or None if no manifest in `directory` declares it."""
-    calls = steps(context.command, context.root, context.directory)
+    calls = steps(context.command, context.root)
     launcher = ""
     for step in calls:
         programs = {step.name, *step.launcher[:1]}
