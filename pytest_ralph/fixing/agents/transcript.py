@@ -126,9 +126,9 @@ class Transcript:
         """Return whether a tool call has started and not ended."""
         return str(call_id) in self._running
 
-    def add_tool(self, tool: str, path: str = "", command: str = "", *, succeeded: bool) -> None:
+    def add_tool(self, tool: str, path: str = "", *, succeeded: bool) -> None:
         """Record a tool call that has ended, for agents that report each call only once."""
-        call = ToolCall(tool, path, describe_tool(tool, path, command))
+        call = ToolCall(tool, path, describe_tool(tool, path, ""))
         self._add_entry(f"→ {call.description}")
         self._count_tool(call, succeeded)
 
