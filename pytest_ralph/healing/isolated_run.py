@@ -238,8 +238,9 @@ class IsolatedRuns:
     ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
         services = self._services
         git = services.worktrees.git
+        versions = [change.read() for change in changes]
         for _ in range(MERGE_TRIES):
-            plan = plan_merge(git, services.root, changes)
+            plan = plan_merge(git, services.root, versions)
             if plan.conflicts:
                 return None, plan.conflicts
             journal = services.worktrees.new_journal()
@@ -279,7 +280,7 @@ class IsolatedRuns:
         services = self._services
         spec_name = self._spec_files.spec.name
         patch = patch_path(services.directory, services.run_id, spec_name, task.name)
-        write_patch(patch, services.root, [change.sides() for change in changes])
+        write_patch(patch, services.root, [change.read() for change in changes])
         return os.path.relpath(patch, services.root)
 
     def close(self, task: Task) -> str:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ralph.fixing.git.command import GitCommand
-    from pytest_ralph.fixing.isolation.worktree import WorktreeChange
 
 COPY_SUFFIX = ".saved"
 JOURNAL_SUFFIX = ".merge"
@@ -54,12 +53,12 @@ class Side(NamedTuple):
         return self.is_link or self.is_executable == other.is_executable
 
 
-class MergedFile(NamedTuple):
-    """A file to be written or removed: what it must still be, and what it becomes."""
+class FileChange(NamedTuple):
+    """A file before and after a change; None stands for no file."""
 
     path: str
-    ours: Side | None
-    result: Side | None
+    old: Side | None
+    new: Side | None
 
 
 class Conflict(NamedTuple):
@@ -73,7 +72,7 @@ class Conflict(NamedTuple):
 class MergePlan:
     """What a merge would write, and what stands in its way."""
 
-    files: tuple[MergedFile, ...]
+    files: tuple[FileChange, ...]
     conflicts: tuple[Conflict, ...]
 
 
@@ -95,28 +94,25 @@ def read_side(path: Path | None) -> Side | None:
 def plan_merge(
     git: GitCommand,
     root: Path,
-    changes: Iterable[WorktreeChange],
+    changes: Iterable[FileChange],
 ) -> MergePlan:
     """Compare each change with the file below `root`, and merge what both sides changed."""
     files = []
     conflicts = []
-    for change in changes:
-        base = read_side(change.base)
-        theirs = read_side(change.new)
-        ours = read_side(root / change.path)
+    for path, base, theirs in changes:
+        ours = read_side(root / path)
         if _is_equal(ours, theirs):
             continue
-        if _is_blocked(root, change.path):
-            text = "a directory or a link is in its place"
-            conflicts.append(Conflict(change.path, text))
-        elif _is_equal(ours, base) or _is_stored_as(git, root / change.path, change.base):
-            files.append(MergedFile(change.path, ours, theirs))
+        if _is_blocked(root, path):
+            conflicts.append(Conflict(path, "a directory or a link is in its place"))
+        elif _is_equal(ours, base) or _is_stored_as(git, root / path, ours, base):
+            files.append(FileChange(path, ours, theirs))
         else:
-            merged, conflict = _merge_sides(git, change.path, base, ours, theirs)
+            merged, conflict = _merge_sides(git, path, base, ours, theirs)
             if conflict is not None:
                 conflicts.append(conflict)
             else:
-                files.append(MergedFile(change.path, ours, merged))
+                files.append(FileChange(path, ours, merged))
     return MergePlan(tuple(files), tuple(conflicts))
 
 
@@ -124,16 +120,14 @@ def _is_equal(one: Side | None, other: Side | None) -> bool:
     return one is other if one is None else one.is_same(other)
 
 
-def _is_stored_as(git: GitCommand, ours: Path, base: Path | None) -> bool:
-    """Whether git stores both files as the same object: they may differ in line endings only."""
-    if base is None or not base.is_file() or not ours.is_file():
+def _is_stored_as(git: GitCommand, file: Path, ours: Side | None, base: Side | None) -> bool:
+    """Whether git stores both versions as one object: they may differ in line endings only."""
+    if ours is None or base is None or ours.is_link or base.is_link:
         return False
-    if base.is_symlink() or ours.is_symlink():
+    if ours.is_executable != base.is_executable:
         return False
-    if bool(base.stat().st_mode & EXECUTABLE) != bool(ours.stat().st_mode & EXECUTABLE):
-        return False
-    name = os.path.relpath(ours, git.directory)
-    objects = [git("hash-object", f"--path={name}", "--", str(file)) for file in (base, ours)]
+    options = ("--stdin", f"--path={os.path.relpath(file, git.directory)}")
+    objects = [git("hash-object", *options, stdin=side.data) for side in (ours, base)]
     return objects[0] == objects[1]
 
 
@@ -226,15 +220,15 @@ def _is_now(path: Path, state: FileState | None) -> bool:
 
 
 def apply_merge(
-    root: Path, files: Sequence[MergedFile], *, backups: Path, journal: Path
+    root: Path, files: Sequence[FileChange], *, backups: Path, journal: Path
 ) -> AppliedMerge | None:
     """Write the files of a plan. Return None, with nothing changed, if one is not as planned."""
     befores = {file.path: _keep(root / file.path, backups) for file in files}
     for file in files:
-        if not _is_equal(read_side(root / file.path), file.ours):
+        if not _is_equal(read_side(root / file.path), file.old):
             return None
     entries = [
-        [file.path, befores[file.path], _digest(file.ours), _digest(file.result)] for file in files
+        [file.path, befores[file.path], _digest(file.old), _digest(file.new)] for file in files
     ]
     journal.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(journal, json.dumps(entries), durable=False)
@@ -244,9 +238,9 @@ def apply_merge(
     for file in files:
         target = root / file.path
         try:
-            is_as_planned = _is_equal(read_side(target), file.ours)
+            is_as_planned = _is_equal(read_side(target), file.old)
             if is_as_planned:
-                write_side(root, target, file.result)
+                write_side(root, target, file.new)
         except OSError:
             # Such as a disk that is full.
             AppliedMerge(root, journal, tuple(changes)).take_back()
@@ -334,12 +328,12 @@ class UnfinishedMerge:
             else:
                 self.changed.append(path)
 
-    def files(self) -> list[MergedFile]:
+    def files(self) -> list[FileChange]:
         """Return the merged files as they were before and as they are now."""
         files = []
         for change in self.merged:
-            before = _side_of(change.before)
-            files.append(MergedFile(change.path, before, read_side(self._root / change.path)))
+            before = kept_side(change.before)
+            files.append(FileChange(change.path, before, read_side(self._root / change.path)))
         return files
 
     def take_back(self) -> list[str]:
@@ -350,9 +344,11 @@ class UnfinishedMerge:
         return [change.path for change in self.merged if change.path not in left]
 
 
-def _side_of(state: FileState | None) -> Side | None:
+def kept_side(state: FileState | None) -> Side | None:
+    """Return the version of a file that a state keeps; None if there is none."""
     if state is None:
         return None
     if state.is_link:
         return Side(os.fsencode(state.target), 0, is_link=True)
-    return read_side(Path(state.copy))
+    side = read_side(Path(state.copy)) if state.copy else None
+    return side._replace(mode=stat.S_IMODE(state.mode)) if side else None

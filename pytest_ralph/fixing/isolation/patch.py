@@ -13,7 +13,7 @@ from pytest_ralph.fixing.isolation.merge import write_side
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_ralph.fixing.isolation.merge import MergedFile, Side
+    from pytest_ralph.fixing.isolation.merge import FileChange, Side
 
 PATCHES_NAME = "patches"
 # Whatever the user's configuration says: each byte as it is in the files.
@@ -36,7 +36,7 @@ def patch_path(directory: Path, *words: str) -> Path:
     return patches / f"{name}.patch"
 
 
-def write_patch(patch: Path, root: Path, files: Iterable[MergedFile]) -> None:
+def write_patch(patch: Path, root: Path, files: Iterable[FileChange]) -> None:
     """Write changes of files of a project as a patch, which `git apply` applies there."""
     git = GitCommand.at(root)
     # git takes the paths in a patch for those in the repository, in whatever directory it runs.
@@ -44,8 +44,8 @@ def write_patch(patch: Path, root: Path, files: Iterable[MergedFile]) -> None:
     with tempfile.TemporaryDirectory(prefix="ralph-patch-") as name:
         directory = Path(name)
         for file in files:
-            _write(directory / "a", prefix + file.path, file.ours)
-            _write(directory / "b", prefix + file.path, file.result)
+            _write(directory / "a", prefix + file.path, file.old)
+            _write(directory / "b", prefix + file.path, file.new)
         own_git = git._replace(directory=directory)
         text = own_git.run("-c", "core.autocrlf=false", "diff", *OPTIONS, "a", "b").stdout
     patch.write_text(text, "utf-8", "surrogateescape")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES
-from pytest_ralph.fixing.isolation.merge import plan_merge, read_side, write_side
-from pytest_ralph.fixing.isolation.worktree import START_INDEX, WorktreeChange
+from pytest_ralph.fixing.isolation.merge import FileChange, plan_merge, read_side, write_side
+from pytest_ralph.fixing.isolation.worktree import START_INDEX
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.isolation.worktree import Worktree, Worktrees
@@ -21,13 +21,12 @@ def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
     """
     index = worktree.container / "next.index"
     tree = worktrees.write_state(index)
-    changed = _changed_paths(worktree, tree)
+    changed = _changed_files(worktree, tree)
     plan = plan_merge(worktree.git, worktree.path, changed.values())
     for file in plan.files:
-        write_side(worktree.path, worktree.path / file.path, file.result)
+        write_side(worktree.path, worktree.path / file.path, file.new)
     for conflict in plan.conflicts:
-        new = read_side(changed[conflict.path].new)
-        write_side(worktree.path, worktree.path / conflict.path, new)
+        write_side(worktree.path, worktree.path / conflict.path, changed[conflict.path].new)
 
     shutil.copy2(index, worktree.container / START_INDEX)
     worktree.tree = tree
@@ -35,18 +34,17 @@ def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
     worktree.git.run("update-index", "-q", "--refresh")
 
 
-def _changed_paths(worktree: Worktree, tree: str) -> dict[str, WorktreeChange]:
+def _changed_files(worktree: Worktree, tree: str) -> dict[str, FileChange]:
     """Return what changed in the project since the worktree started, with the new versions."""
     options = ("-r", "-z", "--name-status", "--no-renames")
     parts = worktree.git("diff-tree", *options, worktree.tree, tree).split("\0")
     statuses = dict(zip(parts[1::2], parts[::2], strict=False))
     base = worktree.write_base([path for path, status in statuses.items() if status != "A"])
     changes = {}
-    for path, status in statuses.items():
-        new = None if status == "D" else worktree.project / path
-        old: Path | None = None if status == "A" else base / path
-        if Path(path).name in SPEC_FILES:
-            # Never merged: the run itself writes these.
-            old = worktree.path / path
-        changes[path] = WorktreeChange(path, old, new)
+    for path in statuses:
+        # Files of specs are never merged: the run itself writes these.
+        start = worktree.path if Path(path).name in SPEC_FILES else base
+        changes[path] = FileChange(
+            path, read_side(start / path), read_side(worktree.project / path)
+        )
     return changes

@@ -25,7 +25,7 @@ from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
-    MergedFile,
+    FileChange,
     UnfinishedMerge,
     read_side,
 )
@@ -77,9 +77,9 @@ class WorktreeChange(NamedTuple):
     base: Path | None
     new: Path | None
 
-    def sides(self) -> MergedFile:
-        """Return the file before and after with its content."""
-        return MergedFile(self.path, read_side(self.base), read_side(self.new))
+    def read(self) -> FileChange:
+        """Return both versions with their content."""
+        return FileChange(self.path, read_side(self.base), read_side(self.new))
 
 
 class _Location(NamedTuple):
@@ -460,7 +460,7 @@ class Worktrees:
         if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
             return ""
         try:
-            files = [one.sides() for one in worktree.changes() if self._is_work(one)]
+            files = [one.read() for one in worktree.changes() if self._is_work(one)]
         except (GitError, OSError):
             # It was not complete yet, or the executor broke it.
             return ""
@@ -475,7 +475,7 @@ class Worktrees:
             return not change.new.resolve().is_relative_to(self._location.top)
         return read_side(change.new) != read_side(self.root / change.path)
 
-    def _write_patch(self, files: Sequence[MergedFile], name: str) -> str:
+    def _write_patch(self, files: Sequence[FileChange], name: str) -> str:
         if not files:
             return ""
         patch = patch_path(self.registry.directory.parent, name)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitCommand, GitError
-from pytest_ralph.fixing.isolation.merge import MergedFile, apply_merge, plan_merge, write_side
+from pytest_ralph.fixing.isolation.merge import FileChange, apply_merge, plan_merge, write_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
-from pytest_ralph.fixing.isolation.worktree import WorktreeChange
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.session.final_check import passes
-from pytest_ralph.session.xdist.outbox import SentFile, unpack
+from pytest_ralph.session.xdist.outbox import unpack
 from pytest_ralph.session.xdist.recorded_files import repeat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from pytest_ralph.fixing.isolation.merge import AppliedMerge
     from pytest_ralph.healing.spec_run import SpecRun
@@ -67,8 +66,10 @@ class Inbox:
             repeat(self._spec_run(path).spec_files, self._specs[path], operations)
         spec_run = self._spec_run(result.spec_path)
         task = self._specs[result.spec_path][result.name]
-        files = [SentFile(*file) for file in work.get("files", ())]
-        files = [file for file in files if _is_acceptable(file.path)]
+        files = []
+        for path, base, new in work.get("files", ()):
+            if _is_acceptable(path):
+                files.append(FileChange(path, unpack(base), unpack(new)))
         if not result.passed:
             self._keep_patch(files, spec_run, task)
             return ""
@@ -103,7 +104,7 @@ class Inbox:
     # Merging
 
     def _merge(
-        self, files: Sequence[SentFile], spec_run: SpecRun, task: Task, protected: Iterable[str]
+        self, files: Sequence[FileChange], spec_run: SpecRun, task: Task, protected: Iterable[str]
     ) -> str:
         """Merge and verify; return why that failed. What does not pass here is taken back."""
         services = spec_run.services
@@ -126,24 +127,22 @@ class Inbox:
             return "passed on another machine, but not here"
         return f"passed on another machine, but not here: not merged (kept as {kept})"
 
-    def _apply(self, files: Sequence[SentFile]) -> tuple[AppliedMerge | None, tuple[str, ...]]:
+    def _apply(self, files: Sequence[FileChange]) -> tuple[AppliedMerge | None, tuple[str, ...]]:
         """Merge files into the project. Return None and the paths if some of them conflict."""
         root = self._run.root
         resources = self._run.resources
-        with tempfile.TemporaryDirectory(prefix="ralph-home-") as directory:
-            changes = [_unpacked(file, Path(directory)) for file in files]
-            plan = plan_merge(GitCommand.at(root), root, changes)
-            if plan.conflicts:
-                return None, tuple(conflict.path for conflict in plan.conflicts)
-            applied = apply_merge(
-                root,
-                plan.files,
-                backups=resources.tree.backups,
-                journal=resources.worktrees.new_journal(),
-            )
+        plan = plan_merge(GitCommand.at(root), root, files)
+        if plan.conflicts:
+            return None, tuple(conflict.path for conflict in plan.conflicts)
+        applied = apply_merge(
+            root,
+            plan.files,
+            backups=resources.tree.backups,
+            journal=resources.worktrees.new_journal(),
+        )
         return applied, tuple(file.path for file in files)
 
-    def _keep_patch(self, files: Sequence[SentFile], spec_run: SpecRun, task: Task) -> str:
+    def _keep_patch(self, files: Sequence[FileChange], spec_run: SpecRun, task: Task) -> str:
         """Keep changes that are not merged as a patch, and return its path; empty without any."""
         if not files:
             return ""
@@ -151,8 +150,7 @@ class Inbox:
         patch = patch_path(
             self._run.directory, self._run.id, spec_run.spec_files.spec.name, task.name
         )
-        sides = [MergedFile(file.path, unpack(file.base), unpack(file.new)) for file in files]
-        write_patch(patch, self._run.root, sides)
+        write_patch(patch, self._run.root, files)
         return os.path.relpath(patch, self._run.root)
 
 
@@ -162,22 +160,6 @@ def _is_acceptable(path: str) -> bool:
     if not parts or PurePosixPath(path).is_absolute() or parts[-1] in SPEC_FILES:
         return False
     return not {"..", ".git", RALPH_DIRECTORY} & {*parts}
-
-
-def _unpacked(file: SentFile, directory: Path) -> WorktreeChange:
-    """Write both versions of a file below `directory`."""
-    versions: list[Path | None] = []
-    for name, packed in (("a", file.base), ("b", file.new)):
-        top = directory / name
-        top.mkdir(exist_ok=True)
-        side = unpack(packed)
-        if side is None:
-            versions.append(None)
-            continue
-        write_side(top, top / file.path, side)
-        versions.append(top / file.path)
-    base, new = versions
-    return WorktreeChange(file.path, base, new)
 
 
 def _with_local_logs(result: TaskResult, root: str, here: Path) -> TaskResult:

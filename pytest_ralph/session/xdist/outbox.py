@@ -13,11 +13,11 @@ import shutil
 import stat
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY, RUNS_NAME, write_atomically
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
-from pytest_ralph.fixing.isolation.merge import Side, read_side, write_side
+from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side, write_side
 from pytest_ralph.session.locks import spec_key
 from pytest_ralph.session.run_directory import NEW_NAME
 from pytest_ralph.session.xdist.recorded_files import RecordedSpecFiles
@@ -25,7 +25,6 @@ from pytest_ralph.session.xdist.recorded_files import RecordedSpecFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
@@ -38,14 +37,6 @@ ORIGINALS_SUFFIX = ".originals"
 
 # A version of a file: content, mode, and whether it is a link. None stands for no file.
 PackedSide = list[Any] | None
-
-
-class SentFile(NamedTuple):
-    """A file that was changed on another machine: its path in the project and both versions."""
-
-    path: str
-    base: PackedSide
-    new: PackedSide
 
 
 def pack(side: Side | None) -> PackedSide:
@@ -86,15 +77,16 @@ class Outbox:
         return work if any(work.values()) else {}
 
     def _changed_files(self) -> list[list[Any]]:
-        """Return the changes that were made for tasks which have been reported.
+        """Return the files that were changed for tasks which have been reported.
 
+        Each is a list of its path in the project and both versions.
         Those for siblings in a [P] group are sent with the reports of the siblings.
         """
         bases: dict[str, Side | None] = {}
         for owner, count in self._sent.items():
             changes = read_changes(self._backups, owner)
             for change in changes[count:]:
-                bases.setdefault(change.path, _side_of(change.before))
+                bases.setdefault(change.path, kept_side(change.before))
             self._sent[owner] = len(changes)
         files = []
         for path, base in bases.items():
@@ -102,7 +94,7 @@ class Outbox:
             if new is not None and len(new.data) > MAX_SIZE:
                 self._run.messages.note(f"{path} is too large to be sent back")
                 continue
-            files.append([*SentFile(path, pack(base), pack(new))])
+            files.append([path, pack(base), pack(new)])
         return files
 
     def _operations(self) -> dict[str, Any]:
@@ -130,15 +122,6 @@ class Outbox:
         if not self._backups.is_dir():
             return []
         return sorted(self._run.resources.tree.protected.get(owner, ()))
-
-
-def _side_of(state: FileState | None) -> Side | None:
-    if state is None:
-        return None
-    if state.is_link:
-        return Side(os.fsencode(state.target), 0, is_link=True)
-    side = read_side(Path(state.copy)) if state.copy else None
-    return side._replace(mode=stat.S_IMODE(state.mode)) if side else None
 
 
 # What stays on the other machine

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.fixing.isolation import merge
-from pytest_ralph.fixing.isolation.merge import MergedFile, Side, apply_merge, read_side
+from pytest_ralph.fixing.isolation.merge import FileChange, Side, apply_merge, read_side
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +25,9 @@ def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.Mo
     root = tmp_path / "project"
     root.mkdir()
     (root / "changed").write_text("before")
-    changed = MergedFile("changed", read_side(root / "changed"), Side(b"after", 0o644))
-    added = MergedFile("added", None, Side(b"after", 0o644))
-    large = MergedFile("large", None, Side(b"after", 0o644))
+    changed = FileChange("changed", read_side(root / "changed"), Side(b"after", 0o644))
+    added = FileChange("added", None, Side(b"after", 0o644))
+    large = FileChange("large", None, Side(b"after", 0o644))
     journal = tmp_path / "1.merge"
     with pytest.raises(OSError, match="No space left"):
         apply_merge(root, [changed, added, large], backups=tmp_path / "b", journal=journal)
