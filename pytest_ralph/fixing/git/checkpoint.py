@@ -34,7 +34,7 @@ from pytest_ralph.fixing.git.rollback import (
     Target,
     target_of_commit,
 )
-from pytest_ralph.fixing.git.scratch import scratch_directory
+from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
 from pytest_ralph.fixing.snapshot import put_back
 
 if TYPE_CHECKING:
@@ -301,6 +301,7 @@ class Git:
         prefix = self._git("rev-parse", "--show-prefix").rstrip("\n")
         if prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
+        sweep_scratch(Path(git_dir))
         return _RepositoryPaths(Path(top), prefix, Path(git_dir))
 
     @cached_property

@@ -19,25 +19,19 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"ralph-(?P<pid>\d+)-[0-9a-f]+")
 
 
-def make_scratch(git_dir: Path) -> Path:
-    """Create a directory for this process, and remove those of processes that are gone."""
-    _sweep(git_dir)
-    directory = git_dir / f"ralph-{os.getpid()}-{secrets.token_hex(6)}"
-    directory.mkdir()
-    return directory
-
-
 @contextmanager
 def scratch_directory(git_dir: Path) -> Iterator[Path]:
     """Create a directory that is removed at the end of the `with` statement."""
-    directory = make_scratch(git_dir)
+    directory = git_dir / f"ralph-{os.getpid()}-{secrets.token_hex(6)}"
+    directory.mkdir()
     try:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _sweep(git_dir: Path) -> None:
+def sweep_scratch(git_dir: Path) -> None:
+    """Remove the directories of processes that are gone."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(git_dir):
             match = _NAME.fullmatch(entry.name)

@@ -288,9 +288,13 @@ def check_nothing_left(world: World, plan: RunPlan, ended: Ended) -> None:
         return
     worktrees = git(world.project, "worktree", "list", "--porcelain").count("worktree ")
     demand(worktrees == 1, "worktrees are left")
+    patterns = ["**/.*.tmp", ".git/*.lock", ".ralph/worktrees/*"]
+    if plan.commits or ended.touched:
+        # A run that does not need git does not look there.
+        patterns.append(".git/ralph*")
     stray = [
         str(path.relative_to(world.project))
-        for pattern in ("**/.*.tmp", ".git/*.lock", ".git/ralph*", ".ralph/worktrees/*")
+        for pattern in patterns
         for path in world.project.glob(pattern)
     ]
     demand(not stray, f"left behind: {stray}")

@@ -113,6 +113,11 @@ class RunPlan:
     target: str = "specs"
 
     @property
+    def commits(self) -> bool:
+        """Whether tasks that pass are committed, or commits of them are written down."""
+        return "auto" in self.options or "message-only" in self.options
+
+    @property
     def all_actions(self) -> set[str]:
         return {action for actions in self.actions.values() for action in actions}
 

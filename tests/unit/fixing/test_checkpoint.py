@@ -14,7 +14,6 @@ import pytest
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git, GitError
 from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
 
 
@@ -618,16 +617,17 @@ def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
     assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
 
 
-def test_scratch_directories_of_killed_runs_are_removed(tmp_path: Path) -> None:
+def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, git: Git) -> None:
     dead = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)
-    left = tmp_path / f"ralph-{dead.stdout.strip()}-0a1b2c"
-    own = tmp_path / f"ralph-{os.getpid()}-0a1b2c"
-    for directory in (left, own, tmp_path / "ralph"):
-        (directory / "objects").mkdir(parents=True)
+    directory = repository.root / ".git"
+    left = directory / f"ralph-{dead.stdout.strip()}-0a1b2c"
+    own = directory / f"ralph-{os.getpid()}-0a1b2c"
+    other = directory / "ralph"
+    for path in (left, own, other):
+        (path / "objects").mkdir(parents=True)
 
-    with scratch_directory(tmp_path) as scratch:
-        assert scratch.is_dir()
-    assert sorted(tmp_path.iterdir()) == [tmp_path / "ralph", own]
+    assert git.unavailable() is None
+    assert sorted(directory.glob("ralph*")) == [other, own]
 
 
 def test_a_change_that_was_taken_back_does_not_count(
