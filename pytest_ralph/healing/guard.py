@@ -239,17 +239,13 @@ class Guard:
             tree.record(self.owner, changes)
             return GuardReport(_paths(changes), tuple(losses), changes=changes)
 
-        protected, findings = self._protected(changes, task)
-        findings += losses
+        findings = losses
         edited_fields = self._undo_edits_of_tasks(before, findings, task)
         self._undo_edits_of_other_specs(findings)
         findings += self._moved(before, alone=alone)
-        findings = [f"{task.id} {finding}" for finding in findings]
-
-        is_bad = bool(protected or edited_fields)
-        if is_bad and self.services.settings.guard == "refuse":
-            return self._refuse(changes, findings)
-        report = GuardReport(_paths(changes), tuple(findings), changes=changes, protected=protected)
+        report = self._report(changes, task, findings, edited_fields, "undone")
+        if report.refusal:
+            return self._undo(report)
         self.accept(report, changes)
         return report
 
@@ -268,35 +264,48 @@ class Guard:
         """
         if self.services.settings.guard == "off":
             return GuardReport(changed=_paths(changes), changes=changes)
-        protected, findings = self._protected(changes, task)
-        path = self.spec_files.spec.path
-        fields = []
+        fields: list[str] = []
+        findings = []
         if without_edits(tasks_before, tasks_after) != tasks_after:
-            fields = _changed_fields(tasks_before, tasks_after, path)
-            what = f"edited {path.name}"
-            if fields:
-                what = f"changed {', '.join(fields)} in {path.name}"
+            fields, what = self._edits(tasks_before, tasks_after)
             findings.append(f"{what}: not merged")
-        findings = [f"{task.id} {finding}" for finding in findings]
-        refusal = ""
-        if (protected or fields) and self.services.settings.guard == "refuse":
-            refusal = "refused and not merged: " + "; ".join(findings)
-        changed = () if refusal else _paths(changes)
-        return GuardReport(changed, tuple(findings), refusal, changes, protected)
+        return self._report(changes, task, findings, fields, "not merged")
 
-    def _protected(
-        self, changes: tuple[Change, ...], task: Task
-    ) -> tuple[tuple[str, ...], list[str]]:
-        """Return the tests and checks that a run changed, and the findings about them."""
+    def _edits(self, before: bytes, edited: bytes) -> tuple[list[str], str]:
+        """Return the fields of checks that an executor edited in tasks.md, and what it did."""
+        path = self.spec_files.spec.path
+        fields = _changed_fields(before, edited, path)
+        if fields:
+            return fields, f"changed {', '.join(fields)} in {path.name}"
+        return fields, f"edited {path.name}"
+
+    def _report(
+        self,
+        changes: tuple[Change, ...],
+        task: Task,
+        findings: list[str],
+        edited_fields: list[str],
+        refused: str,
+    ) -> GuardReport:
+        """Report a run on `task`: the findings so far, and those about tests and checks.
+
+        `refused` says what becomes of the changes of a run that is refused.
+        """
         executes = task is self.task
         tests = [change for change in changes if self._is_changed_test(change, executes=executes)]
         checks = [change for change in changes if self._is_changed_check(change, executes=executes)]
-        findings = []
+        about_checks = []
         if tests:
-            findings.append(f"changed tests: {_listed(_paths(tests))}")
+            about_checks.append(f"changed tests: {_listed(_paths(tests))}")
         if checks:
-            findings.append(f"changed check configuration: {_listed(_paths(checks))}")
-        return _paths([*tests, *checks]), findings
+            about_checks.append(f"changed check configuration: {_listed(_paths(checks))}")
+        lines = tuple(f"{task.id} {finding}" for finding in (*about_checks, *findings))
+        protected = _paths([*tests, *checks])
+        is_bad = bool(protected or edited_fields)
+        if is_bad and self.services.settings.guard == "refuse":
+            refusal = f"refused and {refused}: {'; '.join(lines)}"
+            return GuardReport((), lines, refusal, changes, protected)
+        return GuardReport(_paths(changes), lines, "", changes, protected)
 
     def _changes(self, before: Before) -> tuple[Change, ...]:
         """The changes of the project's files; those of specs are looked at on their own."""
@@ -360,13 +369,13 @@ class Guard:
         except OSError:
             return b""
 
-    def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> bool:
-        """Undo edits of tasks.md other than ticks. Return whether they changed what is checked."""
+    def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> list[str]:
+        """Undo edits of tasks.md other than ticks; return the fields of checks they changed."""
         path = self.spec_files.spec.path
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
             if foreign_edits is not None and foreign_edits == before.foreign_edits:
-                return False
+                return []
             seen = file_signature(path)
             edited = self._read_tasks()
             text = before.tasks.decode("utf-8", "surrogateescape")
@@ -375,12 +384,8 @@ class Guard:
             expected = text.encode("utf-8", "surrogateescape")
             restored = without_edits(expected, edited)
             if restored == edited:
-                return False
-            fields = _changed_fields(expected, edited, path)
-            what = f"edited {path.name}"
-            if fields:
-                what = f"changed {', '.join(fields)} in {path.name}"
-
+                return []
+            fields, what = self._edits(expected, edited)
             kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(edited)
@@ -388,7 +393,7 @@ class Guard:
             replace_if_unchanged(Path(os.path.realpath(path)), restored, seen)
         shown = os.path.relpath(kept, self.services.root)
         findings.append(f"{what}: undone, the edited file is kept as {shown}")
-        return bool(fields)
+        return fields
 
     # git
 
@@ -428,13 +433,18 @@ class Guard:
 
     # Refusing
 
-    def _refuse(self, changes: tuple[Change, ...], findings: list[str]) -> GuardReport:
+    def _undo(self, report: GuardReport) -> GuardReport:
         """Undo all changes. No other executor has made any of them: they take turns."""
-        left = put_back(self._tree.root, changes)
-        if left:
-            findings.append(f"could not be undone: {_listed(left)}")
-        refusal = "refused and undone: " + "; ".join(findings)
-        return GuardReport(changed=left, findings=tuple(findings), refusal=refusal, changes=changes)
+        left = put_back(self._tree.root, report.changes)
+        if not left:
+            return report
+        finding = f"could not be undone: {_listed(left)}"
+        return replace(
+            report,
+            changed=left,
+            findings=(*report.findings, finding),
+            refusal=f"{report.refusal}; {finding}",
+        )
 
 
 def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
