@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import BACKUPS_NAME
-from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.regressions import Regressions
 
@@ -55,7 +54,8 @@ def _no_live_row(
     return contextlib.nullcontext()
 
 
-@dataclass(frozen=True, kw_only=True)
+# Without methods that nobody calls: making them takes a millisecond of every start.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Services:
     """One object per spec, filled once by the run and handed to every TaskRun.
 
@@ -179,6 +179,9 @@ class Services:
         """Why no executor is used any more; empty if one is, or if there never was one."""
         if not self.executors or self.has_agent:
             return ""
+        # Imported here: most runs need no name of an executor.
+        from pytest_ralph.fixing.agents.naming import display_name
+
         commands = [executor.command for executor in self.executors]
         return "; ".join(
             f"executor {display_name(command)} is unavailable: {self.outages.reason(command)}"

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report import batch
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.healing.task_run import TaskRun
+    from pytest_ralph.report import batch
     from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
@@ -166,6 +165,9 @@ class Group:
         return result
 
     def _recover_all_failed(self, name: str) -> None:
+        # Imported here: most groups pass.
+        from pytest_ralph.report import batch
+
         if self._is_running():
             self._show(batch.partial_failure(self._statuses()))
         failed = {}
@@ -214,6 +216,8 @@ class Group:
             if not future.exception():
                 results[name] = future.result()
         if self._pending & results.keys() == {last}:
+            from pytest_ralph.report import batch
+
             reasons = {name: _reason(result) for name, result in results.items()}
             self._show(batch.retry_results(reasons))
 

@@ -231,7 +231,7 @@ class Resources:
             make_tree=lambda: self.tree,
             record=self._record,
             run_id=self.run.id,
-            mask=self.masker.mask,
+            mask=self.mask,
             announce=messages.announce,
             note=messages.note,
             announce_verbose=messages.announce_verbose,

@@ -32,8 +32,8 @@ class Screen:
 
     def open(self) -> None:
         """Prepare live rows; called once pytest is ready to write."""
-        if self._reporter is not None:
-            # Imported here: a worker writes nothing.
+        if self._reporter is not None and self._config.option.verbose >= 0:
+            # Imported here: a worker writes nothing, and with -q nothing is shown while it runs.
             from pytest_ralph.report.live import live_rows
 
             self._live = live_rows(self._config)

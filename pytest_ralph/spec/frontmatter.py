@@ -54,6 +54,8 @@ class FrontMatter:
 
 def read_front_matter(source: str) -> FrontMatter:
     """Return the front matter of a Markdown text."""
+    if not source.startswith(("---", "\ufeff---")):
+        return FrontMatter()
     lines = source.removeprefix("\ufeff").split("\n")
     end = _closing_line(lines)
     if not end:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
 
@@ -41,8 +40,7 @@ _TASK_FIELD = regex(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commi
 _NUMBERED_TASK = regex(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One block of the text, from line index `line` to `end`, which is exclusive.
 
     `level` is that of a heading, and 0 for any other block.
@@ -54,8 +52,7 @@ class Block:
     level: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """The lines of a text and the blocks that matter for finding tasks, in file order.
 
     `masked` are lines of code and comments, which hold no field and no task. `unclosed` are lines
