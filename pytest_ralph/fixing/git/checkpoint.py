@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Git", "GitError", "RollbackResult"]
 
-# A line of `position` about a branch or the stash: `*` for the current branch, name and commit.
-POSITION = "%(HEAD)%09%(refname)%09%(objectname)"
-
 
 class GitPosition(NamedTuple):
     """Where a repository is. Each part is empty if there is none."""
@@ -94,22 +91,9 @@ class Git:
 
     def position(self) -> GitPosition:
         """Return which branch, commit and stash are current."""
-        branch = ""
-        commit = ""
-        stash = ""
-        refs = ("refs/heads", "refs/stash")
-        for line in self._git("for-each-ref", f"--format={POSITION}", *refs).splitlines():
-            mark, name, identity = line.split("\t")
-            if name == "refs/stash":
-                stash = identity
-            elif mark == "*":
-                branch = name.removeprefix("refs/heads/")
-                commit = identity
-        if not branch:
-            # HEAD is detached, or its branch has no commit yet.
-            branch = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
-            commit = self.head() or ""
-        return GitPosition(branch, commit, stash)
+        branch = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
+        stash = self._commit_of("refs/stash")
+        return GitPosition(branch, self.head() or "", stash or "")
 
     def files(self) -> tuple[str, ...]:
         """Return the files below the root, tracked or not, without those that git ignores."""
@@ -255,30 +239,24 @@ class Git:
     def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
         """Return which files in `paths` differ from HEAD, relative to the root."""
         wanted = PathSet.of(self.root, paths)
-        private = PathSet.of(self.root, [self.root / RALPH_DIRECTORY])
-        with self._lock:
-            head = self.head()
-            in_head = []
-            if head is not None:
-                in_head = self._git("ls-tree", "-r", "-z", "--name-only", head).split("\0")
-            candidates = []
-            for path in sorted({*in_head, *self.files()}):
-                if path in wanted and path not in private and not _is_private(path):
-                    candidates.append(path)  # noqa: PERF401 - three conditions
-            return self._different_from(head, candidates)
-
-    def _different_from(self, head: str | None, paths: Collection[str]) -> tuple[str, ...]:
-        """Return which of `paths` differ from the commit `head`, without writing any object."""
-        with scratch_directory(self._location.git_dir) as scratch:
+        with self._lock, scratch_directory(self._location.git_dir) as scratch:
+            # No object is written, and the user's index stays as it is.
             env = {
                 "GIT_INDEX_FILE": str(scratch / "index"),
                 "GIT_OBJECT_DIRECTORY": str(scratch),
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._objects,
             }
+            head = self.head()
             if head is not None:
                 self._git("read-tree", head, env=env)
+            in_head = self._git("ls-files", "-z", env=env).split("\0")
+            candidates = [
+                path
+                for path in sorted({*in_head, *self.files()})
+                if path in wanted and not _is_private(path)
+            ]
             options = ("--add", "--remove", "--replace", "-z", "--stdin")
-            self._git("update-index", *options, stdin=null_separated(paths), env=env)
+            self._git("update-index", *options, stdin=null_separated(candidates), env=env)
             options = ("--cached", "-z", "--name-only", "--no-renames", "--relative")
             base = head or self._empty_tree()
             listed = self._git("diff-index", *options, base, "--", ".", env=env)
@@ -324,8 +302,10 @@ class Git:
 
 
 def _is_private(path: str) -> bool:
-    name = Path(path).name
-    return name == STATE_NAME or is_temporary(name)
+    """Return whether a file is never committed; the empty path stands for no file."""
+    first, _, _ = path.partition("/")
+    name = path.rpartition("/")[2]
+    return first in ("", RALPH_DIRECTORY) or name == STATE_NAME or is_temporary(name)
 
 
 def _why_no_repository(root: Path, errors: str) -> str:
