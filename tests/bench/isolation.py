@@ -1,7 +1,8 @@
 """What isolated executors cost, on a project of 10,000 files.
 
 Run it with `python tests/bench/isolation.py`, alone or with the names of measurements. Seconds of
-the clock depend on what else the machine does, so the seconds of the processor stand beside them.
+the clock depend on what else the machine does, so the seconds of the processor stand beside them:
+those of pytest and of the processes that it starts.
 Bytecode is cached, as on the machine of a user.
 """
 
