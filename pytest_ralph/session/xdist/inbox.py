@@ -43,13 +43,14 @@ class Inbox:
     def receive(self, report: Any, work: dict[str, Any], root: str) -> None:
         """Take over what belongs to the report of a task; `root` is the project over there.
 
-        A task whose changes cannot be merged, or do not pass here, becomes a failed task.
+        A task whose changes conflict with others is recovered here. If that does not help, or if
+        they do not pass here, it becomes a failed task.
         """
         found: TaskReport = report.ralph
         result = _with_local_logs(found.result, root, self._run.root)
         self._write_logs(work.get("logs", ()))
         try:
-            problem = self._take_over(result, work)
+            result, problem = self._take_over(result, work)
         except (RecoveryError, GitError, OSError) as error:
             problem = f"could not be taken over from another machine: {error}"
         if problem:
@@ -57,11 +58,14 @@ class Inbox:
             report.outcome = "failed"
             report.longrepr = f"{result.heading}: {problem}"
         elif result.passed:
-            result = result._replace(commit=self._commit(result))
+            result = result._replace(commit=self._commit(result) or result.commit)
         report.ralph = found._replace(result=result)
 
-    def _take_over(self, result: TaskResult, work: dict[str, Any]) -> str:
-        """Write what was done into the project; return why the task does not pass here."""
+    def _take_over(self, result: TaskResult, work: dict[str, Any]) -> tuple[TaskResult, str]:
+        """Write what was done into the project.
+
+        Return the result that the task has now, and why it does not pass here.
+        """
         for path, operations in work.get("operations", {}).items():
             repeat(self._spec_run(path).spec_files, self._specs[path], operations)
         spec_run = self._spec_run(result.spec_path)
@@ -72,14 +76,37 @@ class Inbox:
                 files.append(FileChange(path, unpack(base), unpack(new)))
         if not result.passed:
             self._keep_patch(files, spec_run, task)
-            return ""
+            return result, ""
         spec_run.checkpoints.begin(task)
         if not files and not self._differs:
-            return ""
-        problem = self._merge(files, spec_run, task, work.get("protected", ()))
+            return result, ""
+        conflicts, problem = self._merge(files, spec_run, task, work.get("protected", ()))
+        if conflicts:
+            result, problem = self._recover(result, files, conflicts, spec_run, task)
         if problem:
             spec_run.spec_files.gave_up(task, NOT_MERGED)
-        return problem
+        return result, problem
+
+    def _recover(
+        self,
+        result: TaskResult,
+        files: Sequence[FileChange],
+        conflicts: Sequence[str],
+        spec_run: SpecRun,
+        task: Task,
+    ) -> tuple[TaskResult, str]:
+        """Recover a task here whose changes conflict: the executor gets both versions."""
+        kept = self._keep_patch(files, spec_run, task)
+        patch = self._run.root / kept
+        listed = ", ".join(conflicts)
+        line = f"{task.id} passed on another machine, with changes that conflict here: {listed}"
+        healed = spec_run.heal(task, line, patch.read_text("utf-8", "replace"))
+        if healed is not None:
+            result = result.followed_by(healed)
+        if result.passed:
+            patch.unlink()
+            return result, ""
+        return result, f"conflicts with changes made here meanwhile: {listed} (kept as {kept})"
 
     def _commit(self, result: TaskResult) -> str:
         """Commit what was merged for a task, if commits are asked for; return the commit."""
@@ -105,27 +132,28 @@ class Inbox:
 
     def _merge(
         self, files: Sequence[FileChange], spec_run: SpecRun, task: Task, protected: Iterable[str]
-    ) -> str:
-        """Merge and verify; return why that failed. What does not pass here is taken back."""
+    ) -> tuple[Sequence[str], str]:
+        """Merge and verify. What does not pass here is taken back.
+
+        Return the paths that conflict, and why the task does not pass here.
+        """
         services = spec_run.services
         # Until the merged state is verified, no other merge may change it.
         with services.merge_lock:
             applied, conflicts = self._apply(files)
             if applied is None:
-                kept = self._keep_patch(files, spec_run, task)
-                listed = ", ".join(conflicts)
-                return f"conflicts with changes made here meanwhile: {listed} (kept as {kept})"
+                return conflicts, ""
             if passes(self._run, spec_run.spec_files.spec, task):
                 owner = f"{spec_run.spec_files.spec.name}::{task.name}"
                 services.tree.record(owner, applied.changes)
                 services.tree.protected.setdefault(owner, set()).update(protected)
                 applied.confirm()
-                return ""
+                return (), ""
             applied.take_back()
         kept = self._keep_patch(files, spec_run, task)
         if not kept:
-            return "passed on another machine, but not here"
-        return f"passed on another machine, but not here: not merged (kept as {kept})"
+            return (), "passed on another machine, but not here"
+        return (), f"passed on another machine, but not here: not merged (kept as {kept})"
 
     def _apply(self, files: Sequence[FileChange]) -> tuple[AppliedMerge | None, tuple[str, ...]]:
         """Merge files into the project. Return None and the paths if some of them conflict."""

@@ -250,26 +250,43 @@ def test_edits_at_home_and_a_copy_elsewhere_stay(
     assert sorted(file.name for file in (copy / "specs/demo").iterdir()) == ["tasks.md"]
 
 
-def test_what_cannot_be_merged_fails_with_a_patch(
+def test_what_cannot_be_merged_is_recovered_or_fails(
     pytester: pytest.Pytester, make_spec: SpecMaker, place: Path
 ) -> None:
-    conflicting = make_spec(spec(task("1.1 Colour", "grep -q green colours.txt")), name="colour")
+    root = pytester.path
+    recovered = make_spec(spec(task("1.1 Colour", "grep -q green colour.txt")), name="colour")
+    conflicting = make_spec(spec(task("1.1 Shape", "grep -q round shape.txt")), name="shape")
     failing = make_spec(spec(task("1.1 There", "test -e fixed && pwd | grep elsewhere")), name="go")
-    colours = pytester.path / "colours.txt"
-    colours.write_text("red\n")
-    executor = f"touch fixed; echo green > colours.txt; echo mine > {colours}"
+    for name in ("colour.txt", "shape.txt"):
+        (root / name).write_text("before\n")
+    # In the copy it makes its changes, and edits the project as its user would.
+    executor = f"""
+        case $(basename $RALPH_SPEC_PATH)-$PWD in
+            go-*) touch fixed;;
+            colour-{root}) echo green and mine > colour.txt; cp $RALPH_PROMPT_FILE {place}.md;;
+            shape-{root}) ;;
+            colour-*) echo green > colour.txt; echo mine > {root}/colour.txt;;
+            shape-*) echo round > shape.txt; echo mine > {root}/shape.txt;;
+        esac
+    """
 
-    output = recover(pytester.path, place, executor)
+    output = recover(root, place, executor)
 
-    assert "conflicts with changes made here meanwhile: colours.txt" in output
+    assert "conflicts with changes made here meanwhile: shape.txt" in output
     assert "passed on another machine, but not here" in output
-    assert "2 failed" in output
-    assert colours.read_text() == "mine\n"
-    assert not (pytester.path / "fixed").exists()
+    assert "2 failed, 1 recovered" in output
+    assert (root / "colour.txt").read_text() == "green and mine\n"
+    assert (root / "shape.txt").read_text() == "mine\n"
+    assert not (root / "fixed").exists()
+    assert "- [x] 1.1" in recovered.read_text()
     assert "- [ ] 1.1" in conflicting.read_text()
     assert "- [ ] 1.1" in failing.read_text()
-    (patch,) = (pytester.path / ".ralph/patches").iterdir()
-    assert "+green" in patch.read_text()
+    prompt = place.with_suffix(".md").read_text()
+    assert "with changes that conflict here: colour.txt" in prompt
+    assert "-before" in prompt
+    assert "+green" in prompt
+    kept = [patch.read_text() for patch in (root / ".ralph/patches").iterdir()]
+    assert sorted(text.count("+round") for text in kept) == [0, 1]
 
 
 def test_the_controller_commits_what_came_home(
