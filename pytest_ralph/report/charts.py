@@ -70,6 +70,7 @@ def run_bars(runs: Sequence[PastRun]) -> list[Bar]:
 
 
 def _column(run: PastRun, x: float, slot: float, unit: float) -> list[Bar]:
+    """Return the parts of one column, from below, which share a tooltip."""
     tip = (
         f"{day(run.started)}: {run.passed} passed, {run.recovered} recovered,"
         f" {run.failed} failed, {run.other} other"

@@ -105,6 +105,7 @@ def headline(task: TaskResult) -> str:
 
 
 def _lines(task: TaskResult, root: str, verbosity: int, earlier: int) -> Iterator[Line]:
+    """Yield the headline, the command, how it ended, its output, and what was decided."""
     attempt = task.last_failure
     yield Line(headline(task), ("red", "bold"))
     if task.outcome == "regression":
@@ -121,6 +122,7 @@ def _lines(task: TaskResult, root: str, verbosity: int, earlier: int) -> Iterato
 
 
 def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
+    """Yield the command after a prompt; of a long script only its first lines."""
     lines = terminal(attempt.command).splitlines()
     most = ALL_COMMAND_LINES if verbosity > 0 else COMMAND_LINES
     for number, line in enumerate(lines[:most]):
@@ -131,6 +133,7 @@ def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
 
 
 def _facts(attempt: Attempt, verbosity: int) -> Iterator[str]:
+    """Yield how the command ended and, with `-v`, what the output names."""
     ended = _how_it_ended(attempt)
     # The headline may have said it: `Timed out after 4s`.
     if not (attempt.timed_out and attempt.error.startswith("Timed out after")):
@@ -149,6 +152,7 @@ def _facts(attempt: Attempt, verbosity: int) -> Iterator[str]:
 
 
 def _how_it_ended(attempt: Attempt) -> str:
+    """Return how the command ended, what was expected of it, and what came instead."""
     after = " ".join(duration(attempt.duration))
     if attempt.timed_out:
         return f"timed out after {after}"
@@ -214,6 +218,7 @@ def relevant(lines: Sequence[str], error: str, most: int) -> list[str]:
 
 
 def _advice(task: TaskResult) -> Iterator[Line]:
+    """Yield what a person can do about the failure."""
     for text in task.advice[:ADVICE]:
         wrapped = textwrap.wrap(
             one_line(text, LONGEST_LINE), WIDTH, initial_indent="  • ", subsequent_indent="    "

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import without_shell
-from pytest_ralph.report.phrases import fix_count, headline, lede, problem
+from pytest_ralph.report.phrases import cost, fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.github import annotation
 from pytest_ralph.text.inert import one_line, terminal
@@ -60,6 +60,7 @@ def workflow_commands(run: RunSummary, workspace: str = "") -> list[str]:
 
 
 def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
+    """Return one annotation on the line of a task."""
     file = _path_in(workspace, root, task.spec_path)
     title = one_line(f"{task.heading}: {task.outcome}", ERROR_LIMIT)
     return annotation(level, _message(task), file=file, line=task.line, title=title)
@@ -78,6 +79,7 @@ def _message(task: TaskResult) -> str:
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:
+    """Return the path of a spec in the workspace, as GitHub names files."""
     absolute = Path(root) / path
     if workspace and absolute.is_relative_to(workspace):
         return absolute.relative_to(workspace).as_posix()
@@ -87,9 +89,9 @@ def _path_in(workspace: str, root: str, path: str) -> str:
 def summary(run: RunSummary) -> str:
     """Return Markdown for the job's page: the result, and all tasks that did not simply pass."""
     parts = [f"## {headline(run)}", lede(run)]
-    costs = [task.cost for task in run.tasks if task.cost is not None]
-    if costs:
-        parts.append(f"Cost: ${sum(costs):.2f}")
+    total = cost(run.tasks)
+    if total:
+        parts.append(f"Cost: {total}")
     tasks = [task for task in run.tasks if task.outcome != "passed"]
     if tasks:
         failures_first = sorted(tasks, key=lambda task: not task.bad)
@@ -102,6 +104,7 @@ def summary(run: RunSummary) -> str:
 
 
 def _table(tasks: list[TaskResult]) -> Iterator[str]:
+    """Yield a table with one row per task."""
     yield "| Spec | Task | Outcome | What happened | Attempts | Fixes | Cost |"
     yield "| --- | --- | --- | --- | ---: | ---: | ---: |"
     for task in tasks[:ROWS_SHOWN]:
@@ -112,7 +115,7 @@ def _table(tasks: list[TaskResult]) -> Iterator[str]:
             _prose(problem(task)),
             str(len(task.verifications) or ""),
             str(len(task.all_fixes) or ""),
-            "" if task.cost is None else f"${task.cost:.2f}",
+            cost([task]),
         )
         yield f"| {' | '.join(cells)} |"
     if len(tasks) > ROWS_SHOWN:
@@ -120,6 +123,7 @@ def _table(tasks: list[TaskResult]) -> Iterator[str]:
 
 
 def _details(task: TaskResult) -> str:
+    """Return the advice and the output of a failed task, to be unfolded."""
     failure = task.last_failure
     if failure is None:
         return ""

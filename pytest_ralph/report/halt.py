@@ -25,8 +25,6 @@ STATUS_WIDTH = 10
 SHOWN_AT_EITHER_END = 5
 LONGEST = 1_000
 RUN = "Run: "
-BOX = "╔═╗║╠╣╚╝─"
-ASCII_BOX = "+=+|++++-"
 
 Section = tuple[str, list[str]]
 
@@ -84,17 +82,15 @@ def _was_retried(task: TaskResult) -> bool:
     return any(fix.outcome != "open" for _, fix in task.all_fixes)
 
 
-def halt_lines(halt: Halt, width: int = 80, *, unicode: bool = True, box: bool = True) -> list[str]:
-    """Return the summary in a box of `width` columns, or without a box.
+def halt_lines(halt: Halt, width: int = 80, *, box: bool = True) -> list[str]:
+    """Return the summary in a box of `width` columns, or without a box and in ASCII.
 
     The command is below the box, on a line of its own to be copied, if it does not fit in one line.
     """
     width = max(width, NARROWEST)
-    page = _Page(width - 6 if box else width, "…" if unicode else "...")
+    page = _Page(width - 6, "…") if box else _Page(width, "...")
     sections = _sections(halt, page)
-    strokes = BOX if unicode else ASCII_BOX
-    lines = list(_boxed(sections, width, strokes) if box else _plain(sections))
-
+    lines = list(_boxed(sections, width) if box else _plain(sections))
     if not page.fits(halt.step):
         lines += ["", halt.step.removeprefix(RUN)]
     return lines
@@ -123,6 +119,7 @@ def missing_lines(package: str, *, required_by: str, install: str, command: str)
 def _non_retryable(
     kind: str, facts: Sequence[str], resolution: Sequence[str], verdict: str
 ) -> list[str]:
+    """Return an error that only a person can resolve, in the form of the protocol."""
     heading = f"ERROR: {kind} (NON-RETRYABLE)"
     lines = [heading, "=" * len(heading), ""]
     body = [*facts, "", "RALPH CANNOT PROCEED", "", *resolution, "", f"[HALTED - {verdict}]"]
@@ -220,6 +217,7 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
 
 
 def _plain(sections: Iterable[Section]) -> Iterator[str]:
+    """Yield the sections below underlined headings."""
     yield from (TITLE, "=" * len(TITLE), "")
     for heading, lines in sections:
         if heading:
@@ -227,19 +225,21 @@ def _plain(sections: Iterable[Section]) -> Iterator[str]:
         yield from lines
 
 
-def _boxed(sections: Iterable[Section], width: int, strokes: str) -> Iterator[str]:
-    top_left, across, top_right, side, left, right, bottom_left, bottom_right, rule = list(strokes)
+def _boxed(sections: Iterable[Section], width: int) -> Iterator[str]:
+    """Yield the sections in a box of `width` columns."""
     inner = width - 2
+    across = "═" * inner
+    rule = "─" * (inner - 4)
 
     def row(text: str) -> str:
-        return f"{side}  {text}{' ' * (inner - 2 - columns(text))}{side}"
+        return f"║  {text}{' ' * (inner - 2 - columns(text))}║"
 
-    yield top_left + across * inner + top_right
-    yield f"{side}{TITLE:^{inner}}{side}"
-    yield left + across * inner + right
+    yield f"╔{across}╗"
+    yield f"║{TITLE:^{inner}}║"
+    yield f"╠{across}╣"
     yield row("")
     for heading, lines in sections:
         if heading:
-            yield from map(row, (rule * (inner - 4), heading, rule * (inner - 4), ""))
+            yield from map(row, (rule, heading, rule, ""))
         yield from map(row, lines)
-    yield bottom_left + across * inner + bottom_right
+    yield f"╚{across}╝"

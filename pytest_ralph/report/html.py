@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from pytest_ralph.files import write_atomically
 from pytest_ralph.report import charts
-from pytest_ralph.report.phrases import duration, headline, lede
+from pytest_ralph.report.phrases import cost, duration, headline, lede, token_count
 from pytest_ralph.results import OUTCOMES
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import terminal
@@ -136,6 +136,7 @@ def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
 
 
 def _shortened(attempt: Attempt, root: str, directory: Path) -> Attempt:
+    """Return an attempt as the page shows it: bounded, inert, with relative links."""
     # Output of a pass is rarely read, and there may be thousands of passes.
     head, tail = (40, 160) if attempt.failed else (2, 8)
     output = terminal(bounded(attempt.output, head, tail, widest=500))
@@ -164,6 +165,7 @@ def _without_defaults(value: NamedTuple) -> dict[str, Any]:
 
 
 def _fix_tree(fix: FixResult) -> dict[str, Any]:
+    """Return a fix and its own fixes as JSON."""
     data = _without_defaults(fix)
     if fix.children:
         data["children"] = [_fix_tree(child) for child in fix.children]
@@ -182,10 +184,10 @@ def stats(run: RunSummary) -> list[tuple[str, str, str]]:
     failed_at_first = recovered + sum(task.bad for task in run.tasks)
     if failed_at_first:
         figures.append(("Recovered", f"{recovered:,}", f"of {failed_at_first:,}"))
-    costs = [task.cost for task in run.tasks if task.cost is not None]
-    if costs:
-        figures.append(("Cost", f"${sum(costs):,.2f}", ""))
-    tokens = sum(attempt.tokens or 0 for task in run.tasks for attempt in task.attempts)
+    total = cost(run.tasks)
+    if total:
+        figures.append(("Cost", total, ""))
+    tokens = token_count(run.tasks)
     if tokens:
         figures.append(("Tokens", f"{tokens:,}", ""))
     return figures

@@ -170,6 +170,7 @@ def _writer(config: pytest.Config) -> Any:
 
 
 def _describe_failure(nodes: list[Element], task: TaskResult) -> None:
+    """Give the failure of a testcase the kind and the error of the task."""
     failure = task.last_failure
     if failure is None:
         return
@@ -195,6 +196,7 @@ def _line(text: str) -> str:
 
 
 def _evidence(attempt: Attempt) -> Iterator[str]:
+    """Yield the error of an attempt and, below it, all that is known about it."""
     yield attempt.error or "failed"
     facts = {
         "attempt": f"{attempt.number} ({attempt.what})",

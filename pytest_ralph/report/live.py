@@ -164,6 +164,7 @@ class LiveRows:
         return tuple(rows)
 
     def _redraw(self) -> None:
+        """Redraw the rows as long as something runs; the body of the thread."""
         while not self._closed:
             with self._lock:
                 self._refresh()
@@ -178,6 +179,7 @@ class LiveRows:
             self._show(self.rows(time.monotonic()))
 
     def _show(self, rows: Sequence[str]) -> None:
+        """Draw rows below the line with the cursor, in place of those drawn before."""
         if self._closed or tuple(rows) == self._drawn:
             return
         if rows:

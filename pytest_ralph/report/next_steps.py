@@ -60,6 +60,7 @@ def interrupted_lines(heading: str, command: str, where: str) -> list[str]:
 
 
 def _instruction(failed: Sequence[TaskResult]) -> str:
+    """Return which fix tasks to do and which tasks to fix."""
     if len(failed) == 1:
         return next_step(failed[0])
     to_do: list[str] = []

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.wording import without_shell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pytest_ralph.results import RunSummary, TaskResult
+    from pytest_ralph.results import Attempt, RunSummary, TaskResult
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
@@ -32,6 +32,17 @@ def listed(names: Sequence[str], most: int) -> str:
     if len(names) > most:
         text += f" and {len(names) - most} more"
     return text
+
+
+def cost(parts: Iterable[TaskResult | Attempt]) -> str:
+    """Return what executors cost: `$0.12`, or an empty string if none of them reported it."""
+    costs = [part.cost for part in parts if part.cost is not None]
+    return f"${sum(costs):,.2f}" if costs else ""
+
+
+def token_count(tasks: Iterable[TaskResult]) -> int:
+    """Return how many tokens executors used, as far as they reported it."""
+    return sum(attempt.tokens or 0 for task in tasks for attempt in task.attempts)
 
 
 def fix_count(task: TaskResult) -> str:

@@ -59,6 +59,7 @@ def print_statistics(config: pytest.Config) -> int:
 
 
 def _threshold(config: pytest.Config) -> int:
+    """Return how many failures in 24 hours raise an alert."""
     given = str(config.getini("ralph_alert") or ALERT_THRESHOLD)
     if not given.strip().isdecimal():
         raise pytest.UsageError(f"ralph_alert: expected a whole number, 0 or more, got {given!r}")
@@ -94,6 +95,7 @@ def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
 
 
 def _totals(totals: Totals) -> Iterator[Line]:
+    """Yield the title, and the sums over the whole history."""
     yield Line("ralph statistics", HEADING)
     counts = (
         count(totals.runs, "run"),
@@ -107,6 +109,7 @@ def _totals(totals: Totals) -> Iterator[Line]:
 
 
 def _last_day(day: LastDay) -> Iterator[Line]:
+    """Yield the failures of the last 24 hours, with an alert if there are many."""
     yield from _heading("last 24 hours")
     failures = count(day.failures, "failure")
     yield Line(f"  {failures} in {count(day.attempts, 'attempt')} ({day.percent:.1f}%)")
@@ -135,6 +138,7 @@ def _blocker(blocker: Blocker, room: int) -> str:
 
 
 def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
+    """Yield rows below a title, or nothing."""
     rows = list(rows)
     if rows:
         yield from _heading(title)
@@ -143,6 +147,7 @@ def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
 
 
 def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
+    """Yield a table of specs or tasks."""
     header = ("", "attempts", "failures", "runs recovered", "runs failed", "mean time")
     rows = [
         (
@@ -204,6 +209,7 @@ def _flaky(statistics: Statistics) -> Iterator[Line]:
 
 
 def _recovery(recovery: Recovery) -> Iterator[Line]:
+    """Yield how many failed tasks were recovered, and how fast."""
     if not recovery.failed_tasks:
         return
     yield from _heading("recovery")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.phrases import duration, listed
+from pytest_ralph.report.phrases import cost, duration, listed, token_count
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.width import fitted
@@ -134,6 +134,7 @@ def branches(
 
 
 def _are_alike(fix: FixResult, other: FixResult) -> bool:
+    """Return whether two fixes can share a row."""
     if fix.children or fix.outcome == "open":
         return False
     return fix.outcome == other.outcome and fix.executor == other.executor
@@ -198,10 +199,9 @@ class Summary:
 
     def _cost(self, tasks: Sequence[TaskResult]) -> None:
         """Add the cost to pytest's last line; with `-v`, write how many tokens it paid for."""
-        costs = [task.cost for task in tasks if task.cost is not None]
-        if not costs:
+        total = cost(tasks)
+        if not total:
             return
-        total = f"${sum(costs):.2f}"
         build = self.reporter.build_summary_stats_line
 
         def build_with_cost() -> tuple[list[tuple[str, dict[str, bool]]], str]:
@@ -209,7 +209,7 @@ class Summary:
             return [*parts, (total, {})], colour
 
         self.reporter.build_summary_stats_line = build_with_cost  # type: ignore[method-assign]
-        tokens = sum(attempt.tokens or 0 for task in tasks for attempt in task.attempts)
+        tokens = token_count(tasks)
         if tokens and self.verbosity > 0:
             self._line(f"cost: {total} ({tokens:,} tokens)")
 
@@ -222,6 +222,7 @@ class Summary:
             self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
 
     def _task(self, task: TaskResult) -> None:
+        """Write a task with its fixes and, with `-vv`, with all attempts."""
         word = task.outcome.upper()
         colour = COLOURS.get(task.outcome, "yellow")
         heading = self._cut(f" {one_line(f'{task.spec} {task.heading}', LONGEST)}", len(word))
@@ -293,6 +294,7 @@ class Summary:
             yield task.reason
 
     def _attempt(self, number: int, attempt: Attempt, *, with_output: bool) -> None:
+        """Write one attempt and what was decided after it."""
         # Imported here: a run without a failure shows attempts only with `-vv`.
         from pytest_ralph.report.failure_text import failure_headline, output_lines, relevant
 
@@ -332,6 +334,7 @@ class Summary:
 
 
 def _is_notable(task: TaskResult) -> bool:
+    """Return whether the section is about this task even without `-vv`."""
     if task.outcome in ("recovered", "flaky") or _executions(task):
         return True
     if task.bad:
@@ -372,6 +375,7 @@ def _who_and_how(fix: FixResult) -> list[str]:
 
 
 def _attempts_of(task: TaskResult, branch: Branch) -> list[Attempt]:
+    """Return the attempts at the fixes of a row."""
     ids = [fix.id for fix in branch.fixes]
     return [attempt for attempt in task.attempts if attempt.fix_id in ids]
 
@@ -379,10 +383,10 @@ def _attempts_of(task: TaskResult, branch: Branch) -> list[Attempt]:
 def _changes(attempts: Sequence[Attempt]) -> list[str]:
     """Return the files that attempts changed and what they cost, as at most one text."""
     changed = list(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
-    costs = [attempt.cost for attempt in attempts if attempt.cost is not None]
+    total = cost(attempts)
     details = []
     if changed:
         details.append(f"changed {listed(changed, CHANGED_SHOWN)}")
-    if costs:
-        details.append(f"cost ${sum(costs):.2f}")
+    if total:
+        details.append(f"cost {total}")
     return [", ".join(details)] if details else []

@@ -63,7 +63,7 @@ class HaltedSpec:
             reporter.write_line(f"{TITLE}: {halt.reason}")
             return
         width = self.run.config.get_terminal_writer().fullwidth
-        box = halt_lines(halt, width, unicode=can_draw(), box=bool(reporter.isatty))
+        box = halt_lines(halt, width, box=bool(reporter.isatty) and can_draw())
         for line in (*self._missing_dependencies(halt.command), *box):
             reporter.write_line(line)
 
