@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -50,15 +49,15 @@ def write_report(path: Path, run: RunSummary) -> None:
     """Write the report of a run, replacing an earlier one atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Undecodable output leaves lone surrogates, which have no UTF-8 form.
-    page = render(run, path.parent)
+    page = render(run)
     write_atomically(path, page.encode("utf-8", "replace"))
 
 
-def render(run: RunSummary, directory: Path = Path()) -> str:
-    """Return the report as HTML. Its links are relative to `directory`, where it will stand."""
+def render(run: RunSummary) -> str:
+    """Return the report as HTML."""
     css = _read("report.css")
     script = _script()
-    data = embedded(run, directory)
+    data = embedded(run)
     # Autoescape escapes all values but these three, which are ours or made safe for their place.
     trusted = {"css": Markup(css), "script": Markup(script), "data": Markup(data)}  # noqa: S704
     return _template().render(
@@ -111,13 +110,13 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def embedded(run: RunSummary, directory: Path = Path()) -> str:
+def embedded(run: RunSummary) -> str:
     """Return the tasks as JSON from which no content can break out of its element."""
     tasks = []
     for task in in_file_order(run.tasks):
         data = _without_defaults(task)
         if task.attempts:
-            attempts = [_shortened(attempt, run.root, directory) for attempt in task.attempts]
+            attempts = [_shortened(attempt, run.root) for attempt in task.attempts]
             data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
         if task.bad and task.advice:
             data["advice"] = task.advice
@@ -135,14 +134,16 @@ def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
     return sorted(tasks, key=lambda task: (position[task.spec_path], task.line))
 
 
-def _shortened(attempt: Attempt, root: str, directory: Path) -> Attempt:
-    """Return an attempt as the page shows it: bounded, inert, with relative links."""
+def _shortened(attempt: Attempt, root: str) -> Attempt:
+    """Return an attempt as the page shows it: bounded, inert, with its transcript."""
     # Output of a pass is rarely read, and there may be thousands of passes.
     head, tail = (40, 160) if attempt.failed else (2, 8)
     output = terminal(bounded(attempt.output, head, tail, widest=500))
     transcript = ""
     if attempt.transcript:
-        transcript = quote(os.path.relpath(attempt.transcript, directory))
+        with suppress(OSError):
+            said = Path(attempt.transcript).read_text("utf-8", "replace")
+            transcript = terminal(bounded(said, 40, 160, widest=500))
     log = attempt.log.removeprefix(f"{root}/")
     return attempt._replace(
         output=output,

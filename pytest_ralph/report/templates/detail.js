@@ -97,9 +97,9 @@ function changes(task) {
   return section("What the fixes changed", made.map(one));
 }
 
-function output(attempt, open) {
-  if (!attempt.output) return "";
-  return h("details", { open }, h("summary", {}, "Output"), h("pre", { tabindex: "0" }, attempt.output));
+function folded(title, text, open = false) {
+  if (!text) return "";
+  return h("details", { open }, h("summary", {}, title), h("pre", { tabindex: "0" }, text));
 }
 
 const dollars = (cost) => `$${cost.toFixed(2)}`;
@@ -125,9 +125,9 @@ function step(attempt, open) {
     spent(attempt) ? h("p", { class: "step-text" }, spent(attempt)) : "",
     attempt.decision ? h("p", { class: "step-text" }, `Decided: ${attempt.decision}`) : "",
     attempt.command ? shell(attempt.command) : "",
-    output(attempt, open),
+    folded("Output", attempt.output, open),
     attempt.log ? h("p", { class: "step-text" }, `Log: ${attempt.log}`) : "",
-    attempt.transcript ? h("p", { class: "step-text" }, h("a", { href: attempt.transcript }, "Transcript")) : "",
+    folded("Transcript", attempt.transcript),
   );
 }
 

@@ -308,7 +308,7 @@ def healed(result: Result) -> None:
     assert result.properties["ralph.changed"] == "app.py"
     assert "app.py" in result.terminal
     assert '"changed":["app.py"]' in result.html
-    assert ".transcript.log" in result.html
+    assert '"transcript":"' in result.html
     assert '"tokens":' in result.html
     if result.project.agent.prints_cost:
         assert float(result.properties["ralph.cost"]) > 0

@@ -228,11 +228,13 @@ def test_charts_need_more_than_one_run() -> None:
     )
 
 
-def test_transcript_link_is_relative_to_the_report(tmp_path: Path) -> None:
-    transcript = str(tmp_path / ".ralph" / "logs" / "1.1 #1.transcript.log")
-    fixed = TaskResult("1", attempts=(Attempt(what="fix", transcript=transcript),))
-
-    write_report(tmp_path / "out" / "report.html", RunSummary((fixed,), root=str(tmp_path)))
-
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert '"transcript":"../.ralph/logs/1.1%20%231.transcript.log"' in page
+def test_the_transcript_is_part_of_the_file(tmp_path: Path) -> None:
+    transcript = tmp_path / "1.1.transcript.log"
+    transcript.write_text("→ Running pytest\n" + "more\n" * 1_000 + "\x1b[1mdone\n")
+    for path, shown in ((transcript, True), (tmp_path / "removed.log", False)):
+        fixed = TaskResult("1", attempts=(Attempt(what="fix", transcript=str(path)),))
+        (task,) = json.loads(embedded(RunSummary((fixed,))))["tasks"]
+        text = task["attempts"][0].get("transcript", "")
+        assert text.startswith("→ Running pytest\n") is shown
+        assert text.endswith("\ndone") is shown
+        assert len(text.splitlines()) < 250
