@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RECORDER = Path(__file__).with_name("stages.bash")
 # A pipe, a negation or a substitution: the exit status is not that of every program.
-HIDES_STATUS = regex(r"[|!(`]")
+HIDES_STATUS = regex(r"(?<!\|)\|(?!\|)|(?:^|\s)!\s|[$<]\(|`")
 
 NOT_EXECUTABLE = 126
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 import subprocess
 from dataclasses import dataclass
@@ -34,7 +33,6 @@ _PLAN_CODES = {
     "plan_invalid": "unknown-dependency",
     "file_conflict": "shared-file",
 }
-_ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\")
 _DURATION_OPTIONS = frozenset(["--duration", "--soak", "--runtime", "--run-time", "--test-time"])
 _DURATION = regex(
     r"(?P<number>\d+(?:\.\d+)?)[ ]?(?P<unit>ms|s|sec\w*|m|min\w*|h|hours?|d)?\b", re.IGNORECASE
@@ -162,19 +160,6 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
         words = "; ".join(task.verify.unread)
         message = f"{task.id}: not checked: {words}; state it exactly with `**Expect**:`"
         yield LintFinding(verify_line, "unread-words", message)
-
-    outside = [file for file in task.files if _is_outside(file)]
-    if outside:
-        more = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-        message = f"{task.id}: the Files field names a path outside the project: {outside[0]}{more}"
-        files_line = _line_of_field(task, lines, "files")
-        yield LintFinding(files_line, "outside-project", message)
-
-
-def _is_outside(file: str) -> bool:
-    if _ABSOLUTE.match(file):
-        return True
-    return posixpath.normpath(file.replace("\\", "/")).split("/")[0] == ".."
 
 
 def _check_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
