@@ -59,6 +59,8 @@ VERDICT_OF_ROLE = {
     "check": "absent",
     "data": "absent",
 }
+# How a stage of a pipeline ended, where the exit status is that of the last one.
+VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
 XARGS = re.compile(r"\bxargs\s")
 LONGEST_COMMAND = 120
 
@@ -90,6 +92,9 @@ def read_defect(context: FailureContext) -> Finding | None:
         return Finding("no tests", defect.message)
     if defect.missing is not None:
         return Finding("command", defect.message, missing=defect.missing)
+    verdict = VERDICT_OF_HIDDEN_STATUS.get(defect.reason)
+    if verdict and context.evidence.exit_code == 0:
+        return Finding(verdict, defect.message)
     return None
 
 

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
     from pytest_ralph.verify.model import Check, Expect
 
-Reason = Literal["syntax", "not found", "killed", "exception", "search error", "no test"]
+Reason = Literal[
+    "syntax", "not found", "not executable", "killed", "exception", "search error", "no test"
+]
 
-NOT_FOUND = {126: "cannot be executed", 127: "not found"}
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
 # What a shell reports for a command that died of SIGINT, SIGQUIT, SIGILL, ... SIGTERM. SIGPIPE
 # (141) is missing: it ends `yes | head -1` as it should.
 FATAL_STATUSES = frozenset({130, 131, 132, 133, 134, 135, 136, 137, 139, 143})
@@ -133,9 +136,10 @@ def _from_statuses(
     statuses = stages.statuses
     if check.expect:
         statuses = (*statuses, ended.exit_code or 0)
-    for status in statuses:
-        if status in NOT_FOUND:
-            return Defect("not found", f"exit status {status}, {NOT_FOUND[status]}")
+    if NOT_FOUND in statuses:
+        return Defect("not found", f"exit status {NOT_FOUND}, not found")
+    if NOT_EXECUTABLE in statuses:
+        return Defect("not executable", f"exit status {NOT_EXECUTABLE}, cannot be executed")
     if command.has_time_limit:
         # The command is meant to be killed.
         return None

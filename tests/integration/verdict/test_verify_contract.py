@@ -77,6 +77,12 @@ SOUND = (
     Case("`nosuchtool src | wc -l` returns 0", "command_not_found"),
     Case("`./missing.sh` does not print `ERROR`", "task_incomplete"),
     Case("`./plain.sh` prints nothing", "permission_denied"),
+    Case("`nosuchtool 2>/dev/null | tail -5`", "command_not_found"),
+    Case("`./missing.sh 2>/dev/null | tail -5`", "task_incomplete"),
+    Case("`./plain.sh 2>/dev/null | wc -l` returns 0", "permission_denied"),
+    Case("`sh -c 'kill -SEGV $$' | wc -l` returns 0", "crash"),
+    Case("`sh -c 'kill -SEGV $$' | tail -5`", "crash"),
+    Case("`cat missing.txt | wc -l` returns 0", "*"),
     # Killed by a signal; a shell syntax error; an uncaught exception.
     Case("`sh -c 'kill -9 $$'` outputs nothing", "crash"),
     Case("`if true; then echo x` outputs nothing", "invalid_task"),
