@@ -268,7 +268,7 @@ def _put_back(root: Path, change: Change) -> bool:
     if before is None:
         with contextlib.suppress(FileNotFoundError), open_directory(path.parent) as directory:
             os.unlink(path.name, dir_fd=directory)
-        _remove_empty_directories(Path(os.path.realpath(root)), path.parent)
+        remove_empty_directories(Path(os.path.realpath(root)), path.parent)
         return True
     if not before.can_be_put_back:
         return False
@@ -289,7 +289,8 @@ def _put_back(root: Path, change: Change) -> bool:
     return True
 
 
-def _remove_empty_directories(root: Path, directory: Path) -> None:
+def remove_empty_directories(root: Path, directory: Path) -> None:
+    """Remove a directory below `root` and those around it, as far as they are empty."""
     with contextlib.suppress(OSError):
         while directory != root:
             directory.rmdir()

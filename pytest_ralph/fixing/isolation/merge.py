@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point, sweep, write_atomically
-from pytest_ralph.fixing.snapshot import Change, FileState, put_back, state_of
+from pytest_ralph.fixing.snapshot import (
+    Change,
+    FileState,
+    put_back,
+    remove_empty_directories,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -270,7 +276,7 @@ def write_side(root: Path, target: Path, result: Side | None) -> None:
     """Replace a file below `root` by another version of it; None removes it."""
     if result is None:
         target.unlink(missing_ok=True)
-        _remove_empty_directories(root, target.parent)
+        remove_empty_directories(root, target.parent)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
@@ -283,15 +289,6 @@ def write_side(root: Path, target: Path, result: Side | None) -> None:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _remove_empty_directories(root: Path, directory: Path) -> None:
-    while directory != root:
-        try:
-            directory.rmdir()
-        except OSError:
-            return
-        directory = directory.parent
 
 
 def _digest(side: Side | None) -> str:

@@ -177,11 +177,6 @@ class Worktrees:
         # Worktrees that are not used any more, to be used again.
         self._idle: list[Worktree] = []
 
-    @property
-    def git(self) -> GitCommand:
-        """Calls git in the main worktree."""
-        return self._top
-
     def new_journal(self) -> Path:
         """Return the path for the journal of a merge, found again by `sweep` after a kill."""
         self.registry.open()
@@ -190,13 +185,13 @@ class Worktrees:
 
     def stash(self) -> Stash:
         """Return the stash of the project as it is now."""
-        return Stash(self._top, self._location.stash_log)
+        return Stash(self.git, self._location.stash_log)
 
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
         names: dict[str, str] = {}
         ignore_case = self._git.run("config", "--bool", "core.ignorecase").stdout.strip() == "true"
-        for entry in self._top("ls-files", "--stage", "-z").split("\0"):
+        for entry in self.git("ls-files", "--stage", "-z").split("\0"):
             _, _, path = entry.partition("\t")
             if entry.startswith(SUBMODULE):
                 raise GitError(f"submodules cannot be isolated: {path}")
@@ -218,7 +213,8 @@ class Worktrees:
         return _Location(Path(top), Path(directory), prefix, worktrees, index_file, stash_log)
 
     @property
-    def _top(self) -> GitCommand:
+    def git(self) -> GitCommand:
+        """Calls git in the main worktree."""
         return GitCommand(self._location.top, self._git.environ)
 
     def create(self) -> Worktree:
@@ -248,7 +244,7 @@ class Worktrees:
         options = ("-q", "--no-checkout", "--detach", "--force")
         # git fails over a worktree that another process is adding at the same moment.
         with self.registry.adding():
-            self._top("worktree", "add", *options, str(worktree.path), head)
+            self.git("worktree", "add", *options, str(worktree.path), head)
         fault_point("before a worktree is checked out")
         worktree.git("checkout-index", "-a", "-f", "-u")
         self._complete(worktree)
@@ -295,7 +291,7 @@ class Worktrees:
             environ = {"GIT_INDEX_FILE": str(own_index)}
             stdin = null_separated(staged)
             worktree.git("update-index", "-z", "--index-info", stdin=stdin, env=environ)
-        worktree.linked = add_ignored(self._top, worktree.path, self._link, self._copy)
+        worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
 
     def write_state(self, index: Path) -> str:
         """Write the current state of the project to an index file, and return its tree."""
@@ -304,12 +300,12 @@ class Worktrees:
         if self._location.index_file.exists():
             shutil.copy2(self._location.index_file, index)
         for _ in range(ADD_TRIES):
-            result = self._top.run("add", "-A", "--", ".", NOT_OURS, env=environ)
+            result = self.git.run("add", "-A", "--", ".", NOT_OURS, env=environ)
             # A file vanished while git looked: other programs are at work.
             if not VANISHED_FILE.search(result.stderr):
                 break
         result.check("add")
-        return self._top("write-tree", env=environ).strip()
+        return self.git("write-tree", env=environ).strip()
 
     def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
         """Return the commit that a worktree starts from, and the branches of the repository.
@@ -327,7 +323,7 @@ class Worktrees:
     def _staged(self, tree: str) -> list[str]:
         """Return how the index of the user differs from the state of the files, for git."""
         options = ("--cached", "--raw", "-z", "--no-renames", "--no-abbrev")
-        parts = self._top("diff-index", *options, tree).split("\0")
+        parts = self.git("diff-index", *options, tree).split("\0")
         entries = []
         for header, name in zip(parts[::2], parts[1::2], strict=False):
             # From the state of the files to the index of the user.
@@ -359,7 +355,7 @@ class Worktrees:
     def _size(self) -> int:
         """The size of all tracked files in bytes."""
         size = 0
-        for name in self._top("ls-files", "-z").split("\0"):
+        for name in self.git("ls-files", "-z").split("\0"):
             try:
                 status = os.lstat(self._location.top / name)
             except OSError:
@@ -406,7 +402,7 @@ class Worktrees:
             return
         for name in set(SWITCHED.findall(log)) - worktree.branches:
             # A commit is no branch, and a branch may have been removed again.
-            self._top.run("update-ref", "-d", f"refs/heads/{name}")
+            self.git.run("update-ref", "-d", f"refs/heads/{name}")
 
     @cached_property
     def _is_sparse(self) -> bool:
@@ -425,10 +421,14 @@ class Worktrees:
         """Remove a container, and what the repository knows of the worktree in it."""
         remove_directory(container)
         worktrees = self._location.worktrees
-        for file in worktrees.glob("*/gitdir"):
-            link = file.parent / file.read_text("utf-8", "surrogateescape").strip()
-            if Path(os.path.normpath(link)).is_relative_to(container):
-                remove_directory(file.parent)
+        for directory in worktrees.glob("*"):
+            try:
+                link = (directory / "gitdir").read_text("utf-8", "surrogateescape").strip()
+            except OSError:
+                # Another process removes its own.
+                continue
+            if Path(os.path.normpath(directory / link)).is_relative_to(container):
+                remove_directory(directory)
         with contextlib.suppress(OSError):
             # Empty after the last worktree.
             worktrees.rmdir()
