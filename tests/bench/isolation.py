@@ -104,6 +104,8 @@ def project(files: int, tasks: int, marks: str = "") -> Iterator[Path]:
         (directory / "tasks.md").write_text(f"# Tasks\n\n{text}")
         for words in (
             ("init", "-q"),
+            # Ten thousand new objects would start a collection in the background.
+            ("config", "gc.auto", "0"),
             ("add", "-A"),
             ("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "begin"),
         ):
