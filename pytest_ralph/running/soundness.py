@@ -118,7 +118,7 @@ def _missing_program(check: Check, command: Command, stages: Stages, errors: str
         is_reported = _reports_missing(stage, errors)
         if not is_reported and stage.executable not in stages.missing:
             continue
-        is_hidden = stage.nested or stage.negated
+        is_hidden = stage.nested or stage.negated or NOT_FOUND in stages.statuses
         if not is_hidden and not check.reads_output:
             continue
         is_piped = "|" in (stage.before, stage.after)

@@ -94,6 +94,7 @@ REALLY_RAN = [
     ("ls no-such-file | wc -l", ZERO),
     ("test -f no-such-file && cat no-such-file", NOTHING),
     ("false | wc -l", ZERO),
+    ("nosuchtool 2>/dev/null | grep -q x || true", None),
     ("trap 'echo 0' EXIT; false | true", ZERO),
     ("timeout -s KILL 0.1 sleep 5 | wc -l", ZERO),
     ("type -P nosuchtool | cat", None),
