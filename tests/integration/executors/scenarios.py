@@ -54,7 +54,6 @@ RIGHT = "    return a + b"
 
 # A third of it is the time without progress after which an agent counts as hung.
 TIME_LIMIT = "180"
-TIME_LIMIT_OF_HANGS = "90"
 LONGEST_RUN = 240
 
 RATE_LIMIT = Refuse(429, "rate_limit_error", "Rate limit reached for requests")
@@ -469,7 +468,6 @@ def runs_verify(project: Project) -> Sequence[Sequence[Turn]]:
     return [agent.script(project.repair(), agent.run(verify))]
 
 
-SOON = (f"--ralph-executor-timeout={TIME_LIMIT_OF_HANGS}",)
 SCENARIOS = {
     "heal": Scenario("repairs the file", heals, healed),
     "second-fix": Scenario("needs a second fix", twice, healed_by_second_fix),
@@ -483,8 +481,8 @@ SCENARIOS = {
     "context": Scenario("context is full", after_context_error, recovered),
     "refusal": Scenario("model refuses", always(DECLINED), gave_up),
     "empty": Scenario("empty answer", always(Say("")), gave_up),
-    "hang": Scenario("hangs", always(Hang()), unavailable("no progress"), SOON),
-    "hang-after": Scenario("hangs after the repair", repairs_then(Hang()), recovered, SOON),
+    "hang": Scenario("hangs", always(Hang()), unavailable("no progress")),
+    "hang-after": Scenario("hangs after the repair", repairs_then(Hang()), recovered),
     "exit-3": Scenario("exit status 3 after the repair", heals, recovered, exits_with=3),
     "edits-test": Scenario("edits the test", edits_test, reported_test),
     "edits-test-refused": Scenario(
