@@ -52,12 +52,13 @@ ECHO = re.compile(
     r"|nox > (?:Running )?|❯ )?"
     r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
-SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b")
+# A sentence, or the result of a test: `test total ... ok`.
+SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b|.* \.{3} ")
 # What stands before a further command, or between two of them.
 CHAIN = re.compile(r"\s(?:&&|\|\||;|\|)\s")
 MOST_ECHOES = 200
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?passed$"
+    r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
 
 
@@ -146,7 +147,8 @@ class FailureContext:
             return False
         if names_tests(self.output):
             return True
-        if "build" in self.roles:
+        runs_tests = self.names("test") or self.names("check")
+        if "build" in self.roles and not runs_tests:
             return False
         return any(PASSED_MARK.match(line) for line in self.output.lines)
 

@@ -39,9 +39,6 @@ TABLE_ROW = re.compile(
 CODED_ERROR = re.compile(r"^(?:error|fatal error)\[[\w-]+\]: .+$", re.IGNORECASE)
 # `F401 ...` above the place.
 CODED_FINDING = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
-# The message above a drawing of the place, as miette prints it.
-DRAWN_MESSAGE = re.compile(r"^\s{1,4}(?:[×x!⚠]) (?P<message>\S.*)$")
-DRAWING = re.compile(r"^\s*[,╭]-?─*\[\S+:\d+:\d+\]")
 # A finding that starts with the name of its rule: `name[play]: ...`.
 RULE_FINDING = re.compile(r"^[a-z][a-z-]*(?:\[[a-z-]+\])?: [A-Z]")
 # `Type error: ...` below the place.
@@ -104,7 +101,6 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
             continue
         found = (
             _read_line(number, line)
-            or _read_drawn(output.lines, number)
             or _read_above_arrow(output.lines, number)
             or _read_below_place(output.lines, number)
         )
@@ -164,14 +160,6 @@ def _shape(message: str) -> str:
     if COMPILER_CODE.match(message):
         return "build"
     return ""
-
-
-def _read_drawn(lines: Sequence[str], number: int) -> Diagnostic | None:
-    if number + 1 == len(lines) or not DRAWING.match(lines[number + 1]):
-        return None
-    if not DRAWN_MESSAGE.match(lines[number]):
-        return None
-    return Diagnostic(number, lines[number].strip(), shape="lint", level="error")
 
 
 def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:

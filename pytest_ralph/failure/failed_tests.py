@@ -37,8 +37,6 @@ WORKER_DEATH = re.compile(
 )
 DEATHS = frozenset({"crash", "exception"})
 EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
-# Roles of tools that report findings, whatever format they print them in.
-FINDING_ROLES = frozenset({"lint", "types", "format"})
 # Of many failing tests this many are asked for their cause.
 MOST_TESTS = 30
 # What many failing tests amount to: a missing package stops all of them; a failure of the code
@@ -57,15 +55,7 @@ def read_failed_tests(
     tests = context.failed_tests
     if not tests:
         return _internal_error(context)
-    return _linter_finding(context, tests[0]) or _read_tests(context, tests, read_cause)
-
-
-def _linter_finding(context: FailureContext, first: FailedTest) -> Finding | None:
-    """Return what a linter found that reports in the format of a test run."""
-    role = context.role_at(first.line)
-    if role not in FINDING_ROLES or not context.is_known_at(first.line):
-        return None
-    return Finding(role, first.error or NO_ERROR, first.line)
+    return _read_tests(context, tests, read_cause)
 
 
 def _read_tests(

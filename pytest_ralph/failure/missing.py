@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
-    from pytest_ralph.shell.command import Stage
 
 GONE = re.compile(
     r"not (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory)"
@@ -100,15 +99,8 @@ def _operands(context: FailureContext) -> Iterator[str]:
         if stage.role in FOREIGN_ROLES:
             continue
         for word in stage.plain_arguments:
-            if not VALUE.fullmatch(word) and not _is_subcommand(stage, word):
+            if not VALUE.fullmatch(word):
                 yield word
-
-
-def _is_subcommand(stage: Stage, word: str) -> bool:
-    """Return whether a word is like `build` in `dotnet build`, not a target of the project."""
-    if stage.is_orchestrator or word != stage.plain_arguments[0]:
-        return False
-    return stage.name == f"{stage.program} {word}"
 
 
 def _contains(line: str, word: str) -> bool:

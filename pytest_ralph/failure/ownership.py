@@ -23,8 +23,6 @@ NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory:
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
 NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
 ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
-# The address at which a cloud gives its own machines their credentials.
-METADATA_HOST = "169.254.169.254"
 # Arguments of a function, not of a command line: at a place in a file, or in an exception.
 IN_CODE = re.compile(
     r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) "
@@ -141,13 +139,6 @@ def _package(context: FailureContext, finding: Finding) -> Finding:
     return finding
 
 
-def _service(_context: FailureContext, finding: Finding) -> Finding:
-    """A cloud client asks the metadata host only if it was given no credentials."""
-    if METADATA_HOST in finding.error:
-        return replace(finding, verdict="value")
-    return finding
-
-
 def _configuration(_context: FailureContext, finding: Finding) -> Finding:
     if "find an eslint.config" in finding.error:
         return replace(finding, missing="eslint.config.js")
@@ -169,7 +160,6 @@ def _usage(context: FailureContext, finding: Finding) -> Finding:
 _SETTLERS: dict[str, Callable[[FailureContext, Finding], Finding]] = {
     "usage": _usage,
     "package": _package,
-    "service": _service,
     "configuration": _configuration,
     "module": _module,
     "command": _command,

@@ -24,7 +24,7 @@ from pytest_ralph.failure.quote import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.diagnostics import Diagnostic
@@ -156,19 +156,10 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     several_roles = len(context.stated_roles) > 1 and not context.echoed
     if several_roles and diagnostic.shape in context.stated_roles:
         return diagnostic.shape
-    if role == "":
-        return _verdict_of_unknown_tool(context, diagnostic)
-    if role == "format":
-        return _verdict_of_formatter(context, diagnostic)
-    if role == "lint" and diagnostic.shape == "types" and not context.is_known_at(diagnostic.line):
-        return "types"
-    if role in {"lint", "types", "build", "data"}:
+    if role in {"types", "build", "data"}:
         return role
-    if role == "test":
-        return "test" if COMPARISON.search(diagnostic.text) else "build"
-    if role == "run":
-        return diagnostic.shape or "crash"
-    return diagnostic.shape
+    read = _BY_ROLE.get(role)
+    return read(context, diagnostic) if read else diagnostic.shape
 
 
 def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) -> str:
@@ -186,6 +177,21 @@ def _is_failed_check(context: FailureContext, diagnostic: Diagnostic) -> bool:
     return counts_failures and COMPARISON.search(diagnostic.text) is not None
 
 
+def _verdict_of_linter(context: FailureContext, diagnostic: Diagnostic) -> str:
+    """What is only guessed to be a linter may be a type checker."""
+    is_known = context.is_known_at(diagnostic.line)
+    return "types" if diagnostic.shape == "types" and not is_known else "lint"
+
+
+def _verdict_of_runner(_context: FailureContext, diagnostic: Diagnostic) -> str:
+    """A runner of tests points at a failed expectation, or at a file that does not compile."""
+    return "test" if COMPARISON.search(diagnostic.text) else "build"
+
+
+def _verdict_of_program(_context: FailureContext, diagnostic: Diagnostic) -> str:
+    return diagnostic.shape or "crash"
+
+
 def _verdict_of_formatter(context: FailureContext, diagnostic: Diagnostic) -> str:
     """A formatter that speaks of a place in a file of ours could not read it."""
     if any(finding.verdict == "format" for finding in context.findings):
@@ -193,6 +199,15 @@ def _verdict_of_formatter(context: FailureContext, diagnostic: Diagnostic) -> st
     if context.project.files and not context.project.find(diagnostic.file):
         return "format"
     return "syntax"
+
+
+_BY_ROLE: dict[str, Callable[[FailureContext, Diagnostic], str]] = {
+    "": _verdict_of_unknown_tool,
+    "lint": _verdict_of_linter,
+    "format": _verdict_of_formatter,
+    "test": _verdict_of_runner,
+    "run": _verdict_of_program,
+}
 
 
 # Symptoms: lines that say that something failed, but not why.
@@ -293,17 +308,17 @@ def _read_difference(context: FailureContext) -> Finding | None:
     if stage is None or not line:
         return None
     changed = _first_match(context, CHANGED_LINE)
-    compares = any(one.name in COMPARING_TOOLS for one in context.stages)
-    if stage.name in COMPARING_TOOLS or (changed and compares):
+    if any(one.name in COMPARING_TOOLS for one in (stage, *context.stages)):
         return Finding("comparison", changed or line)
     if not changed:
         return None
     header = _first_match(context, DIFF_HEADER)
     if stage.role == "format":
         return Finding("format", header or changed.strip())
-    is_diff = bool(header and _first_match(context, HUNK))
+    if not header or not _first_match(context, HUNK):
+        return None
     verdict = {"lint": "lint", "": "format"}.get(stage.role)
-    return Finding(verdict, changed) if is_diff and verdict else None
+    return Finding(verdict, changed) if verdict else None
 
 
 def _read_by_role(context: FailureContext) -> Finding | None:

@@ -19,12 +19,10 @@ EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 NODE_VERSION = re.compile(r"^Node\.js v\d")
 NODE_FRAME = re.compile(r"^\s+at ")
-TCL_TRACE = "    while executing"
 
 
 def exceptions(output: CommandOutput) -> Iterator[Finding]:
-    """Yield a finding for every exception that ended a traceback of Python, Node or Tcl."""
-    yield from _tcl_errors(output)
+    """Yield a finding for every exception that ended a traceback of Python or Node."""
     yield from _node_errors(output)
     if not output.has("traceback"):
         return
@@ -53,10 +51,3 @@ def _node_errors(output: CommandOutput) -> Iterator[Finding]:
     for number, line in enumerate(output.lines[:-1]):
         if line.startswith("Error: ") and NODE_FRAME.match(output.lines[number + 1]):
             yield Finding("exception", line, number)
-
-
-def _tcl_errors(output: CommandOutput) -> Iterator[Finding]:
-    """Tcl prints the error first and the trace below it."""
-    for number in output.index.get("executing", ()):
-        if number and output.lines[number] == TCL_TRACE:
-            yield Finding("crash", output.lines[number - 1].strip(), number - 1)

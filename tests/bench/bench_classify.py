@@ -23,6 +23,9 @@ TEXTS = {
     "NUL bytes": "\x00",
     "blank lines": "\n",
     "paths": "a/",
+    "a pretty JSON list": '  {\n    "id": 7,\n    "status": "failed"\n  },\n',
+    "a TAP stream": "ok 1 - a\nnot ok 2 - b\n  ---\n  at: x\n  ...\n",
+    "dashes": "-" * 79 + "\n",
     "stack frames": '  File "a.py", line 1, in f\n    f()\n',
 }
 

@@ -52,7 +52,6 @@ class Grammar:
     words: str = ""
     errors: Sequence[str] = DEFAULT_ERRORS
     ends: str = DEFAULT_END
-    starts: str = ""
     above: str = ""
     loads: bool = False
     sure: bool = True
@@ -88,7 +87,6 @@ def _parse(body: str) -> Grammar:
         words=fields.get("words", ""),
         errors=tuple(errors) or DEFAULT_ERRORS,
         ends=fields.get("ends", DEFAULT_END),
-        starts=fields.get("starts", ""),
         above=fields.get("above", ""),
         loads="loads" in fields,
         sure="unsure" not in fields,
@@ -106,8 +104,8 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
         return
     lines = output.lines
     title = _compiled(grammar.title)
-    for number in range(_start(lines, grammar), len(lines)):
-        match = title.match(lines[number])
+    for number, line in enumerate(lines):
+        match = title.match(line)
         if match is None:
             continue
         at = number
@@ -121,17 +119,6 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
         if SUITE_COUNT.match(error):
             continue
         yield FailedTest(_name(match, lines, number), error, at, not grammar.loads)
-
-
-def _start(lines: Sequence[str], grammar: Grammar) -> int:
-    """Return where the failures start; what stands above may also list their suites."""
-    if not grammar.starts:
-        return 0
-    start = _compiled(grammar.starts)
-    for number, line in enumerate(lines):
-        if start.match(line):
-            return number
-    return len(lines)
 
 
 def _name(match: re.Match[str], lines: Sequence[str], number: int) -> str:

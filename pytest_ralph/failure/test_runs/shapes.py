@@ -1,9 +1,8 @@
 """Failing tests in the shapes that many runners share, whatever the runner.
 
 A shape means a failing test only where tests are known to have run. The shapes are tried in this
-order: a list below a heading, a sentence that names the test, a name between two rulers, a line
-marked as failed at its start, one marked at its end, a scenario with an error below its steps, and
-a file beside that with the expected output.
+order: a list below a heading, a sentence that names the test, a line marked as failed at its start,
+a name between two rulers, and a line marked at its end.
 """
 
 from __future__ import annotations
@@ -109,9 +108,6 @@ STATED = re.compile(
     r"^(?P<name>\S.*?)(?::| -) (?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*)$",
     re.IGNORECASE,
 )
-SCENARIO = re.compile(r"^\s*Scenario(?: Outline)?: (?P<name>\S.*)$")
-# cram and its kind show how the output of a test differs from what its file says.
-COMPARED = re.compile(r"^--- (?P<name>\S+)\n\+\+\+ (?P=name)\.\w+$")
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
 PLACE = re.compile(
     r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
@@ -167,8 +163,6 @@ def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
         reader.marked,
         reader.between_rulers,
         reader.marked_at_end,
-        reader.scenarios,
-        reader.compared_files,
     )
     for read in shapes:
         found = list(islice(read(), MOST_TESTS))
@@ -243,29 +237,6 @@ class _ShapeReader:
             if found:
                 name, error = found
                 yield from self._test(name, number, error)
-
-    def scenarios(self) -> Iterator[FailedTest]:
-        """Yield the scenarios that have an exception below one of their steps."""
-        name = ""
-        for number, line in enumerate(self.lines):
-            match = SCENARIO.match(line)
-            if match:
-                name = match["name"]
-            error = EXPECTATIONS[0].match(line.strip())
-            if name and error:
-                yield FailedTest(clean_name(name), error["error"].strip(), number)
-                name = ""
-
-    def compared_files(self) -> Iterator[FailedTest]:
-        """Yield the files whose output differs from what they say, with the first difference."""
-        for number in range(len(self.lines) - 3):
-            match = COMPARED.match("\n".join(self.lines[number : number + 2]))
-            if match is None:
-                continue
-            for at in range(number + 2, len(self.lines)):
-                if self.lines[at].startswith(("-", "+")):
-                    yield FailedTest(match["name"], self.lines[at], at)
-                    break
 
     def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
         """Yield the test with this name, unless the text is no name."""

@@ -52,18 +52,16 @@ LONGEST_BLOCK = 40
 
 
 class _Point(NamedTuple):
-    """A line that says `not ok`; `is_subtest` if `# Subtest: name` announced it."""
+    """A line that says `not ok`; `is_subtest` if `# Subtest: name` announced it.
+
+    An assertion stands inside a test that is announced, but is not announced itself.
+    """
 
     number: int
     indent: int
     name: str
     is_subtest: bool
-    has_subtests: bool
-
-    @property
-    def is_assertion(self) -> bool:
-        """Whether it stands inside a test that is announced, but is not announced itself."""
-        return self.indent > 0 and self.has_subtests and not self.is_subtest
+    is_assertion: bool
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -75,26 +73,19 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     if not output.has("ok"):
         return
     compared = _perl_comparisons(output.lines)
-    assertion: FailedTest | None = None
+    points = list(_points(output.lines))
     last_indent = -1
-    for point in _points(output.lines):
+    for position, point in enumerate(points):
         contains_last = point.indent < last_indent
         last_indent = point.indent
         if contains_last:
-            if assertion is not None and point.is_subtest:
-                yield replace(assertion, name=point.name)
-                assertion = None
             continue
-        if assertion is not None:
-            yield assertion
-            assertion = None
         test = _read_test(output.lines, point, compared)
-        if point.is_assertion:
-            assertion = test
-        else:
-            yield test
-    if assertion is not None:
-        yield assertion
+        # A test is printed below what it contains.
+        for below in points[position + 1 : position + 2]:
+            if point.is_assertion and below.is_subtest and below.indent < point.indent:
+                test = replace(test, name=below.name)
+        yield test
 
 
 def _points(lines: Sequence[str]) -> Iterator[_Point]:
@@ -107,7 +98,9 @@ def _points(lines: Sequence[str]) -> Iterator[_Point]:
         if match:
             indent = len(match["indent"])
             name = match["name"].strip()
-            yield _Point(number, indent, name, (indent, name) in announced, bool(announced))
+            is_subtest = (indent, name) in announced
+            is_assertion = bool(indent and announced and not is_subtest)
+            yield _Point(number, indent, name, is_subtest, is_assertion)
 
 
 def _read_test(

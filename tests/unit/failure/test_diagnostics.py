@@ -65,12 +65,6 @@ def test_what_was_only_shown_is_no_diagnostic() -> None:
     assert [one.line for one in read(line, line, quiet=(0,))] == [1]
 
 
-def test_a_message_above_the_drawing_of_its_place_is_one() -> None:
-    (found,) = read("  × Unexpected token", "   ╭─[src/a.ts:1:2]", " 1 │ x y")
-    assert found == Diagnostic(0, "× Unexpected token", "", "lint", "error")
-    assert read("  × Unexpected token", "nothing drawn") == []
-
-
 def test_a_place_with_its_message_on_the_next_line_has_that_for_its_text() -> None:
     (found, *_) = read(
         "src/a.ts:1:2 lint/style/useConst ━━━━━━━━━━", "", "  × This let declares a constant."
