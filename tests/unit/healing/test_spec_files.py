@@ -77,6 +77,33 @@ def test_every_sort_of_open_box_is_ticked(path: Path, box: str) -> None:
     assert done == ["1.1", "1.2", "1.5"]
 
 
+SOURCES = {
+    "plain": TASKS,
+    "total with one more digit": f"---\ntotal_tasks: 9\n---\n{TASKS}",
+    "more bytes than characters": TASKS.replace("# Tasks", "# Aufgaben für später ✓"),
+    "CRLF": TASKS.replace("\n", "\r\n"),
+    "fix of a task to come": f"{TASKS}\n{fix_block('9.1', '1.1.1')}\n",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_inserted_fixes_are_known_as_if_read_again(path: Path, source: str) -> None:
+    path.write_bytes(source.encode())
+    work = open_spec_files(path)
+    for original in (*work.spec.tasks[:3], *work.spec.tasks[2:0:-1]):
+        fix_id = work.next_id(original)
+        fix = work.insert_fix(original, fix_id, fix_block(fix_id, original.id), "error")
+        nested_id = work.next_id(fix)
+        work.insert_fix(fix, nested_id, fix_block(nested_id, fix.id), "error")
+        work.passed(original, 4)
+
+    read_again = open_spec_files(path)
+    assert work.spec == Spec.load(path)
+    for task in work.spec.tasks:
+        assert work.owner_of(task) == read_again.owner_of(task)
+        assert work.next_id(task) == read_again.next_id(task)
+
+
 def test_a_document_nobody_else_wrote_is_not_read_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
