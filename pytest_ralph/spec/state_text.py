@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _INDENT = 2
+# Made once: json.dumps makes an encoder for each call with other than the default options.
+_indenting = json.JSONEncoder(indent=_INDENT, ensure_ascii=False)
+_plain = json.JSONEncoder(ensure_ascii=False)
 
 
 class StateText:
@@ -34,7 +37,7 @@ class StateText:
                 text = self._encoded_entries(field, value)
             else:
                 text = _indented(value, _INDENT)
-            members.append(f"{_key(field)}: {text}")
+            members.append(f"{_plain.encode(field)}: {text}")
         try:
             return (_object(members, 0) + "\n").encode()
         except UnicodeEncodeError:
@@ -44,17 +47,12 @@ class StateText:
     def _encoded_entries(self, field: str, entries: Mapping[str, Any]) -> str:
         known = self._entries.setdefault(field, {})
         for name in entries.keys() - known.keys():
-            known[name] = f"{_key(name)}: {_indented(entries[name], 2 * _INDENT)}"
+            known[name] = f"{_plain.encode(name)}: {_indented(entries[name], 2 * _INDENT)}"
         return _object([known[name] for name in entries], _INDENT)
 
 
 def _indented(value: Any, depth: int) -> str:
-    text = json.dumps(value, indent=_INDENT, ensure_ascii=False)
-    return text.replace("\n", "\n" + " " * depth)
-
-
-def _key(key: str) -> str:
-    return json.dumps(key, ensure_ascii=False)
+    return _indenting.encode(value).replace("\n", "\n" + " " * depth)
 
 
 def _object(members: Collection[str], depth: int) -> str:
