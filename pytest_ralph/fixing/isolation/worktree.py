@@ -226,7 +226,8 @@ class Worktrees:
                 return self._renew(idle)
             except (GitError, OSError):
                 self._discard(idle.container)
-        container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place()))
+        # git records real paths, and the directory for temporary files may be a link.
+        container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place())).resolve()
         self.registry.add(container)
         fault_point("before a worktree is created")
         try:
@@ -356,12 +357,9 @@ class Worktrees:
         """The size of all tracked files in bytes."""
         size = 0
         for name in self.git("ls-files", "-z").split("\0"):
-            try:
-                status = os.lstat(self._location.top / name)
-            except OSError:
-                continue
-            # Files in memory take whole pages.
-            size += status.st_size + 4096
+            with contextlib.suppress(OSError):
+                # A Path for each file would be most of the cost. Files in memory take whole pages.
+                size += os.lstat(f"{self._location.top}/{name}").st_size + 4096
         return size
 
     def remove(self, worktree: Worktree) -> None:

@@ -192,7 +192,14 @@ def test_branches_of_an_executor_are_removed(isolated: Project) -> None:
     "damage",
     ["rm .git", "rm .git; git init -q", 'rm -rf "$(git rev-parse --git-common-dir)/worktrees"'],
 )
-def test_executor_may_damage_its_worktree(isolated: Project, damage: str) -> None:
+def test_executor_may_damage_its_worktree(
+    isolated: Project, damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # git records where the link leads to.
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "link"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "link"))
     body = f"echo fixed > parser.txt; {damage}"
     result = isolated.run(ISOLATED, executor=isolated.shell(body))
 
