@@ -43,7 +43,7 @@ function evidence(attempt) {
     ["Missing", attempt.missing],
     ["Failed tests", (attempt.failed_tests || []).join(", ")],
     ["Files", (attempt.files || []).join(", ")],
-    ["Exit status", attempt.exit_code === undefined || attempt.exit_code === 0 ? "" : String(attempt.exit_code)],
+    ["Exit status", attempt.exit_code && String(attempt.exit_code) !== attempt.got ? String(attempt.exit_code) : ""],
     ["Timed out", attempt.timed_out && "yes"],
   ]);
 }
