@@ -65,12 +65,14 @@ def _instruction(failed: Sequence[TaskResult]) -> str:
         return next_step(failed[0])
     to_do: list[str] = []
     to_fix: list[str] = []
+    has_several_specs = len({task.spec for task in failed}) > 1
     for task in failed:
+        spec = f"{task.spec} " if has_several_specs else ""
         open_fix = _open_fix(task)
         if open_fix is None:
-            to_fix.append(task.id)
+            to_fix.append(spec + task.id)
         else:
-            to_do.append(open_fix.id)
+            to_do.append(spec + open_fix.id)
 
     sentences = []
     if to_do:

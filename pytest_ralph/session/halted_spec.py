@@ -52,7 +52,7 @@ class HaltedSpec:
         except HookError as error:
             self.run.messages.note(str(error))
 
-    def write(self, reporter: pytest.TerminalReporter) -> None:
+    def write(self, reporter: pytest.TerminalReporter, *, is_one_of_several: bool = False) -> None:
         """Write one line to the terminal, or with `-vv` the whole halt summary."""
         if self.run.settings.keep_going:
             # The failure stopped nothing.
@@ -60,7 +60,8 @@ class HaltedSpec:
         halt = self._halt()
         start_line(reporter)
         if self.run.config.option.verbose < 2:
-            reporter.write_line(f"{TITLE}: {halt.reason}")
+            where = f" ({self.path})" if is_one_of_several else ""
+            reporter.write_line(f"{TITLE}: {halt.reason}{where}")
             return
         width = self.run.config.get_terminal_writer().fullwidth
         box = halt_lines(halt, width, box=bool(reporter.isatty) and can_draw())

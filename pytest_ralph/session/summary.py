@@ -189,7 +189,7 @@ class EndOfRun:
         summary.write(self.results.tasks, self.results.complete_specs())
         for halted in self.results.halted_specs:
             summary.start_section()
-            halted.write(terminalreporter)
+            halted.write(terminalreporter, is_one_of_several=len(self.results.halted_specs) > 1)
         notes = list(self.run.messages.notes)
         lines = self._next_lines()
         if self._report and not lines:

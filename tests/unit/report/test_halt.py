@@ -238,6 +238,16 @@ def test_next_names_all_failed_tasks() -> None:
     ]
 
 
+def test_next_tells_specs_apart() -> None:
+    failed = [
+        TaskResult("1.2", spec="a", outcome="failed", fixes=(OPEN,)),
+        TaskResult("1.2", spec="b", outcome="failed"),
+    ]
+    assert next_lines(failed, "pytest", "")[0] == (
+        "  Do task a 1.3.1, written to tasks.md. Fix task b 1.2 (see FAILURES)."
+    )
+
+
 def test_a_retry_is_mentioned_after_a_retry() -> None:
     waiting, tried = (TaskResult("1.3", outcome="failed", fixes=(fix,)) for fix in (OPEN, TRIED))
     assert Halt(tasks=(waiting,)).reason == "Task 1.3 failed"
