@@ -21,7 +21,7 @@ class QuickMachine(Machine):
 
 def test_promises_hold_in_a_short_walk() -> None:
     short = settings(
-        max_examples=5,
+        max_examples=12,
         stateful_step_count=16,
         derandomize=True,
         deadline=None,
