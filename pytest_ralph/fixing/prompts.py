@@ -50,7 +50,7 @@ GUIDANCE_LIMIT = 2_000
 SHORTEST_FACT = 80
 MAX_ITEMS = 25
 # The tasks done last that may be shown; a long spec has many more.
-MAX_DONE = 100
+MAX_DONE = 50
 
 # Secrets are looked for in this much of an output: at its beginning, its end and around the error.
 MASKED_CHARACTERS = 100_000

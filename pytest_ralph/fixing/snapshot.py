@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, is_temporary, open_directory, replacing
+from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_directory, replacing
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.tree_snapshot import files_below
 
@@ -193,6 +193,9 @@ class Snapshots:
             return None
         state = state_of(self.root / path)
         if state is None or state.is_link:
+            return state
+        if parts[-1] == STATE_NAME:
+            # Only we write it, with every step, and it is never put back.
             return state
         return state._replace(copy=self._copy(self.root / path, state))
 

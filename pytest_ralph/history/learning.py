@@ -28,7 +28,7 @@ LIKELY = 0.5
 # The latest attempts that say how well an executor or an approach does.
 CANDIDATES = 500
 # The latest fixes that are compared with a new error: older ones are rarely of use.
-COMPARED_FIXES = 100
+COMPARED_FIXES = 50
 SIMILAR = 0.6
 FEWEST_WORDS = 3
 APPROACHES = 2
