@@ -4,7 +4,9 @@ unset BASH_ENV
 export -n RALPH_STAGES
 
 # How each stage of the last pipeline ended. A command with an EXIT trap of its own has no record.
-trap 'printf "ended %s\n" "${PIPESTATUS[*]}" 2>/dev/null >>"$RALPH_STAGES"' EXIT
+# The file is gone if nobody waited for the end.
+trap 'RALPH_ENDED=${PIPESTATUS[*]}
+    [ ! -e "$RALPH_STAGES" ] || printf "ended %s\n" "$RALPH_ENDED" 2>/dev/null >>"$RALPH_STAGES"' EXIT
 
 # Which programs were not found, in a substitution too. The message is that of bash.
 command_not_found_handle() {

@@ -195,3 +195,13 @@ def test_a_syntax_error_is_told_from_the_output_of_a_tool(runner: Runner) -> Non
 
     tool = check(runner, "echo 'app.py: syntax error' >&2; exit 2", None)
     assert tool.defect is None
+
+
+def test_no_record_outlives_its_command(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = runner.root / "records"
+    records.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(records))
+    assert check(runner, "false | true", None).passed
+    # As if the run had gone on before the end of the command.
+    assert check(runner, 'rm "$RALPH_STAGES" | cat', None).passed
+    assert list(records.iterdir()) == []
