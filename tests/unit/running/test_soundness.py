@@ -202,6 +202,5 @@ def test_no_record_outlives_its_command(runner: Runner, monkeypatch: pytest.Monk
     records.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(records))
     assert check(runner, "false | true", None).passed
-    # As if the run had gone on before the end of the command.
     assert check(runner, 'rm "$RALPH_STAGES" | cat', None).passed
     assert list(records.iterdir()) == []
