@@ -11,12 +11,14 @@ import glob
 import os
 import stat
 import threading
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
 from pytest_ralph.files import (
+    GITIGNORE_NAME,
     RALPH_DIRECTORY,
     SPEC_FILES,
     STATE_NAME,
@@ -139,7 +141,8 @@ class Before(NamedTuple):
 
     `edits` and `commits` count what this process did itself: if they grow during a run, a
     sibling's fix task was inserted into tasks.md, or a sibling's work was committed.
-    `foreign_edits` grows when tasks.md is written by another process.
+    `foreign_edits` grows when tasks.md is written by another process. `moment` is when the snapshot
+    was taken, in nanoseconds.
     """
 
     snapshot: Snapshot
@@ -150,6 +153,7 @@ class Before(NamedTuple):
     foreign_edits: int | None
     runs: int
     losses: int
+    moment: int
 
 
 @dataclass(frozen=True)
@@ -214,9 +218,12 @@ class Guard:
             with contextlib.suppress(OSError):
                 self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
                 self._plan_copy.write_bytes(tasks)
+        moment = time.time_ns()
         snapshot = tree.snapshots.take()
         losses = tree.snapshots.losses
-        return Before(snapshot, position, commits, tasks, edits, foreign_edits, runs, losses)
+        return Before(
+            snapshot, position, commits, tasks, edits, foreign_edits, runs, losses, moment
+        )
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -312,7 +319,8 @@ class Guard:
         snapshots = self._tree.snapshots
         project_files = []
         damaged = []
-        for change in snapshots.changes(before.snapshot, snapshots.take()):
+        changes = snapshots.changes(before.snapshot, snapshots.take())
+        for change in _without_exposed(changes, before.moment):
             if change.path != self._own_path and Path(change.path).name not in SPEC_FILES:
                 project_files.append(change)
             elif Path(change.path).name != STATE_NAME and _loses_lines(change):
@@ -516,6 +524,23 @@ def _content(state: FileState) -> bytes:
         return Path(state.copy).read_bytes() if state.copy else b""
     except FileNotFoundError:
         return b""
+
+
+def _without_exposed(changes: tuple[Change, ...], moment: int) -> list[Change]:
+    """Return the changes without files that git ignored before a .gitignore was changed.
+
+    They were there before `moment` and are the user's: they may be secrets, which must neither be
+    committed nor removed.
+    """
+    names = {Path(change.path).name for change in changes}
+    if GITIGNORE_NAME not in names:
+        return list(changes)
+    found = []
+    for change in changes:
+        is_older = change.after is not None and change.after.status_changed < moment
+        if not change.added or not is_older:
+            found.append(change)
+    return found
 
 
 def _loses_lines(change: Change) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -237,6 +239,26 @@ def test_edits_of_the_plan_are_not_committed(long_file: Project) -> None:
     assert "- [x] 1.1 Write it" in committed
     assert "- [x] 1.1.1 [FIX 1.1]" in committed
     assert long_file.tasks.read_text().count("reworded") == 2
+
+
+@pytest.mark.parametrize("guard", ["report", "refuse"])
+def test_a_secret_that_was_ignored_stays(repository: Project, guard: str) -> None:
+    repository.write(".gitignore", "secret.env\n")
+    repository.git("add", ".gitignore")
+    repository.git("commit", "-q", "-m", "ignore it")
+    secret = repository.write("secret.env", "KEY=1\n")
+    # Older than what the executor writes, also where times are coarse.
+    os.utime(secret)
+    time.sleep(0.05)
+    repository.write("test_it.py", "")
+    edit = "echo '*.log' > .gitignore; echo fixed > new.txt"
+    if guard == "refuse":
+        edit += "; echo '# easier' > test_it.py"
+    executor = repository.shell(edit)
+    repository.run("--ralph-commit=auto", f"--ralph-guard={guard}", executor=executor)
+
+    assert secret.read_text() == "KEY=1\n"
+    assert "secret.env" not in repository.git("log", "--all", "--name-only", "--format=")
 
 
 def test_untracked_file_that_the_executor_edits(long_file: Project) -> None:
