@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LONGEST = 400
 SHORTEST_TITLE = 16
+# The characters of pytest's -r that ask for recovered tasks: ours, that of a rerun, and all.
+RECOVERED_CHARS = frozenset("rRA")
 CHANGED_SHOWN = 5
 # How the notes on a fix begin that only `-v` shows: the row of the fix says which repair was made,
 # and `--ralph-undo` undoes it.
@@ -167,6 +169,7 @@ class Summary:
         for line in [*blocked, *not_run]:
             self._line(one_line(line, LONGEST), "yellow")
         self._list_skipped(tasks)
+        self._list_recovered(tasks)
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._cost(tasks)
@@ -178,6 +181,15 @@ class Summary:
         for task in tasks:
             if task.outcome in ("blocked", "manual"):
                 self._line(f"SKIPPED [1] {task.place}: {one_line(task.reason, LONGEST)}")
+
+    def _list_recovered(self, tasks: Sequence[TaskResult]) -> None:
+        """With `-rr`, `-rR` or `-rA`, list the tasks that passed in the end."""
+        if not RECOVERED_CHARS.intersection(self.reporter.config.option.reportchars):
+            return
+        for task in tasks:
+            if task.outcome in ("recovered", "flaky"):
+                helped = f" - by {task.fixes[-1].id}" if task.fixes else ""
+                self._line(f"{task.outcome.upper()} {task.spec_path}::{task.id}{helped}", "green")
 
     def start_section(self) -> None:
         """Write the heading of the section, once."""

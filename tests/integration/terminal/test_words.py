@@ -99,3 +99,9 @@ def test_whoever_looks_at_our_plugins_early_changes_nothing(pytester: pytest.Pyt
         ["*= ralph =*", "RECOVERED demo 1.1 *"]
     )
     assert "1.3" in (pytester.path / "out.html").read_text()
+
+
+@pytest.mark.parametrize("chars", ["-rA", "-rR"])
+def test_recovered_tasks_are_listed(pytester: pytest.Pytester, chars: str) -> None:
+    result = run(pytester, chars)
+    result.stdout.fnmatch_lines(["RECOVERED specs/demo/tasks.md::1.1 - by 1.1.1"])
