@@ -203,7 +203,7 @@ def test_work_of_other_workers_stays(project: Project) -> None:
     )
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*no rollback: other workers are at work in the same files*"])
+    result.stdout.fnmatch_lines(["*no rollback: other workers use the same files*"])
     for name in ("a", "b", "c"):
         assert (project.root / f"{name}.txt").read_text() == "fixed\n"
         assert (project.root / f"build-{name}.sh").read_text() == "true\n"
