@@ -6,6 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.agents.events import Event, parse_line, read_events
 from pytest_ralph.fixing.agents.launch import Launch
 from pytest_ralph.fixing.agents.live import IdleWatch
 from pytest_ralph.fixing.agents.outcome import (
@@ -19,6 +20,7 @@ from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Job, Outcome
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 NAME_LENGTH = 60
 BARE_WORD = re.compile(r"[A-Za-z][\w.-]*")
+# `Total cost: $0.25` on a line of its own.
+COST_LINE = re.compile(r"[ \t]*(?:total )?cost[ \t]*[:=][ \t]*\$(\d+(?:\.\d+)?)", re.IGNORECASE)
+COST_KEYS = ("total_cost_usd", "cost_usd", "cost")
 BUILTINS = frozenset({"exit", "eval", "exec", "source", "true", "false", "test", "return"})
 
 
@@ -78,5 +83,35 @@ class ShellExecutor:
             return not_started(job, error, kinds=self._kinds)
 
         transcript = Transcript(text=without_prompt(result.stdout.text(), job.prompt))
+        read_usage(result.stdout.path, transcript)
         run = FinishedRun(job, result, transcript, runner.root, is_agent=False)
         return read_outcome(run, self._kinds)
+
+
+def read_usage(output: Path, transcript: Transcript) -> None:
+    """Read what an agent behind a script says about its cost, its tokens and its session.
+
+    It does so in JSON objects, one per line or a single one over several lines, or in plain words.
+    """
+    lines = list(read_events(output))
+    objects = [line for line in lines if isinstance(line, dict)]
+    if not objects:
+        whole = parse_line(" ".join(transcript.text.splitlines()))
+        objects = [whole] if isinstance(whole, dict) else []
+    for event in objects:
+        _read_event(event, transcript)
+    for line in lines:
+        cost = COST_LINE.fullmatch(line.rstrip()) if isinstance(line, str) else None
+        if cost:
+            transcript.add_usage(0, 0, float(cost[1]))
+
+
+def _read_event(event: Event, transcript: Transcript) -> None:
+    usage = event.get("usage")
+    if not isinstance(usage, dict):
+        usage = {}
+    costs = [event[key] for key in COST_KEYS if key in event]
+    cost = costs[0] if costs else None
+    transcript.add_usage(usage.get("input_tokens"), usage.get("output_tokens"), cost)
+    if isinstance(event.get("session_id"), str):
+        transcript.session_id = event["session_id"]

@@ -56,3 +56,18 @@ def test_the_cost_limit_ends_fixing(paid: Project) -> None:
     assert result.ret == 1
     assert len((paid.root / "runs.txt").read_text().split()) == 1
     result.stdout.fnmatch_lines(["*ERROR: Max cost ($0.20) reached"])
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        """echo '{"type": "result", "total_cost_usd": 0.25, "usage": {"input_tokens": 9}}'""",
+        """printf '{\n  "result": "done",\n  "cost_usd": 0.25\n}\n'""",
+        "echo Done.; echo 'Total cost: $0.25'",
+    ],
+)
+def test_the_cost_of_an_agent_behind_a_script_counts(one_task: Project, report: str) -> None:
+    one_task.write("agent", f"#!/bin/sh\necho fixed > parser.txt\n{report}\n").chmod(0o755)
+    one_task.run("--junitxml", "junit.xml", executor="./agent")
+    junit = (one_task.root / "junit.xml").read_text()
+    assert '<property name="ralph.cost" value="0.2500"' in junit
