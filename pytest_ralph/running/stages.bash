@@ -10,7 +10,7 @@ trap 'RALPH_ENDED=${PIPESTATUS[*]}
 
 # Which programs were not found, in a substitution too. The message is that of bash.
 command_not_found_handle() {
-    printf 'missing %s\n' "$1" 2>/dev/null >>"$RALPH_STAGES"
+    [ ! -e "$RALPH_STAGES" ] || printf 'missing %s\n' "$1" 2>/dev/null >>"$RALPH_STAGES"
     printf '%s: line %s: %s: command not found\n' "$0" "${BASH_LINENO[0]}" "$1" >&2
     return 127
 }

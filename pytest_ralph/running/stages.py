@@ -49,7 +49,9 @@ class StageRecord:
             return
         # Without a place for the record the command runs all the same.
         with contextlib.suppress(OSError):
-            handle, self._file = tempfile.mkstemp(prefix="ralph-", suffix=".stages")
+            # Beside the logs, where what a killed run leaves behind is removed with them.
+            runner.logs.mkdir(parents=True, exist_ok=True)
+            handle, self._file = tempfile.mkstemp(suffix=".stages", dir=runner.logs)
             os.close(handle)
             self.env = {"BASH_ENV": str(RECORDER), "RALPH_STAGES": self._file}
 
