@@ -91,7 +91,11 @@ class Git:
 
     def position(self) -> GitPosition:
         """Return which branch, commit and stash are current."""
-        branch = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
+        named = self._git.run("symbolic-ref", "-q", "--short", "HEAD")
+        if named.status > 1:
+            # Status 1 only means that HEAD is detached.
+            named.check("symbolic-ref")
+        branch = named.stdout.strip()
         stash = self._commit_of("refs/stash")
         return GitPosition(branch, self.head() or "", stash or "")
 
