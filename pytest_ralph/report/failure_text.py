@@ -45,18 +45,18 @@ class Crash:
         return f"{self.path}:{self.lineno}: {self.message}"
 
 
-class FailureText(str):
+@dataclass(frozen=True)
+class FailureText:
     """What pytest takes as the representation of a failure, without any traceback.
 
-    pytest calls `toterminal` to show it. Plugins that know only the representations of pytest
-    itself take it as the text that it is.
+    pytest calls `toterminal` to show it, and `str` to store it. It is no `str` itself: of one,
+    pytest's summary repeats all lines in CI and with `-vv`.
     """
 
-    __slots__ = ("lines", "reprcrash", "shown")
     lines: tuple[Line, ...]
     reprcrash: Crash
     # With `--tb=line`, pytest writes one line itself, and nothing else is to be written.
-    shown: bool
+    shown: bool = True
 
     @classmethod
     def of(
@@ -71,16 +71,15 @@ class FailureText(str):
         """Describe a failed task after `earlier` others; `root` is removed from paths of logs."""
         prefix = f"{root}/" if root else ""
         lines = tuple(_lines(task, prefix, verbosity, earlier))
-        text = cls("\n".join(line.text for line in lines))
-        text.lines = lines
-        text.reprcrash = Crash(task.spec_path, task.line, lines[0].text)
-        text.shown = shown
-        return text
+        return cls(lines, Crash(task.spec_path, task.line, lines[0].text), shown)
 
     def toterminal(self, writer: Any) -> None:
         if self.shown:
             for line in self.lines:
                 line.write(writer)
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for line in self.lines)
 
 
 def failure_headline(attempt: Attempt) -> str:

@@ -31,7 +31,7 @@ def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> No
     corrected.user_properties = [*foreign, *junit.properties(found.result)]
     if found.result.bad:
         corrected.outcome = "failed"
-        corrected.longrepr = FailureText.of(found.result, run.root)
+        corrected.longrepr = FailureText.of(found.result, run.root)  # type: ignore[assignment]
 
     writer = config.pluginmanager.get_plugin(JunitAttempts.name)
     if writer is not None:

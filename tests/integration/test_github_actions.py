@@ -40,19 +40,23 @@ def test_failures_are_annotated_once(
     """pytest-github-actions-annotate-failures annotates failed items, and we then do not."""
     make_spec(t1_1="false")
     name = "pytest_github_actions_annotate_failures"
-    # It takes the message from pytest's own representations, and from a str.
-    annotates = """
-        def pytest_runtest_logreport(report):
-            if report.failed and isinstance(report.longrepr, str):
-                print("::annotated", str(report.longrepr).splitlines()[0])
-    """
-    pytester.makepyfile(**{name: annotates})
+    pytester.makepyfile(**{name: ""})
     monkeypatch.syspath_prepend(pytester.path)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert "::error file=" in pytester.runpytest("--ralph", "specs").stdout.str()
-    result = pytester.runpytest("--ralph", "specs", "-p", name, "-s")
+    result = pytester.runpytest("--ralph", "specs", "-p", name)
     assert "::error" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["*::annotated false: expected exit status 0, got 1"])
+
+
+def test_the_summary_has_one_line_per_failure(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In CI, pytest's summary has the whole message of a failure."""
+    make_spec(t1_1="false")
+    monkeypatch.setenv("CI", "true")
+    result = pytester.runpytest("--ralph", "specs")
+    failed = "FAILED specs/demo/tasks.md::1.1 - false: expected exit status 0, got 1"
+    assert result.outlines.index(failed) == len(result.outlines) - 2
 
 
 def test_elsewhere_nothing_is_annotated(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
