@@ -73,6 +73,13 @@ class FailureText:
         lines = tuple(_lines(task, prefix, verbosity, earlier))
         return cls(lines, Crash(task.spec_path, task.line, lines[0].text), shown)
 
+    @classmethod
+    def from_worker(cls, text: str, task: TaskResult, *, shown: bool) -> FailureText:
+        """Return what a worker of pytest-xdist has sent as plain text."""
+        first, *others = text.splitlines()
+        lines = (Line(first, ("red", "bold")), *(Line(line) for line in others))
+        return cls(lines, Crash(task.spec_path, task.line, first), shown)
+
     def toterminal(self, writer: Any) -> None:
         if self.shown:
             for line in self.lines:

@@ -14,6 +14,7 @@ from pytest_ralph.text.inert import one_line
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from pytest_ralph.report.failure_text import FailureText
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
 
@@ -111,7 +112,16 @@ class Reporting:
         found = task_report(report)
         if found:
             report.ralph = TaskReport.from_json(cast("dict[str, Any]", found))
+            if report.failed and isinstance(report.longrepr, str):
+                report.longrepr = self._failure_text(report.longrepr, report.ralph.result)
         return report
+
+    def _failure_text(self, text: str, result: TaskResult) -> FailureText:
+        # Imported with the first failure.
+        from pytest_ralph.report.failure_text import FailureText
+
+        is_whole = self.run.config.getoption("tbstyle", "") != "line"
+        return FailureText.from_worker(text, result, shown=is_whole)
 
 
 def _last_line(report: pytest.TestReport) -> str:

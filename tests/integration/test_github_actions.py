@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
+if TYPE_CHECKING:
     from tests.conftest import SpecMaker
 
 
@@ -48,13 +48,16 @@ def test_failures_are_annotated_once(
     assert "::error" not in result.stdout.str()
 
 
+@pytest.mark.parametrize("workers", ["", "-n1"])
 def test_the_summary_has_one_line_per_failure(
-    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
     """In CI, pytest's summary has the whole message of a failure."""
     make_spec(t1_1="false")
     monkeypatch.setenv("CI", "true")
-    result = pytester.runpytest("--ralph", "specs")
+    if workers:
+        pytest.importorskip("xdist")
+    result = pytester.runpytest("--ralph", "specs", *workers.split())
     failed = "FAILED specs/demo/tasks.md::1.1 - false: expected exit status 0, got 1"
     assert result.outlines.index(failed) == len(result.outlines) - 2
 
