@@ -283,8 +283,12 @@ class Summary:
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
         """Write all about fixes that did not help in one row."""
         sign = _sign(branch.fixes[0])
-        changes = _changes(_attempts_of(task, branch))
-        text = ", ".join([*_who_and_how(branch.fixes[0]), *changes])
+        attempts = _attempts_of(task, branch)
+        how = ", ".join(_who_and_how(branch.fixes[0]))
+        errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
+        if branch.fixes[0].outcome == "failed" and errors:
+            how += f": {errors[-1]}"
+        text = ", ".join([how, *_changes(attempts)])
         stroke = f"  {branch.stroke}"
         row = self._cut(f" {branch.ids} {one_line(text, LONGEST)}", len(stroke) + 1)
         self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))

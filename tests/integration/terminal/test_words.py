@@ -105,3 +105,9 @@ def test_whoever_looks_at_our_plugins_early_changes_nothing(pytester: pytest.Pyt
 def test_recovered_tasks_are_listed(pytester: pytest.Pytester, chars: str) -> None:
     result = run(pytester, chars)
     result.stdout.fnmatch_lines(["RECOVERED specs/demo/tasks.md::1.1 - by 1.1.1"])
+
+
+def test_the_error_of_an_executor_is_shown(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="test -f x")
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=echo oops; exit 3", "specs")
+    result.stdout.fnmatch_lines(["*1.1.1 by *, failed: oops"])
