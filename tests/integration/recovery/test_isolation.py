@@ -322,11 +322,12 @@ def test_editable_install_is_imported_from_the_worktree(isolated: Project) -> No
     isolated.write("src/shop.py", "TOTAL = 1\n")
     verify = ".venv/bin/python -c 'import shop; assert shop.TOTAL == 2, shop.__file__'"
     isolated.spec(f"- [ ] 1.1 Total\n  - **Verify**: `{verify}`\n")
-    body = 'test "$UV_NO_SYNC" && echo TOTAL = 2 > src/shop.py'
+    # Of another length: Python takes a file of the same second and size for unchanged.
+    body = 'test "$UV_NO_SYNC" && echo TOTAL = 1 + 1 > src/shop.py'
     result = isolated.run(ISOLATED, executor=isolated.shell(body))
 
     assert result.ret == 0
-    assert (isolated.root / "src/shop.py").read_text() == "TOTAL = 2\n"
+    assert (isolated.root / "src/shop.py").read_text() == "TOTAL = 1 + 1\n"
 
 
 def test_project_may_be_below_the_repository(isolated: Project) -> None:
