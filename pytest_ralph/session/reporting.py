@@ -112,7 +112,7 @@ class Reporting:
         found = task_report(report)
         if found:
             report.ralph = TaskReport.from_json(cast("dict[str, Any]", found))
-            if report.failed and isinstance(report.longrepr, str):
+            if report.failed and report.longrepr and isinstance(report.longrepr, str):
                 report.longrepr = self._failure_text(report.longrepr, report.ralph.result)
         return report
 

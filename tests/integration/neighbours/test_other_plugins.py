@@ -122,6 +122,16 @@ def test_a_recovered_task_failed_by_another_plugin_fails(
     assert "- [ ] 1.1 " in spec.read_text()
 
 
+def test_a_report_that_fails_without_a_word_in_a_worker(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    pytest.importorskip("xdist")
+    make_spec(t1_1="test 1 = 1")
+    pytester.makeconftest(FAILING_REPORTS.format(when="call").replace("too slow", ""))
+    result = pytester.runpytest("--ralph", "-n1", "specs/demo")
+    assert result.parseoutcomes() == {"failed": 1}
+
+
 def test_junit_requested_by_a_conftest_has_the_attempts(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:

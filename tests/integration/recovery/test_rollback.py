@@ -126,6 +126,13 @@ def test_nothing_good_to_go_back_to_is_said(broken_build: Project) -> None:
     assert (broken_build.root / "new.txt").exists()
 
 
+def write_parts(project: Project) -> None:
+    project.write("build.sh", "true\n")
+    project.write("part.txt", "open\n")
+    project.write("note.txt", "broken\n")
+    project.repository()
+
+
 def test_work_of_a_passed_task_stays(project: Project) -> None:
     project.spec("""\
         - [ ] 1.1 Write the part
@@ -135,10 +142,7 @@ def test_work_of_a_passed_task_stays(project: Project) -> None:
           - **Do**: Make it build
           - **Verify**: `sh build.sh && grep -q fixed note.txt`
     """)
-    project.write("build.sh", "true\n")
-    project.write("part.txt", "open\n")
-    project.write("note.txt", "broken\n")
-    project.repository()
+    write_parts(project)
     executor = project.shell("""\
         case $task in
             1.1*) echo done > part.txt; echo 'if then fi (' > build.sh; echo new > made.txt;;
@@ -160,10 +164,7 @@ def test_work_of_a_sibling_stays(project: Project) -> None:
         - [ ] 1.2 [P] It builds
           - **Verify**: `sh build.sh && grep -q fixed note.txt`
     """)
-    project.write("build.sh", "true\n")
-    project.write("part.txt", "open\n")
-    project.write("note.txt", "broken\n")
-    project.repository()
+    write_parts(project)
     executor = project.shell("""\
         case $task in
             1.1) echo done > part.txt; echo new > made.txt;;
