@@ -39,7 +39,6 @@ from pytest_ralph.running.strays import (
     is_youngest,
     kill_marked,
     kill_younger,
-    set_soft_limit,
 )
 from pytest_ralph.running.watcher import Watcher
 
@@ -167,15 +166,11 @@ class Runner:
         self._grace = grace
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        # Those of all runners of the run, and those that this one started.
         self._running: dict[int, Process] = {}
-        self._own: dict[int, Process] = {}
-        self._starting: dict[int, bool] = {}
         self._kept: list[_Kept] = []
         self._stopped = False
         self._children: weakref.WeakSet[Runner] = weakref.WeakSet()
         self._asks_for_junit = not config_speaks_of_junit(root)
-        self._own_limit = set_soft_limit(os.getpid(), self.mark.limit)
         self._watcher = Watcher(self._run)
 
     def use_environment(self, environ: Mapping[str, str]) -> None:
@@ -191,7 +186,7 @@ class Runner:
             child = copy.copy(self)
             child.root = root.absolute()
             child.environ = {**self.environ, **env}
-            child._own = {}  # noqa: SLF001 - also a Runner
+            child._running = {}  # noqa: SLF001 - also a Runner
             child._kept = []  # noqa: SLF001
             child._children = weakref.WeakSet()  # noqa: SLF001
             self._children.add(child)
@@ -289,7 +284,7 @@ class Runner:
         """Kill everything that runs. Commands started later end at once, as interrupted."""
         with self._lock:
             self._stopped = True
-            running = list(self._own.values())
+            running = list(self._running.values())
             children = list(self._children)
         for process in running:
             process.signal(signal.SIGKILL)
@@ -311,8 +306,6 @@ class Runner:
             self.release(label)
         kill_marked(self.mark, whole_run=True)
         self._watcher.close()
-        if self._own_limit is not None:
-            set_soft_limit(os.getpid(), self._own_limit)
 
     def _plan(
         self,
@@ -359,28 +352,17 @@ class Runner:
 
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
         self._watcher.start()
-        # Register it before it exists: until it has its own mark, its children cannot be told from
-        # those of other commands.
-        self._starting[plan.mark.number] = True
         try:
-            process = self._spawn(plan, stdin or os.devnull)
-            plan.mark.put_on(process.pid)
+            with plan.mark.inherited():
+                process = self._spawn(plan, stdin or os.devnull)
             with self._lock:
                 self._running[process.pid] = process
-                self._own[process.pid] = process
                 stopped = self._stopped
         except (OSError, ValueError) as error:
             raise RunError(_why(error, plan, stdin)) from error
-        finally:
-            del self._starting[plan.mark.number]
         if stopped:
             process.signal(signal.SIGKILL)
         return process
-
-    def _sessions(self) -> set[int]:
-        """Return the sessions of running commands, and a negative number per starting one."""
-        with self._lock:
-            return {*(-number for number in list(self._starting)), *self._running}
 
     def _spawn(self, plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
         if plan.argv is not None:
@@ -435,13 +417,12 @@ class Runner:
         """Kill what is left of the command, and return Popen's return code."""
         if thorough or not is_youngest(process.pid):
             process.signal(signal.SIGKILL)
-            kill_younger(plan.mark, process.pid, self._sessions)
+            kill_younger(plan.mark, process.pid)
         if thorough:
-            kill_marked(plan.mark, self._sessions())
+            kill_marked(plan.mark)
         code = process.reap()
         with self._lock:
             self._running.pop(process.pid, None)
-            self._own.pop(process.pid, None)
         for writer in plan.writers:
             writer.close()
         return code

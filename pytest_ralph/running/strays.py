@@ -3,8 +3,8 @@
 Every command carries a Mark that all its descendants inherit: an environment variable and, on
 Linux, an unusual but harmless soft limit (on real-time CPU time, far out of reach). The limit
 survives a cleared environment, a rewritten process title, closed descriptors and any number of
-forks and sessions. A command gets its own limit just after its start. Until then it has the limit
-of number 0, which pytest's own process carries during a run.
+forks and sessions. A command inherits it from pytest's own process, which carries the limit for
+the moment of the start, so that not even its first child is without it.
 
 Looking at every process after every command would cost milliseconds. Linux assigns process ids in
 order and reports the last one, so only ids newer than the command are looked at: none for a command
@@ -24,6 +24,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +32,7 @@ if sys.platform == "linux":
     import resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 VARIABLE = "RALPH_RUN"
 LINUX = sys.platform == "linux"
@@ -40,6 +41,8 @@ SHORT_RANGE = 500
 ROUNDS = 20
 _BEYOND_REACH = 1 << 62
 _NUMBERS = 1 << 24
+# A process has one limit, so one command is started at a time.
+_starting = threading.Lock()
 
 
 class Mark(NamedTuple):
@@ -56,13 +59,16 @@ class Mark(NamedTuple):
     def limit(self) -> int:
         return _BEYOND_REACH + self.run * _NUMBERS + self.number % _NUMBERS
 
-    @property
-    def unnumbered(self) -> Mark:
-        return Mark(self.run, 0)
-
-    def put_on(self, pid: int) -> None:
-        """Set the soft limit of a running process. Its environment was set at the start."""
-        set_soft_limit(pid, self.limit)
+    @contextlib.contextmanager
+    def inherited(self) -> Iterator[None]:
+        """Have every process that starts in this block inherit the soft limit."""
+        with _starting:
+            before = set_soft_limit(os.getpid(), self.limit)
+            try:
+                yield
+            finally:
+                if before is not None:
+                    set_soft_limit(os.getpid(), before)
 
     def is_on(self, pid: int, whole_run: bool = False) -> bool:
         """Return whether a process carries the mark, or with `whole_run` any mark of the run."""
@@ -71,7 +77,8 @@ class Mark(NamedTuple):
             return True
         limit = _real_time_limit(_proc(pid, "limits"))
         if whole_run:
-            return self.unnumbered.limit < limit < self.unnumbered.limit + _NUMBERS
+            first = Mark(self.run, 0).limit
+            return first < limit < first + _NUMBERS
         return limit == self.limit
 
 
@@ -128,23 +135,18 @@ def is_youngest(leader: int) -> bool:
     return last_pid() == leader
 
 
-def kill_younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> None:
+def kill_younger(mark: Mark, leader: int) -> None:
     """Kill what the command of session `leader` started outside its group.
 
-    `sessions` returns the sessions of all running commands. The leader must not have been reaped:
-    its id could belong to another process by now.
+    The leader must not have been reaped: its id could belong to another process by now.
     """
-    _kill_until_none(lambda: _younger(mark, leader, sessions))
+    _kill_until_none(lambda: _younger(mark, leader))
 
 
-def kill_marked(mark: Mark, leaders: Collection[int] = (), *, whole_run: bool = False) -> None:
-    """Kill every process that carries the mark, except the `leaders`. Slow but thorough."""
+def kill_marked(mark: Mark, *, whole_run: bool = False) -> None:
+    """Kill every process that carries the mark. Slow but thorough."""
     if LINUX:
-        _kill_until_none(
-            lambda: (
-                pid for pid in _all_pids() if pid not in leaders and mark.is_on(pid, whole_run)
-            )
-        )
+        _kill_until_none(lambda: (pid for pid in _all_pids() if mark.is_on(pid, whole_run)))
     else:
         _kill_until_none(lambda: _marked_by_ps(mark, whole_run))
 
@@ -162,7 +164,7 @@ def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -> Iterator[int]:
+def _younger(mark: Mark, leader: int) -> Iterator[int]:
     newest = last_pid()
     if newest is None or newest == leader:
         return
@@ -172,29 +174,8 @@ def _younger(mark: Mark, leader: int, sessions: Callable[[], Collection[int]]) -
             yield pid
             continue
         is_new_session = _is_between(session, leader, newest)
-        if is_new_session and _is_stray(pid, session, mark, sessions):
+        if is_new_session and mark.is_on(pid):
             yield pid
-
-
-def _is_stray(pid: int, session: int, mark: Mark, sessions: Callable[[], Collection[int]]) -> bool:
-    """Return whether a process in another session belongs to the command.
-
-    It does if it carries the mark, or if it carries that of the run and no other command runs.
-    """
-    # Asked after the process was seen: by then the command that it may belong to is registered.
-    running = sessions()
-    if session in running:
-        return False
-    if mark.is_on(pid):
-        return True
-    is_only_command = len(running) == 1
-    return is_only_command and mark.unnumbered.is_on(pid) and _parent(pid) != os.getpid()
-
-
-def _parent(pid: int) -> int:
-    # State and parent follow the name in parentheses, which may itself contain parentheses.
-    fields = _proc(pid, "stat").rpartition(b")")[2].split()
-    return int(fields[1]) if len(fields) > 1 else 0
 
 
 def _session(pid: int) -> int:

@@ -78,7 +78,7 @@ def strays(times: int = 500) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as leader:
         started = time.perf_counter()
         for _ in range(times):
-            kill_younger(Mark(1, 1), leader.pid, lambda: {leader.pid})
+            kill_younger(Mark(1, 1), leader.pid)
         each = (time.perf_counter() - started) / times
         tell("a look for strays after a command that started nothing", f"{each * 1e6:6.0f} us")
         tell("a thorough look", f"{seconds(lambda: kill_marked(Mark(1, 1))) * 1000:6.2f} ms")

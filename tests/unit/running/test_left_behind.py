@@ -8,18 +8,21 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
-from pytest_ralph.running import strays
+from pytest_ralph.running import process as process_module
+from pytest_ralph.running import spawn, strays
 from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_marked, kill_younger, read_ps
+from pytest_ralph.running.watcher import kill_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.running.runner import Runner
+    from pytest_ralph.running.spawn import Child
 
 DAEMON = """
 import os, sys
@@ -105,16 +108,28 @@ def test_commands_beside_it_are_left_alone(runner: Runner, nap: str) -> None:
     assert slow == [5]
 
 
-@pytest.mark.skipif(not LINUX, reason="what leaves the group is only found at once on Linux")
-def test_what_forks_before_it_could_be_marked_does_not_live_on(
-    runner: Runner,
-    commands: Callable[[str, str], str],
-    all_gone: Callable[[], bool],
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.skipif(not LINUX, reason="limits are only inherited on Linux")
+def test_a_command_is_marked_from_its_first_moment(
+    runner: Runner, all_gone: Callable[[], bool], nap: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Mark, "put_on", lambda *_: None)
-    runner.run(commands("as a daemon without environment", "pass"), timeout=20)
+    """Under load, its first children run before pytest is scheduled again."""
+    start = spawn.spawn
+
+    def slow_spawn(*arguments: Any) -> Child:
+        child = start(*arguments)
+        time.sleep(0.3)
+        return child
+
+    monkeypatch.setattr(process_module, "spawn", slow_spawn)
+    runner.run(f"env -i setsid sleep {nap} >/dev/null 2>&1 & sleep 0.1", timeout=20, keep=True)
+    kill_run(runner.mark.run)
     assert all_gone()
+
+
+@pytest.mark.skipif(not LINUX, reason="limits are only read on Linux")
+def test_pytest_itself_carries_no_mark_between_commands(runner: Runner) -> None:
+    runner.run("true; true", timeout=20)
+    assert not runner.mark.is_on(os.getpid(), whole_run=True)
 
 
 @pytest.mark.skipif(not LINUX, reason="what cleared its environment is only found on Linux")
@@ -193,15 +208,15 @@ def test_a_thorough_look_finds_what_is_marked_and_nothing_else(
 ) -> None:
     mark = Mark(0xABCDEF, 7)
     beside = Mark(mark.run, 8) if whole_run else mark
-    strangers = [Mark(mark.run + 1, 7), mark.unnumbered] + (
+    strangers = [Mark(mark.run + 1, 7)] + (
         [] if whole_run else [Mark(mark.run, 8), Mark(mark.run, 77)]
     )
 
     def start(marked: Mark) -> psutil.Popen:
-        env = {VARIABLE: marked.variable} if by == "environment" and marked.number else {}
+        env = {VARIABLE: marked.variable} if by == "environment" else {}
         process = psutil.Popen(["sleep", nap], env=env)
         if by == "limit":
-            marked.put_on(process.pid)
+            strays.set_soft_limit(process.pid, marked.limit)
         return process
 
     ours, others = [start(mark), start(beside)], [start(stranger) for stranger in strangers]
@@ -231,7 +246,7 @@ def test_looking_for_strays_after_a_quiet_command_costs_next_to_nothing(runner: 
     with psutil.Popen(["sleep", "60"], start_new_session=True) as leader:
         started = time.perf_counter()
         for _ in range(100):
-            kill_younger(Mark(1, 1), leader.pid, lambda: {leader.pid, os.getpid()})
+            kill_younger(Mark(1, 1), leader.pid)
         each = (time.perf_counter() - started) / 100
         leader.kill()
     # A tenth of it is usual: this only notices that every process is looked at again.

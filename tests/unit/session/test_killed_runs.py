@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import LOCKS_NAME
-from pytest_ralph.running.strays import VARIABLE, Mark
+from pytest_ralph.running.strays import VARIABLE, Mark, set_soft_limit
 from pytest_ralph.session.killed_runs import record_mark
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def test_processes_of_a_killed_run_are_ended(tmp_path: Path) -> None:
     left_behind = subprocess.Popen(
         ["sleep", "600"], env={**os.environ, VARIABLE: mark.variable}, start_new_session=True
     )
-    mark.put_on(left_behind.pid)
+    set_soft_limit(left_behind.pid, mark.limit)
     locks = tmp_path / LOCKS_NAME
     locks.mkdir()
     stale = locks / f"{gone.pid}-{mark.run:08x}.mark"
