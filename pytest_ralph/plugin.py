@@ -268,8 +268,22 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    if is_nested() and is_requested(config):
+    if not is_requested(config):
+        return _unused_option(config.invocation_params.args)
+    if is_nested():
         return "ralph: inside another ralph run, so specs are not collected here"
-    if WINDOWS and is_requested(config) and not can_run(config):
+    if WINDOWS and not can_run(config):
         return ON_WINDOWS
+    return None
+
+
+def _unused_option(arguments: Iterable[object]) -> str | None:
+    """Return a line about an option of ours on a command line that asks for no ralph run."""
+    flags = {str(argument).partition("=")[0] for argument in arguments}
+    for option in OPTIONS:
+        if option.flag in flags:
+            return (
+                f"ralph: {option.flag} has no effect without --ralph, --ralph-recovery or "
+                "--ralph-execute"
+            )
     return None

@@ -49,6 +49,8 @@ class SpecCollection:
         self._current: Path | None = None
         # The path under which each spec is collected.
         self._collected: dict[SpecIdentity, Path] = {}
+        # The files with items and their directories, also if all items were deselected later.
+        self._with_items: set[Path] = set()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -210,14 +212,12 @@ class SpecCollection:
             return
         if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
             self._report_hidden_specs(session)
-        found: set[Path] = set()
-        for file in dict.fromkeys(item.path for item in session.items):
-            found.add(file)
-            found.update(file.parents)
-
+        if session.config.getoption("lf", False):
+            # pytest does not even collect files in which nothing failed.
+            return
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
-            if path in found:
+            if path in self._with_items:
                 continue
             if path.is_dir():
                 if not any(find_below(session.config, path)):
@@ -243,6 +243,9 @@ class SpecCollection:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.failed:
+            if report.result and isinstance(report.result[0], pytest.Item):
+                path = report.result[0].path
+                self._with_items.update((path, *path.parents))
             return
         if report.nodeid.endswith(".md"):
             self._errors_in_specs += 1

@@ -182,13 +182,17 @@ def test_a_directory_without_a_spec_collects_nothing_and_says_so(
     nothing_comes_of_it(result)
 
 
-def test_a_directory_of_python_tests_beside_a_spec_is_no_news(
-    pytester: pytest.Pytester, make_spec: SpecMaker
+@pytest.mark.parametrize("selection", [(), ("-k", "1.1"), ("--lf",)])
+def test_a_directory_of_tests_needs_no_spec(
+    pytester: pytest.Pytester, make_spec: SpecMaker, selection: tuple[str, ...]
 ) -> None:
-    make_spec(t1_1="true")
+    make_spec(t1_1="false")
     pytester.mkdir("checks").joinpath("test_it.py").write_text("def test_it(): pass")
-    result = pytester.runpytest("--ralph", "specs", "checks")
-    result.assert_outcomes(passed=2)
+    if "--lf" in selection:
+        pytester.runpytest("--ralph", "specs")
+    result = pytester.runpytest("--ralph", "specs", "checks", *selection)
+    passed = 0 if selection else 1
+    result.assert_outcomes(failed=1, passed=passed, deselected=1 if "-k" in selection else 0)
     result.stdout.no_fnmatch_line("ralph: no tasks.md*")
 
 

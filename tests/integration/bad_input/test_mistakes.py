@@ -92,6 +92,19 @@ def test_verify_only_does_not_need_executor(
     )
 
 
+def test_option_without_a_mode_is_named(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="true")
+    result = pytester.runpytest("--ralph-executor=claude", "specs")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(
+        [
+            "ralph: --ralph-executor has no effect without --ralph, --ralph-recovery or "
+            "--ralph-execute"
+        ]
+    )
+    pytester.runpytest("specs").stdout.no_fnmatch_line("*ralph:*")
+
+
 @pytest.mark.parametrize(
     ("argument", "choices"),
     [
