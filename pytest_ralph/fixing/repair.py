@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import autofix, chmod, install, opt_in
-from pytest_ralph.fixing.repairs.base import Repair, RepairContext, RepairResult, undo
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext, RepairResult
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
 
-__all__ = ["OPT_IN_REPAIRS", "REPAIRS", "Repair", "RepairResult", "find_repair", "undo"]
+__all__ = ["OPT_IN_REPAIRS", "REPAIRS", "Repair", "RepairResult", "find_repair"]
 
 REPAIRS = ("format", "lint", "chmod", "install")
 # These choose new versions or download a lot, so that a person has to ask for them.

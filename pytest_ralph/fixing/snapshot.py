@@ -112,21 +112,14 @@ class Snapshots:
 
     def take(self) -> Snapshot:
         """Return the state of all files now."""
-        snapshot: Snapshot = {}
         with self._lock:
-            if self._copied and not self.directory.is_dir():
-                self.losses += 1
-                self._copied = 0
-                self._last = {}
-            for path in self._paths():
-                # Most files are as they were in the last snapshot.
-                known = self._last.get(path)
-                if known is None or not self._is_unchanged(path, known):
-                    known = self._state(path)
-                if known is not None:
-                    snapshot[path] = known
-            self._last = snapshot
-        return snapshot
+            self._last = self._states(self._paths())
+            return self._last
+
+    def of(self, paths: Iterable[str]) -> Snapshot:
+        """Return the state of some files now."""
+        with self._lock:
+            return self._states(paths)
 
     def changes(self, before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
         """Return what differs between two snapshots, sorted by path.
@@ -171,6 +164,21 @@ class Snapshots:
         except GitError:
             # An executor may have removed the repository.
             return tuple(self._last)
+
+    def _states(self, paths: Iterable[str]) -> Snapshot:
+        if self._copied and not self.directory.is_dir():
+            self.losses += 1
+            self._copied = 0
+            self._last = {}
+        snapshot: Snapshot = {}
+        for path in paths:
+            # Most files are as they were in the last snapshot.
+            known = self._last.get(path)
+            if known is None or not self._is_unchanged(path, known):
+                known = self._state(path)
+            if known is not None:
+                snapshot[path] = known
+        return snapshot
 
     def _is_unchanged(self, path: str, known: FileState) -> bool:
         # A Path for each file of the project would be most of the cost.

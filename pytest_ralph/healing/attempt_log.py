@@ -216,8 +216,9 @@ class AttemptLog:
         """Record a built-in repair; `fix` is None if it was not made."""
         task_id = fix.id if fix else self.task.id
         self.note(f"{task_id}: repair {repair.name}: {result.note}")
-        if result.undo:
-            self.note(f"{task_id}: undo: {result.undo}")
+        how_to_undo = repair.how_to_undo(result)
+        if how_to_undo:
+            self.note(f"{task_id}: undo: {how_to_undo}")
         attempt = Attempt(
             number=len(self._attempts) + 1,
             what="repair",

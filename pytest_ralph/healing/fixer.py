@@ -17,7 +17,8 @@ from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.prompts import shortened_diff
-from pytest_ralph.fixing.repair import find_repair, undo
+from pytest_ralph.fixing.repair import find_repair
+from pytest_ralph.fixing.snapshot import put_back
 from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import (
     AGAIN,
@@ -47,11 +48,11 @@ from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.trouble import Trouble
     from pytest_ralph.fixing.repair import Repair
+    from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.checkpoints import Checkpoints
     from pytest_ralph.healing.executor_run import ObservedRun, VerifyIn
@@ -75,12 +76,12 @@ class AppliedRepair(NamedTuple):
     fix_id: str
     repair: Repair
     command: str
-    backup: Path
+    changes: tuple[Change, ...]
 
     def is_in_another_step(self, failure: Failure) -> bool:
         """Whether `failure` comes from a step of Verify that the repair was not made for."""
         kinds = KINDS_OF_REPAIR.get(self.repair.name)
-        if kinds is None:
+        if kinds is None or not self.changes:
             return False
         return failure.command != self.command or failure.kind not in kinds
 
@@ -112,7 +113,6 @@ class Fixer:
         self._executor_runs = ExecutorRuns(services, spec_files, log, verify_in)
         self._continuations = 0
         self._enriched = False
-        self._repair_count = 0
         self._request: Request | None = None
         self._untried_fix: Task | None = None
         self._completed_fix: Task | None = None
@@ -529,25 +529,22 @@ class Fixer:
     def _repair(self, failed: FailedAttempt, repair: Repair) -> FailedAttempt | None:
         """Apply a repair. One that changed nothing is no attempt: the failure is returned."""
         target = failed.task
-        self._repair_count += 1
-        name = f"{self.spec_files.spec.name}-{target.name}-{self._repair_count}"
-        backup = self.services.backups / name
         chance = predict(self.services, self.log, target, failed.failure, f"repair:{repair.name}")
         self.take_observed()
+        tree = self.services.tree
         with self.services.turn:
-            result = repair.apply(self.services.runner, self.services.root, backup)
+            result = repair.apply(self.services.runner, tree.snapshots)
         diff = ""
-        if result.files:
-            owner = self.spec_files.record_name(self.task)
-            changes = self.services.tree.record_repair(owner, backup, result.files)
-            diff = shortened_diff(diff_of(changes), DIFF_LIMIT)
+        if result.changes:
+            tree.record(self.spec_files.record_name(self.task), result.changes)
+            diff = shortened_diff(diff_of(result.changes), DIFF_LIMIT)
             self.services.record_changed(self.spec_files.spec.path, self.task, result.files)
         fix = self._fix_task(target, failed.failure, edit=False) if result.made else None
         self.log.repaired(fix, failed.failure, repair, result, prediction=chance, diff=diff)
         if fix is None:
             return failed
         self.spec_files.executed(fix)
-        self._repaired = AppliedRepair(fix.id, repair, failed.failure.command, backup)
+        self._repaired = AppliedRepair(fix.id, repair, failed.failure.command, result.changes)
         return None
 
     def undo_harmful_repair(self, failed: FailedAttempt) -> None:
@@ -559,12 +556,12 @@ class Fixer:
         self._repaired = None
         if repaired is None or not repaired.is_in_another_step(failed.failure):
             return
-        if undo(repaired.backup, self.services.root):
-            self.log.repairs.remove(repaired.repair.command)
-            self.log.note(
-                f"{repaired.fix_id}: repair {repaired.repair.name} is undone:"
-                " Verify now fails in another step"
-            )
+        put_back(self.services.root, repaired.changes)
+        self.log.repairs.remove(repaired.repair.command)
+        self.log.note(
+            f"{repaired.fix_id}: repair {repaired.repair.name} is undone:"
+            " Verify now fails in another step"
+        )
 
     # Splitting
 

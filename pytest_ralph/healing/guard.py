@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import stat
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -33,8 +32,7 @@ from pytest_ralph.fixing.check_files import (
     is_test,
 )
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.repairs.base import saved_files
-from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back, state_of
+from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
@@ -91,36 +89,6 @@ class ProjectTree:
     def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
         """Return how the files of the project differ from the snapshot `before`."""
         return self.snapshots.changes(before, self.snapshots.take())
-
-    def record_repair(self, owner: str, backup: Path, paths: Iterable[str]) -> tuple[Change, ...]:
-        """Keep what is needed to undo a repair that saved the files it changed in `backup`.
-
-        Return the changes, with the content that the files have now.
-        """
-        changes = []
-        for saved in saved_files(backup):
-            if saved.path not in paths:
-                continue
-            copy = backup / saved.copy
-            status = copy.stat()
-            before = FileState(
-                mode=stat.S_IFREG | saved.mode,
-                size=status.st_size,
-                modified=status.st_mtime_ns,
-                status_changed=0,
-                inode=0,
-                copy=str(copy),
-            )
-            changes.append(Change(saved.path, before, state_of(self.root / saved.path)))
-        if self.keep_new:
-            now = self.snapshots.take()
-            changes = [replace(change, after=now.get(change.path)) for change in changes]
-        self.record(owner, changes)
-        return tuple(
-            replace(change, after=change.after._replace(copy=str(self.root / change.path)))
-            for change in changes
-            if change.after is not None
-        )
 
     def changes_for(self, owner: str, *, earlier: bool) -> list[Change]:
         """Return what executors and repairs changed for a task in this run, oldest first.

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.check_files import is_test
-from pytest_ralph.fixing.repairs.base import (
-    Repair,
-    RepairContext,
-    RepairResult,
-    changed,
-    how_to_undo,
-    save,
-)
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
 from pytest_ralph.fixing.repairs.indirection import Step, steps
-from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
 
-    from pytest_ralph.running.runner import Runner
     from pytest_ralph.shell.programs import FixMode
 
 PURPOSE_OF_KIND = {"format_error": "format", "lint_error": "lint"}
-TIME_LIMIT = 300.0
-FILES_PER_CALL = 200
 MAX_FILES = 2000
 MAX_LINES = 20_000
 LONGEST_LINE = 5000
@@ -71,58 +58,11 @@ MODIFIED_BY_HOOK = "files were modified by this hook"
 RUST_EDITION = re.compile(r'(?m)^\s*edition\s*=\s*"(\d{4})"')
 
 
-@dataclass(frozen=True)
-class AutofixRepair(Repair):
-    """A call of a formatter or linter in its fix mode."""
-
-    argv: tuple[str, ...] = ()
-    directory: Path = Path()
-    env: tuple[tuple[str, str], ...] = ()
-    whole: bool = False
-
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
-        save(backup, root, [root / name for name in self.files])
-        tool = shlex.join(self.argv)
-        for start in range(0, len(self.files), FILES_PER_CALL):
-            files = self.files[start : start + FILES_PER_CALL]
-            names = (
-                [] if self.whole else [_as_argument(root / name, self.directory) for name in files]
-            )
-            try:
-                result = runner.run(
-                    self.command,
-                    argv=[*self.argv, *names],
-                    cwd=self.directory,
-                    env=dict(self.env),
-                    timeout=TIME_LIMIT,
-                )
-            except RunError as error:
-                return RepairResult(False, f"{tool}: {error}")
-            if self.whole or result.timed_out or result.interrupted:
-                break
-
-        # The exit status does not tell: many exit with 1 although they fixed what they could.
-        files = changed(backup, root)
-        if not files:
-            return RepairResult(False, f"{tool} changed nothing")
-        count = "1 file" if len(files) == 1 else f"{len(files)} files"
-        return RepairResult(True, f"{tool}: {count} changed", how_to_undo(backup, root), files)
-
-
-@dataclass(frozen=True)
-class RerunRepair(Repair):
-    """Verify has repaired the files itself, as hooks of pre-commit do: it only has to run again."""
-
-    # Needs no process.
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:  # noqa: ARG002
-        return RepairResult(True, self.reason)
-
-
 def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
     """Return the fix mode of the tool that failed, if it named files of the project."""
     if "format" in allowed and MODIFIED_BY_HOOK in context.failure.raw_output:
         reason = "Verify changed the files that it complained about"
-        return RerunRepair("format", context.command, reason)
+        return Repair("format", context.command, reason)
     purpose = PURPOSE_OF_KIND.get(context.failure.kind)
     is_silent = not context.failure.raw_output.strip()
     if purpose is None and not is_silent:
@@ -144,7 +84,7 @@ def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
     return None
 
 
-def _repair(context: RepairContext, mode: FixMode, step: Step) -> AutofixRepair | None:
+def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
     argv = step.fixing_argv(mode)
     files = _named_files(context, mode, step)
     if argv is None or not files:
@@ -155,17 +95,17 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> AutofixRepair 
         argv = (*argv, "--extend-unfixable", "F401")
 
     names = tuple(context.relative(file) for file in files)
-    arguments = [] if mode.whole else [_as_argument(file, step.directory) for file in files]
+    arguments = () if mode.whole else tuple(as_argument(file, step.directory) for file in files)
     where = names[0] if len(names) == 1 else f"{len(names)} files"
-    return AutofixRepair(
+    return Repair(
         name=mode.purpose,
         command=shlex.join([*argv, *arguments]),
         reason=f"{mode.title} can fix what it found in {where}",
         files=names,
         argv=argv,
+        arguments=arguments,
         directory=step.directory,
         env=step.env,
-        whole=mode.whole,
     )
 
 
@@ -193,12 +133,6 @@ def _is_built(file: Path, root: Path) -> bool:
         return True
     with file.open("rb") as opened:
         return BUILT_MARK.search(opened.read(1000)) is not None
-
-
-def _as_argument(file: Path, directory: Path) -> str:
-    """Return `file` as an argument that cannot be read as an option."""
-    name = os.path.relpath(file, directory)
-    return f"./{name}" if name.startswith("-") else name
 
 
 def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path]:

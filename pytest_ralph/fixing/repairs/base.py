@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
+import shlex
 import stat
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, write_atomically
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.snapshot import Change, Snapshots
     from pytest_ralph.running.runner import Runner
 
 # Directories whose files belong to package managers, git or pytest-ralph. No repair changes them.
@@ -35,37 +35,107 @@ FOREIGN_DIRECTORIES = frozenset(
     }
 )
 
-# Without a suffix, so that no formatter of the project takes the list for one of its files.
-BACKUP_LIST = "undo"
-PERMISSIONS = 0o7777
+TIME_LIMIT = 900.0
+FILES_PER_CALL = 200
+LONGEST_NOTE = 200
+ERROR_LINE = ("error", "npm err", "npm error", "fatal")
+HOW_TO_UNDO = "pytest --ralph-undo puts the files back"
 
 
 @dataclass(frozen=True)
 class RepairResult:
-    """What became of a repair. `undo` says in one line how to take it back."""
+    """What became of a repair, and the files that it changed."""
 
     made: bool
     note: str
-    undo: str = ""
-    files: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the changed files, relative to the root."""
+        return tuple(change.path for change in self.changes)
 
 
 @dataclass(frozen=True)
-class Repair(ABC):
+class Repair:
     """A repair that is possible.
 
-    `name` is one of the values of `--ralph-repair`, `command` what it does as a person would type
-    it, and `files` are the files it may change, relative to the root.
+    name: One of the values of `--ralph-repair`.
+    command: What it does, as a person would type it.
+    files: The files that it may change, relative to the root.
+    argv: The call that makes it; empty if Verify only has to run again.
+    arguments: Files for the call, which may be too many for one.
+    done: What a successful call has done, if that is more than to change files.
+    remains: What cannot be undone.
     """
 
     name: str
     command: str
     reason: str
     files: tuple[str, ...] = ()
+    argv: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    directory: Path = Path()
+    env: tuple[tuple[str, str], ...] = ()
+    done: str = ""
+    remains: str = ""
 
-    @abstractmethod
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
-        """Make the repair, after copying every file it may change to the directory `backup`."""
+    def apply(self, runner: Runner, snapshots: Snapshots) -> RepairResult:
+        """Make the repair. The changes that are returned can be undone."""
+        if not self.argv:
+            return RepairResult(True, self.reason)
+        before = snapshots.of(self.files)
+        problem = self._run(runner)
+        changes = snapshots.changes(before, snapshots.of(self.files))
+        if self.done:
+            if problem:
+                return RepairResult(False, f"{self.command} failed: {problem}", changes)
+            return RepairResult(True, f"{self.reason}: {self.done}", changes)
+
+        # The exit status does not tell: many exit with 1 although they fixed what they could.
+        call = shlex.join(self.argv)
+        if not changes:
+            why = f" ({problem})" if problem else ""
+            return RepairResult(False, f"{call} changed nothing{why}")
+        count = "1 file" if len(changes) == 1 else f"{len(changes)} files"
+        return RepairResult(True, f"{call}: {count} changed", changes)
+
+    def _run(self, runner: Runner) -> str:
+        """Call the program; return why it failed, or an empty text."""
+        problem = ""
+        for start in range(0, max(1, len(self.arguments)), FILES_PER_CALL):
+            files = self.arguments[start : start + FILES_PER_CALL]
+            try:
+                result = runner.run(
+                    self.command,
+                    argv=[*self.argv, *files],
+                    cwd=self.directory,
+                    env=dict(self.env),
+                    timeout=TIME_LIMIT,
+                )
+            except RunError as error:
+                return str(error)
+            if result.timed_out:
+                return "took too long"
+            if result.interrupted:
+                return "interrupted"
+            if result.exit_code != 0:
+                problem = _error_line(result.output())
+        return problem
+
+    def how_to_undo(self, result: RepairResult) -> str:
+        """Return a line that tells how to take the repair back; empty if there is nothing to."""
+        files = HOW_TO_UNDO if result.changes else ""
+        return "; ".join(filter(None, [self.remains, files]))
+
+
+def _error_line(output: str) -> str:
+    """Return the last line that reports an error, otherwise the last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith(ERROR_LINE)]
+    if errors:
+        return errors[-1][:LONGEST_NOTE]
+    return lines[-1][:LONGEST_NOTE] if lines else "no output"
 
 
 @dataclass(frozen=True)
@@ -117,61 +187,7 @@ def own_file(root: Path, path: Path) -> Path | None:
     return real
 
 
-class SavedFile(NamedTuple):
-    """A file that was copied before a repair: its path below the root, its mode and its copy."""
-
-    path: str
-    mode: int
-    copy: str
-
-    def differs(self, backup: Path, root: Path) -> bool:
-        """Return whether the file is no longer what it was."""
-        path = root / self.path
-        try:
-            if path.stat().st_mode & PERMISSIONS != self.mode:
-                return True
-            return path.read_bytes() != (backup / self.copy).read_bytes()
-        except OSError:
-            return True
-
-
-def save(backup: Path, root: Path, files: Iterable[Path]) -> None:
-    """Copy `files` to the directory `backup`, with a list of their paths and modes."""
-    backup.mkdir(parents=True, exist_ok=True)
-    saved = []
-    for number, file in enumerate(files, 1):
-        # A suffix that no tool takes for a source file.
-        copy = f"{number:04}-{file.name[:100]}.saved"
-        shutil.copyfile(file, backup / copy)
-        path = file.relative_to(root).as_posix()
-        saved.append(SavedFile(path, file.stat().st_mode & PERMISSIONS, copy)._asdict())
-    write_atomically(backup / BACKUP_LIST, json.dumps(saved, indent=1))
-
-
-def changed(backup: Path, root: Path) -> tuple[str, ...]:
-    """Return which of the saved files are no longer what they were."""
-    return tuple(file.path for file in saved_files(backup) if file.differs(backup, root))
-
-
-def undo(backup: Path, root: Path) -> tuple[str, ...]:
-    """Put the saved files back, and return the names of those that had changed."""
-    restored = []
-    for file in saved_files(backup):
-        if not file.differs(backup, root):
-            continue
-        path = root / file.path
-        write_atomically(path, (backup / file.copy).read_bytes())
-        path.chmod(file.mode)
-        restored.append(file.path)
-    return tuple(restored)
-
-
-def how_to_undo(backup: Path, root: Path) -> str:
-    """Return the line that tells where the saved files are."""
-    return f"the files as they were are in {os.path.relpath(backup, root)}"
-
-
-def saved_files(backup: Path) -> list[SavedFile]:
-    """Return the files that were copied to `backup`."""
-    entries = json.loads((backup / BACKUP_LIST).read_text(encoding="utf-8"))
-    return [SavedFile(**entry) for entry in entries]
+def as_argument(file: Path, directory: Path) -> str:
+    """Return `file` as an argument that cannot be read as an option."""
+    name = os.path.relpath(file, directory)
+    return f"./{name}" if name.startswith("-") else name

@@ -5,23 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs.base import (
-    PERMISSIONS,
-    Repair,
-    RepairContext,
-    RepairResult,
-    save,
-)
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
 from pytest_ralph.fixing.repairs.indirection import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from pytest_ralph.running.runner import Runner
 
 CANNOT_EXECUTE = 126
 DENIED = re.compile(r"(?i)denied|cannot execute|EACCES")
@@ -35,28 +26,6 @@ DENIED_FILE = re.compile(
     """
 )
 LONGEST_LINE = 2000
-READABLE = 0o444
-OWNER_EXECUTABLE = 0o100
-
-
-@dataclass(frozen=True)
-class ChmodRepair(Repair):
-    """Makes one script executable for those who may read it."""
-
-    # Needs no process.
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:  # noqa: ARG002
-        name = self.files[0]
-        script = root / name
-        save(backup, root, [script])
-
-        mode = script.stat().st_mode & PERMISSIONS
-        executable = (mode & READABLE) >> 2 | OWNER_EXECUTABLE
-        try:
-            script.chmod(mode | executable)
-        except OSError as error:
-            return RepairResult(False, f"cannot make {name} executable: {error.strerror}")
-        undo = shlex.join(["chmod", f"{mode:o}", name])
-        return RepairResult(True, f"made {name} executable", undo, self.files)
 
 
 def find(context: RepairContext) -> Repair | None:
@@ -68,8 +37,15 @@ def find(context: RepairContext) -> Repair | None:
     if script is None:
         return None
     name = context.relative(script)
-    command = shlex.join(["chmod", "+x", name])
-    return ChmodRepair("chmod", command, f"{name} is not executable", (name,))
+    argv = ("chmod", "+x", as_argument(script, context.root))
+    return Repair(
+        name="chmod",
+        command=shlex.join(argv),
+        reason=f"{name} is not executable",
+        files=(name,),
+        argv=argv,
+        directory=context.root,
+    )
 
 
 def _scripts(context: RepairContext) -> Iterator[Path]:

@@ -9,35 +9,21 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
-from pytest_ralph.fixing.repairs.base import (
-    Repair,
-    RepairContext,
-    RepairResult,
-    changed,
-    how_to_undo,
-    own_file,
-    save,
-)
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
 from pytest_ralph.fixing.repairs.indirection import steps
 from pytest_ralph.fixing.repairs.python import Installation, python_install
-from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from pytest_ralph.running.runner import Runner
+    from pathlib import Path
 
     Finder = Callable[[RepairContext, Path, str], Installation | None]
 
 KINDS = frozenset({"dependency_missing", "command_not_found"})
-TIME_LIMIT = 900.0
 LONGEST_NAME = 200
-LONGEST_NOTE = 200
 
 # Files that installers change although they should not.
 LOCK_FILES = (
@@ -59,43 +45,6 @@ MISSING_AUTOLOAD = re.compile(
     r"(?:[Ff]ailed opening required|require\w*\().{0,300}vendor/autoload\.php"
 )
 COMPOSER_INSTALL = Installation(("composer", "install", "--no-interaction"), "composer.json")
-ERROR_LINE = ("error", "npm err", "npm error", "fatal")
-
-
-@dataclass(frozen=True)
-class InstallRepair(Repair):
-    """A call of the project's installer.
-
-    `done` is what a successful call has done, and `remains` what cannot be undone.
-    """
-
-    argv: tuple[str, ...] = ()
-    directory: Path = Path()
-    env: tuple[tuple[str, str], ...] = ()
-    done: str = "installed"
-    remains: str = "packages stay installed"
-
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
-        save(backup, root, [root / name for name in self.files])
-        try:
-            result = runner.run(
-                self.command,
-                argv=self.argv,
-                cwd=self.directory,
-                env=dict(self.env),
-                timeout=TIME_LIMIT,
-            )
-        except RunError as error:
-            return RepairResult(False, f"{self.command}: {error}")
-
-        files = changed(backup, root)
-        undo = self.remains
-        if files:
-            undo += f"; {how_to_undo(backup, root)}"
-        if result.exit_code == 0:
-            return RepairResult(True, f"{self.reason}: {self.done}", undo, files)
-        why = "took too long" if result.timed_out else _error_line(result.output())
-        return RepairResult(False, f"{self.command} failed: {why}", undo, files)
 
 
 def find(context: RepairContext) -> Repair | None:
@@ -128,11 +77,11 @@ def _composer_install(context: RepairContext) -> Repair | None:
 
 def _repair(
     context: RepairContext, directory: Path, missing: str, installation: Installation
-) -> InstallRepair:
+) -> Repair:
     manifest = context.relative(directory / installation.manifest)
     home = installation.directory or directory
     locks = [own_file(context.root, home / name) for name in LOCK_FILES]
-    return InstallRepair(
+    return Repair(
         name="install",
         command=shlex.join(installation.argv),
         reason=f"{missing} is declared in {manifest}",
@@ -140,6 +89,8 @@ def _repair(
         argv=installation.argv,
         directory=home,
         env=installation.env,
+        done="installed",
+        remains="packages stay installed",
     )
 
 
@@ -226,12 +177,3 @@ def _php_install(_: RepairContext, directory: Path, missing: str) -> Installatio
     if names.php_packages(missing).isdisjoint(packages):
         return None
     return COMPOSER_INSTALL
-
-
-def _error_line(output: str) -> str:
-    """Return the last line that reports an error, otherwise the last line."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if line.lower().startswith(ERROR_LINE)]
-    if errors:
-        return errors[-1][:LONGEST_NOTE]
-    return lines[-1][:LONGEST_NOTE] if lines else "no output"

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_ralph.fixing.repairs import declared
-from pytest_ralph.fixing.repairs.base import RepairContext, own_file
-from pytest_ralph.fixing.repairs.install import InstallRepair, directories
-
-if TYPE_CHECKING:
-    from pytest_ralph.fixing.repairs.base import Repair
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
+from pytest_ralph.fixing.repairs.install import directories
 
 
 class LockFile(NamedTuple):
@@ -82,7 +79,7 @@ def find_lock(context: RepairContext) -> Repair | None:
             file = own_file(context.root, directory / lock.name)
             if file is not None:
                 name = context.relative(file)
-                return InstallRepair(
+                return Repair(
                     name="lock",
                     command=shlex.join(lock.argv),
                     reason=f"{name} does not match its manifest",
@@ -109,11 +106,12 @@ def find_playwright(context: RepairContext) -> Repair | None:
             break
     if shutil.which(argv[0], path=context.search_path) is None:
         return None
-    return InstallRepair(
+    return Repair(
         name="playwright",
         command=shlex.join(argv),
         reason="a browser of Playwright is missing",
         argv=argv,
         directory=directory,
+        done="installed",
         remains="browsers stay installed",
     )

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.fixing.repair import REPAIRS, Repair, RepairResult, find_repair, undo
+from pytest_ralph.fixing.repair import REPAIRS, Repair, RepairResult, find_repair
+from pytest_ralph.fixing.snapshot import Snapshots, put_back
 from pytest_ralph.running.runner import Runner
 
 UGLY = "x = {  'a':1 }\nimport os\n"
@@ -20,7 +21,7 @@ UGLY = "x = {  'a':1 }\nimport os\n"
 class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.backup = root / ".ralph/backup/1"
+        self.snapshots = Snapshots(root, root / ".ralph/backup/1")
         self.environ = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -65,7 +66,7 @@ class Project:
         assert found is not None
         runner = Runner(root=self.root, environ=self.environ, logs=self.root / ".ralph/logs")
         try:
-            return found.apply(runner, self.root, self.backup)
+            return found.apply(runner, self.snapshots)
         finally:
             runner.close()
 
@@ -96,10 +97,9 @@ def test_a_script_is_made_executable(project: Project, command: str) -> None:
     result = project.repair(project.verify(command, "permission_denied"))
     assert (result.made, result.note, result.files) == (
         True,
-        "made build.sh executable",
+        "chmod +x build.sh: 1 file changed",
         ("build.sh",),
     )
-    assert result.undo == "chmod 644 build.sh"
     assert project.passes(command)
 
 
@@ -115,9 +115,9 @@ def test_chmod_is_undone_to_the_mode_it_was(project: Project) -> None:
     project.write({"build.sh": "#!/bin/sh\n"})
     (project.root / "build.sh").chmod(0o640)
     before = project.texts()
-    project.repair(project.verify("./build.sh", "permission_denied"))
-    assert (project.root / "build.sh").stat().st_mode & 0o777 == 0o750
-    assert undo(project.backup, project.root) == ("build.sh",)
+    result = project.repair(project.verify("./build.sh", "permission_denied"))
+    assert (project.root / "build.sh").stat().st_mode & 0o740 == 0o740
+    assert put_back(project.root, result.changes) == ()
     assert project.texts() == before
 
 
@@ -244,7 +244,8 @@ def test_named_files_change_and_come_back(project: Project) -> None:
     project.write({"other.py": UGLY, "specs/foo/tasks.md": "- [ ] 1.1 A\n", "-odd name.py": UGLY})
     before = project.texts()
     failure = project.verify("ruff format --check pkg ./-odd*", "format_error")
-    assert project.repair(failure).made
+    result = project.repair(failure)
+    assert result.made
     after = project.texts()
     assert {name for name in before if before[name] != after[name]} == {
         "-odd name.py",
@@ -252,14 +253,15 @@ def test_named_files_change_and_come_back(project: Project) -> None:
         "pkg/m1.py",
         "pkg/m2.py",
     }
-    undo(project.backup, project.root)
+    put_back(project.root, result.changes)
     assert project.texts() == before
 
 
 def test_a_fix_that_changes_nothing_is_not_made(project: Project) -> None:
     project.write({"a.py": "print(undefined_name)\n"})
     result = project.repair(project.verify("ruff check --select F821 .", "lint_error"))
-    assert (result.made, result.note) == (False, "ruff check --fix --select F821 changed nothing")
+    assert not result.made
+    assert result.note.startswith("ruff check --fix --select F821 changed nothing")
 
 
 def test_a_tool_that_is_missing_fails_cleanly(project: Project) -> None:
@@ -402,7 +404,7 @@ def test_finding_a_repair_touches_nothing(project: Project) -> None:
     project.find(project.verify("ruff format --check .", "format_error"))
     project.find(project.verify("./build.sh", "permission_denied"))
     assert project.texts() == before
-    assert not project.backup.exists()
+    assert not project.snapshots.directory.exists()
 
 
 # What a formatter or linter must leave alone
@@ -518,11 +520,12 @@ def test_a_stale_lock_file_is_updated_on_request(project: Project) -> None:
     # The environment of the tests may have a uv of its own.
     runner.environ["PATH"] = project.environ["PATH"]
     try:
-        result = found.apply(runner, project.root, project.backup)
+        result = found.apply(runner, project.snapshots)
     finally:
         runner.close()
     assert (result.made, result.files) == (True, ("uv.lock",))
-    assert undo(project.backup, project.root) == ("uv.lock",)
+    assert put_back(project.root, result.changes) == ()
+    assert (project.root / "uv.lock").read_text() == "old\n"
 
 
 def test_browsers_are_downloaded_on_request(project: Project) -> None:

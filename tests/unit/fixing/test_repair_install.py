@@ -15,7 +15,7 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.repair import find_repair
-from pytest_ralph.fixing.repairs.install import InstallRepair
+from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.runner import Runner
 
 
@@ -45,7 +45,6 @@ def found(
     repair = find_repair(failure, root, ["install"], environ=environ)
     if repair is None:
         return None
-    assert isinstance(repair, InstallRepair)
     where = repair.directory.relative_to(root.resolve()).as_posix()
     text = " ".join(Path(word).name if word.startswith("/") else word for word in repair.argv)
     return text if where == "." else f"{where}: {text}"
@@ -271,11 +270,11 @@ def apply(root: Path, failure: Failure, environ: dict[str, str]) -> str:
     assert repair is not None
     runner = Runner(root=root, environ=environ, logs=root / ".ralph/logs")
     try:
-        result = repair.apply(runner, root, root / ".ralph/backup/1")
+        result = repair.apply(runner, Snapshots(root, root / ".ralph/backup/1"))
     finally:
         runner.close()
     assert result.made, result.note
-    assert result.undo.startswith("packages stay installed")
+    assert repair.how_to_undo(result).startswith("packages stay installed")
     return result.note
 
 
@@ -331,7 +330,7 @@ def test_a_node_package_is_really_installed(
 def interpreter_of(root: Path, command: str, environ: dict[str, str]) -> str:
     failure = Failure(kind="dependency_missing", command=command, exit_code=1, missing="pandas")
     repair = find_repair(failure, root, ["install"], environ=environ)
-    assert isinstance(repair, InstallRepair)
+    assert repair is not None
     return repair.argv[0]
 
 
@@ -387,7 +386,7 @@ def test_a_failing_installer_is_quoted(tmp_path: Path, script: str, why: str) ->
     assert repair is not None
     path = f"{environ['PATH']}:{os.environ['PATH']}"
     with closing(Runner(root=root, environ={"PATH": path}, logs=root / ".ralph/logs")) as runner:
-        result = repair.apply(runner, root, tmp_path / "backup")
+        result = repair.apply(runner, Snapshots(root, tmp_path / "backup"))
     assert not result.made
     assert result.note.endswith(f" failed: {why}")
 

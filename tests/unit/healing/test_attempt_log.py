@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +13,7 @@ from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, VERIFICATIO
 from pytest_ralph.fixing.agents.base import Outcome
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.fixing.repair import Repair, RepairResult
+from pytest_ralph.fixing.snapshot import Change
 from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.results import Attempt
@@ -43,13 +43,7 @@ BAD = VerifyResult(passed=False, started=5.0, duration=1.5)
 GOOD = VerifyResult(started=6.0, duration=2.5)
 
 
-@dataclass(frozen=True)
-class Chmod(Repair):
-    def apply(self, runner: Runner, root: Path, backup: Path) -> RepairResult:
-        raise NotImplementedError
-
-
-REPAIR = Chmod("chmod", "chmod +x run.sh", "it may not be executed")
+REPAIR = Repair("chmod", "chmod +x run.sh", "it may not be executed")
 
 
 class Kept:
@@ -329,12 +323,12 @@ def test_the_task_itself_carried_out_is_one_record_of_how_it_ended(
 def test_a_repair_is_recorded_with_its_name(kept: Kept) -> None:
     fail(kept)
     kept.attempt_log.fix_planned(FIX, "1.3", "repair")
-    made = RepairResult(True, "noted", "chmod -x run.sh", ("run.sh",))
+    made = RepairResult(True, "noted", (Change("run.sh", None, None),))
     kept.attempt_log.repaired(FIX, NO, REPAIR, made, prediction=0.5)
 
     assert kept.attempt_log.notes == [
         "1.3.1: repair chmod: noted",
-        "1.3.1: undo: chmod -x run.sh",
+        "1.3.1: undo: pytest --ralph-undo puts the files back",
     ]
     assert kept.attempt_log.repairs == ["chmod +x run.sh"]
     result = kept.attempt_log.ended("failed")
