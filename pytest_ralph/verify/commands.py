@@ -27,7 +27,7 @@ _ROOTS = regex(
 )
 _SCRIPT = regex(r"\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$")
 _PREFIX = regex(
-    r"(?:\$[ \t]+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>-])"
+    r"(?:\$[ \t]+|&&\s+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>-])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
@@ -37,7 +37,8 @@ _OPTION = regex(r"\s--?[A-Za-z]")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
-_PROMPT = regex(r"^[ \t]*[$❯➜][ \t]+")
+# A prompt, or what joins a command to the one in the span before.
+_PROMPT = regex(r"^[ \t]*(?:[$❯➜]|&&)[ \t]+")
 _BINARIES = regex(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/")
 _CAPITAL_OR_DIGIT = regex(r"[A-Z\d]")
 

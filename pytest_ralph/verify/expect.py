@@ -223,7 +223,7 @@ def _subject_of(one: Expect) -> str | None:
 
 _CREATES = regex(
     r"(?:creates |files? |directory |folder )*⟦(?P<values>[\d&]+)⟧"
-    r"(?: (?:file|exists|exist|is creates))+"
+    r"(?: (?:file|directory|folder|exists|exist|is creates))+"
     r"|creates (?:files? )?⟦(?P<created>[\d&]+)⟧"
 )
 _SUBJECT = (
@@ -250,8 +250,8 @@ _ERRORS = (
 )
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = (
-    r"(?:(?!(?:in|from|under|at|for|using|via|on|to|by|no|not|nothing|something|<|>|is|how) )"
-    r"[a-z][\w'/-]* ){0,4}"
+    r"(?:(?!(?:in|from|under|at|for|using|via|on|to|by|no|not|nothing|something|<|>|is|how"
+    r"|test|try|open|visit|check|click) )[a-z][\w'/-]* ){0,4}"
 )
 _AROUND = (
     r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"

@@ -286,10 +286,10 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
         span = Span(pieces, index, has_command, alone, follows_name)
         use = use_of(span)
         follows_name = use is Use.NAME and span.likeness is Likeness.SURE
+        if use is Use.RUN and _only_starts_a_server(pieces, index):
+            use = Use.OPTIONAL
         if use is not Use.NAME:
             chosen.append((index, use))
-    if _only_starts_a_server(pieces, chosen):
-        return []
     return _without_red(_mentions(pieces, chosen))
 
 
@@ -335,11 +335,8 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     return words, ""
 
 
-def _only_starts_a_server(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> bool:
-    """Whether the one command starts something that a person is then to look at."""
-    if len(chosen) != 1:
-        return False
-    index, _ = chosen[0]
+def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
+    """Whether a command starts something that a person is then to look at."""
     if not _SERVER.match(pieces[index].text.strip()):
         return False
     return any(_LOOKING.search(piece.text) for piece in pieces if piece.kind == "prose")

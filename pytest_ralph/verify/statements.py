@@ -302,6 +302,8 @@ def contained(said: Statement) -> Sequence[Expect] | None:
     texts = said.texts
     if not texts or said.is_choice or counts_only(said.command):
         return None
+    if said.group("verb") == "creates":
+        return None
     is_unclear = said.group("verb") == "with" and not said.is_about_output
     if is_unclear and prints(said.command) is Prints.STATUS:
         # "fails with `x`" does not say on which stream.
