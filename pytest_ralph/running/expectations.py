@@ -159,7 +159,9 @@ def holds(expect: Expect, text: str) -> bool:
 
 def _compare(op: str, value: object, text: str) -> bool:
     if not isinstance(value, (int, float)):
-        is_equal = text.strip() == str(value).strip()
+        wanted = str(value).strip()
+        # `jq .name` prints a string with its quotes.
+        is_equal = text.strip() in (wanted, f'"{wanted}"')
         return is_equal if op == "==" else not is_equal
 
     number = leading_number(text)

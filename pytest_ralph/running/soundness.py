@@ -165,9 +165,25 @@ def _failed_negated_search(command: Command, ended: CommandResult, errors: str) 
 def _unread_input(command: Command, ended: CommandResult, errors: str) -> Defect | None:
     """A tool that could not search or read what it was given."""
     for stage in command.stages:
-        defect = _search_error(stage, command, ended, errors)
+        defect = _failed_redirection(stage, errors)
+        if defect is None:
+            defect = _search_error(stage, command, ended, errors)
         if defect is not None:
             return defect
+    return None
+
+
+def _failed_redirection(stage: Stage, errors: str) -> Defect | None:
+    """A file that the shell could not open for a stage, which then never started."""
+    for redirection in stage.redirections:
+        reports = (
+            f": {redirection.target}: No such file or directory",
+            f"cannot open {redirection.target}: ",
+            f"cannot create {redirection.target}: ",
+        )
+        for line in errors.splitlines():
+            if any(report in line for report in reports):
+                return Defect("search error", line)
     return None
 
 

@@ -102,7 +102,7 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     for block in candidates:
         if _is_task(block, boxes) and not _only_groups(text, block, candidates):
             tasks.add(block.line)
-    tasks |= _beside_tasks(text, candidates, tasks, boxes)
+    tasks |= _beside_tasks(text, candidates, tasks)
     return [block for block in candidates if block.line in tasks]
 
 
@@ -139,7 +139,7 @@ def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBl
 
 
 def _beside_tasks(
-    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int], boxes: Sequence[int]
+    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
 ) -> set[int]:
     """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
     headings = [block for block in candidates if block.level]
@@ -155,9 +155,10 @@ def _beside_tasks(
             alike.setdefault((kind, block.level, block.parent), []).append(block)
 
     found: set[int] = set()
+    task_lines = sorted(tasks)
     for blocks in alike.values():
         if any(block.line in tasks for block in blocks):
-            found.update(block.line for block in blocks if not _holds_any(block, boxes))
+            found.update(block.line for block in blocks if not _holds_any(block, task_lines))
     return found
 
 

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.formats.run_steps import read_run_steps
 from pytest_ralph.spec.formats.title_check import check_in_title
-from pytest_ralph.spec.verify_text import expected_text, inline_verify, verify_text
+from pytest_ralph.spec.verify_text import (
+    expected_text,
+    inline_verify,
+    quoted_verify,
+    verify_text,
+)
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify
@@ -57,6 +62,8 @@ def _read_prose(verify: Verify, expect: str) -> Verify:
 
 def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     text = verify_text(block.fields) or inline_verify(lines[block.line])
+    if not text:
+        text = quoted_verify(lines[block.line + 1 : block.own_end])
     if not text.strip():
         return _verify_without_field(block, lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):

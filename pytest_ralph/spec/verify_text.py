@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.fields import MANUAL
+from pytest_ralph.spec.fields import MANUAL, read_fields
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
@@ -23,6 +23,7 @@ _INLINE_VERIFY = regex(
     r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
     re.IGNORECASE,
 )
+_QUOTE_MARK = regex(r"[ \t]*>[ \t]?")
 _BEHIND = regex(
     r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE
 )
@@ -61,6 +62,12 @@ def inline_verify(title_line: str) -> str:
     """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`."""
     match = _INLINE_VERIFY.search(title_line)
     return title_line[match.end() :] if match else ""
+
+
+def quoted_verify(lines: Sequence[str]) -> str:
+    """Return the text of the Verify fields in the block quotes of a task: `> **Verify**: …`."""
+    quoted = [_QUOTE_MARK.sub("", line, count=1) for line in lines if _QUOTE_MARK.match(line)]
+    return verify_text(read_fields(quoted, 0, len(quoted), ()))
 
 
 def _verify_behind_another(fields: Sequence[Field]) -> str:

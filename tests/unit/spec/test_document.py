@@ -268,6 +268,10 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
             ["1", "2"],
         ),
         ("## 1. Overview\ntext\n## 2. Work\n**Verify**: `x`\n", ["2."]),
+        (
+            "## T0 — A\n### T0.1 · b\n**Do:** x\n### T0.2 · c\n## T1 — d\n**Verify**: `x`\n",
+            ["T0.1", "T0.2", "T1"],
+        ),
     ],
 )
 def test_what_counts_as_a_task(source: str, ids: list[str]) -> None:

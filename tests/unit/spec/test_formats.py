@@ -53,6 +53,18 @@ def test_a_step_is_written_in_many_ways(step: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "task",
+    [
+        "- [ ] 1.1 A\n\n  > **Verify**: `make`\n",
+        "- [ ] T001 A\n  > Verify: `make`\n",
+        "### Task 1: A\n\n> Write it.\n>\n> **Verify**: `make`\n\nMore.\n",
+    ],
+)
+def test_a_verify_field_may_be_quoted(task: str) -> None:
+    assert commands(task) == ["make"]
+
+
+@pytest.mark.parametrize(
     "step",
     [
         "Run: `make`",
