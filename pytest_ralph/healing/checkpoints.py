@@ -7,7 +7,6 @@ that ran out of context, the return to the last good commit, and fingerprints of
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_ralph.fixing.git.checkpoint import Git, RollbackResult
-    from pytest_ralph.fixing.git.rollback import GoodState
-    from pytest_ralph.fixing.snapshot import Change, Snapshot
+    from pytest_ralph.fixing.snapshot import Change, FileState, Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 
 # Rollbacks are recorded under this name, so that `--ralph-undo` takes them back too.
 ROLLBACK = "rollback"
+BEFORE_EXECUTORS = "the files as they were before an executor changed them"
 
 
 class Checkpoints:
@@ -39,6 +38,8 @@ class Checkpoints:
         self._to_commit: set[str] = set()
         # How many of the changes made for a task its last commit holds.
         self._committed: dict[str, int] = {}
+        # How many changes had been made for a task when it passed last.
+        self._changes_at_pass: dict[str, int] = {}
         # Tasks whose work an earlier run began and did not commit.
         self._unfinished: set[str] = set()
         self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
@@ -84,20 +85,26 @@ class Checkpoints:
         with self._services.git_lock, self._spec_files.lock:
             commit = self._commit(task)
             if self._settings.rollback:
-                self._remember_good(git)
+                self._remember_good(git, task)
         self._spec_files.committed(task, commit)
         return commit
 
-    def _remember_good(self, git: Git) -> None:
-        """Remember the state of the project in which a task has just passed."""
+    def _remember_good(self, git: Git, task: Task) -> None:
+        """Remember where a rollback of later work goes back to: the task has just passed."""
         tree = self._services.tree
         git.mark_good(self._spec_files.spec.name)
-        # While an executor is at work, its files may be incomplete.
+        self._changes_at_pass[task.name] = len(self._all_changes_for(task))
+        # An executor at work may have staged files that are incomplete.
         if not tree.active:
-            tree.good = git.good_state(tree.snapshots.take())
+            tree.good_index = git.index()
 
     def _commit(self, task: Task) -> str:
-        from pytest_ralph.fixing.git.messages import append_commit, commit_message, wants_commit
+        from pytest_ralph.fixing.git.messages import (
+            append_commit,
+            commit_message,
+            has_message,
+            wants_commit,
+        )
 
         git = self._services.git
         assert git is not None
@@ -110,6 +117,9 @@ class Checkpoints:
         if not work:
             # No executor was at work: a person wrote what the task names.
             work = {path for path in self._named_files(task) if path.exists()}
+        if not changes and not has_message(task) and not git.uncommitted(work):
+            # A tick alone needs no message of ours: it is part of the next commit.
+            return ""
         paths = [*work, *self._spec_files.own_files]
         if self._settings.commit == "message-only":
             append_commit(self._script, self._services.root, message, git.uncommitted(paths))
@@ -124,10 +134,13 @@ class Checkpoints:
 
     def _changes_for(self, task: Task) -> list[Change]:
         """What executors and repairs changed for the task since its last commit."""
-        owner = self._spec_files.record_name(task)
         earlier = task.name in self._unfinished
-        changes = self._services.tree.changes_for(owner, earlier=earlier)
+        changes = self._all_changes_for(task, earlier=earlier)
         return changes[self._committed.get(task.name, 0) :]
+
+    def _all_changes_for(self, task: Task, *, earlier: bool = False) -> list[Change]:
+        owner = self._spec_files.record_name(task)
+        return self._services.tree.changes_for(owner, earlier=earlier)
 
     def _paths_of(self, changes: Iterable[Change]) -> set[Path]:
         root = self._services.root.resolve()
@@ -197,32 +210,31 @@ class Checkpoints:
         return str(result)
 
     def _go_back(self, git: Git, task: Task, now: Snapshot) -> RollbackResult:
-        """Undo what executors did for the task since a task passed last, or else go to a commit.
+        """Undo what executors have done for the task since it passed, or else go to a commit.
 
         Without an executor's work, the build was broken before this run.
         """
         # Imported here: only a rollback needs it.
         from pytest_ralph.fixing.git.rollback import Target
+        from pytest_ralph.fixing.snapshot import Change, is_same
 
         tree = self._services.tree
         name = self._spec_files.spec.name
         keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
         kept_as = git.next_ref(name, task.id)
         announce = self._services.announce
-        owner = self._spec_files.record_name(self._original_of(task))
-        own_changes = tree.changes_for(owner, earlier=False)
-        good = tree.good
-        if own_changes and good is None:
-            # No task has passed in this run: only the work on this one is undone.
-            good = _state_before(own_changes, git)
-        if own_changes and good is not None:
-            # What the user did meanwhile stays.
-            paths = {change.path for change in own_changes}
-            since = tree.snapshots.changes(good.snapshot, now)
-            changes = [change for change in since if change.path in paths]
-            target = Target(good.name, good.commit, tuple(changes), good.index)
-            return git.rollback(target, keep, kept_as, announce)
-        return git.rollback(git.last_good(name) or "", keep, kept_as, announce)
+        original = self._original_of(task)
+        passed_with = self._changes_at_pass.get(original.name, 0)
+        before = _states_before(self._all_changes_for(original)[passed_with:])
+        if not before:
+            return git.rollback(git.last_good(name) or "", keep, kept_as, announce)
+        changes = []
+        for path, state in before.items():
+            if not is_same(state, now.get(path)):
+                changes.append(Change(path, state, now.get(path)))
+        index = git.index() if tree.good_index is None else tree.good_index
+        target = Target(BEFORE_EXECUTORS, git.head() or "", tuple(changes), index)
+        return git.rollback(target, keep, kept_as, announce)
 
     def _work_of_others(self, task: Task) -> list[Path]:
         """The files that executors and repairs changed for other tasks in this run.
@@ -248,17 +260,12 @@ class Checkpoints:
         return last_change(self._services.root) >= moment
 
 
-def _state_before(changes: Iterable[Change], git: Git) -> GoodState | None:
+def _states_before(changes: Iterable[Change]) -> dict[str, FileState | None]:
     """Return the files of `changes` as they were before the first of them."""
-    before: Snapshot = {}
-    seen = set()
+    before: dict[str, FileState | None] = {}
     for change in changes:
-        if change.path not in seen and change.before is not None:
-            before[change.path] = change.before
-        seen.add(change.path)
-    state = git.good_state(before)
-    name = "the files as they were before an executor changed them"
-    return None if state is None else replace(state, name=name)
+        before.setdefault(change.path, change.before)
+    return before
 
 
 def _open_files() -> list[Path]:

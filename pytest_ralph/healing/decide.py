@@ -118,7 +118,7 @@ class TaskHistory:
     outage: str = ""
     # The built-in repair that applies, by name.
     repair: str | None = None
-    # A rollback is allowed, and there is evidence that the build is broken.
+    # A rollback is allowed, and there is evidence that the build was broken lately.
     rollback: bool = False
     # How many steps the task's Do field has.
     steps: int = 0
@@ -371,7 +371,7 @@ def _is(kind: str) -> Callable[[Failure, TaskHistory], bool]:
 
 
 def _broken_and_rollback(failure: Failure, past: TaskHistory) -> bool:
-    return failure.type == BROKEN_BUILD and past.rollback and not past.fixes
+    return failure.type == BROKEN_BUILD and past.rollback
 
 
 def _first_failure(failure: Failure, past: TaskHistory) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.build_evidence import shows_broken_build
-from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE
+from pytest_ralph.failure.failure import BROKEN_BUILD, NO_FIX, NOT_COMPLETE
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents.naming import display_name
 from pytest_ralph.fixing.diffs import diff_of
@@ -183,7 +183,14 @@ class Fixer:
         )
 
     def _shows_broken_build(self, failed: FailedAttempt) -> bool:
-        """Whether Verify, and not only the words of an executor, shows a broken build."""
+        """Whether Verify, and not only the words of an executor, shows a broken build.
+
+        A build that was broken at first, and still is after a fix, may be on its way: what the fix
+        did is not undone.
+        """
+        earlier = self.log.failures[:-1]
+        if earlier and all(failure.type == BROKEN_BUILD for failure in earlier):
+            return False
         commands = [check.command for check in self.task.verify.checks]
         if failed.by_executor and failed.failure.command not in commands:
             return False
@@ -485,6 +492,9 @@ class Fixer:
     def _with_previous_fix(self, target: Task, failure: Failure) -> Failure:
         """The failure with the fix of `target` that did not help, unless it names one itself."""
         fixes = self.spec_files.fixes_of(target)
+        if not fixes and target is not self.task:
+            # The fix to be fixed has been tried itself.
+            fixes = (target.id,)
         if not fixes or failure.attempted_fix not in ("", NO_FIX):
             return failure
         previous = f"fix {fixes[-1]} did not help"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pytest_ralph.fixing.git.checkpoint import Git, GitPosition
-    from pytest_ralph.fixing.git.rollback import GoodState
+    from pytest_ralph.fixing.git.index import Index
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
@@ -72,8 +72,8 @@ class ProjectTree:
         self.lock = threading.Lock()
         self.runs = 0
         self.active = 0
-        # The state in which a task passed last, and how to verify again the tasks that passed.
-        self.good: GoodState | None = None
+        # The index when a task passed last, and how to verify again the tasks that passed.
+        self.good_index: Index | None = None
         self.passed: dict[str, Callable[[], bool]] = {}
         # Whether commits need to know what files contained after each change.
         self.keep_new = False

@@ -28,7 +28,6 @@ from pytest_ralph.fixing.git.preconditions import (
 )
 from pytest_ralph.fixing.git.refs import good_ref, task_refs
 from pytest_ralph.fixing.git.rollback import (
-    GoodState,
     Rollback,
     RollbackResult,
     Target,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from pytest_ralph.fixing.git.index import Index
-    from pytest_ralph.fixing.snapshot import Change, Snapshot
+    from pytest_ralph.fixing.snapshot import Change
 
 __all__ = ["Git", "GitError", "RollbackResult"]
 
@@ -168,13 +167,6 @@ class Git:
                 protected = PathSet.protected(self.root, keep)
                 rollback = Rollback(self._top, self.root, location.prefix, scratch, protected)
                 return rollback.perform(target, head, ref, announce)
-
-    def good_state(self, snapshot: Snapshot) -> GoodState | None:
-        """Return the state of the project whose files are in `snapshot`; None without a commit."""
-        head = self.head()
-        if head is None:
-            return None
-        return GoodState(head, snapshot, self.index())
 
     def index(self) -> Index:
         """Return the entries of the index."""

@@ -33,18 +33,24 @@ cd "$(dirname "$0")"/{root}
 """
 
 
+def has_message(task: Task) -> bool:
+    """Return whether the task's Commit field says something."""
+    return bool(_message(task))
+
+
 def wants_commit(task: Task) -> bool:
     """Return whether the task is to be committed: a Commit field of `None` asks for no commit."""
-    field = _plain_line(_without_remark(_first_line(_commit_field(task))))
-    return not field or not NO_MESSAGE.match(field)
+    message = _message(task)
+    return not message or not NO_MESSAGE.match(message)
 
 
 def commit_message(task: Task, spec: str) -> str:
     """Return the task's Commit field as one plain line; without one, `feat(<spec>): <title>`."""
-    message = _plain_line(_without_remark(_first_line(_commit_field(task))))
-    if NO_MESSAGE.match(message):
-        return _plain_line(f"feat({spec}): {task.title or task.id}")
-    return message
+    return _message(task) or _plain_line(f"feat({spec}): {task.title or task.id}")
+
+
+def _message(task: Task) -> str:
+    return _plain_line(_without_remark(_first_line(_commit_field(task))))
 
 
 def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) -> None:

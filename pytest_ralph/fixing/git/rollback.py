@@ -36,22 +36,6 @@ ABSENT = "000000"
 
 
 @dataclass(frozen=True)
-class GoodState:
-    """The project at a moment to which it can go back.
-
-    name: Which moment that is.
-    commit: HEAD at that moment.
-    snapshot: The files of the project, uncommitted ones included, relative to its root.
-    index: The entries of the index, relative to the top of the repository.
-    """
-
-    commit: str
-    snapshot: Snapshot
-    index: Index
-    name: str = "the files as they were when a task passed last"
-
-
-@dataclass(frozen=True)
 class RollbackResult:
     """What a rollback did; all files are named relative to the project root.
 

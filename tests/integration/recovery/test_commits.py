@@ -134,6 +134,24 @@ def test_commit_field_may_ask_for_none(project: Project) -> None:
     assert subjects(project) == ["the beginning"]
 
 
+def test_tick_without_commit_field_waits_for_work(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Was there
+          - **Files**: `old.txt`
+          - **Verify**: `test -e old.txt`
+
+        - [ ] 1.2 Write it
+          - **Verify**: `grep -q fixed new.txt`
+    """)
+    project.write("old.txt", "there\n")
+    project.write("new.txt", "broken\n")
+    project.repository()
+    project.run("--ralph-commit=auto", executor=project.shell("echo fixed > new.txt"))
+
+    assert subjects(project) == ["feat(demo): Write it", "the beginning"]
+    assert "- [x] 1.1" in project.git("show", "HEAD:specs/demo/tasks.md")
+
+
 @pytest.mark.parametrize(
     ("obstacle", "reason"),
     [(".git/hooks/pre-commit", "git refused the commit"), (".git/index.lock", "(index.lock)")],
@@ -201,7 +219,7 @@ def test_own_hunks_of_an_edited_file_are_committed(long_file: Project) -> None:
     executor = long_file.shell(FIX_LAST_LINE)
     long_file.run("--ralph-commit=auto", executor=executor)
 
-    assert long_file.git("show", "HEAD~1:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert long_file.git("show", "HEAD:long.txt") == LINES.replace("20\n", "fixed\n").strip()
     assert (long_file.root / "long.txt").read_text() == edited.replace("20\n", "fixed\n")
     assert long_file.git("diff", "--numstat", "long.txt").split()[:2] == ["1", "1"]
 
@@ -213,7 +231,7 @@ def test_an_edit_after_the_executor_is_not_committed(long_file: Project) -> None
     long_file.git("commit", "-qam", "another Verify")
     long_file.run("--ralph-commit=auto", executor=long_file.shell(FIX_LAST_LINE))
 
-    assert long_file.git("show", "HEAD~1:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert long_file.git("show", "HEAD:long.txt") == LINES.replace("20\n", "fixed\n").strip()
     assert (long_file.root / "long.txt").read_text().endswith("fixed\nedit\n")
 
 
@@ -279,7 +297,7 @@ def test_line_ends_that_git_converts_are_no_edits(long_file: Project) -> None:
         "--ralph-commit=auto", executor=long_file.shell("sed -i 's/^20\\r/fixed\\r/' long.txt")
     )
 
-    assert long_file.git("show", "HEAD~1:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert long_file.git("show", "HEAD:long.txt") == LINES.replace("20\n", "fixed\n").strip()
     assert b"edit\r\n" in (long_file.root / "long.txt").read_bytes()
 
 
@@ -291,7 +309,7 @@ def test_moved_and_removed_files_of_an_executor(long_file: Project) -> None:
     body = f"{FIX_LAST_LINE}; git mv old.txt moved.txt; git rm -q gone.txt"
     long_file.run("--ralph-commit=auto", executor=long_file.shell(body))
 
-    changed = long_file.git("show", "--format=", "--name-status", "--no-renames", "HEAD~1")
+    changed = long_file.git("show", "--format=", "--name-status", "--no-renames", "HEAD")
     assert {"A\tmoved.txt", "D\told.txt", "D\tgone.txt"} <= {*changed.splitlines()}
     assert long_file.git("status", "--porcelain", "*.txt") == ""
 

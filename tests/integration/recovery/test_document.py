@@ -331,6 +331,17 @@ def test_a_second_fix_names_the_first(one_task: Project) -> None:
     assert "1. Analyze the failure: fix 1.3.1 did not help: guessed the word\n" in text
 
 
+def test_a_fix_of_a_fix_names_the_fix(one_task: Project) -> None:
+    fails = "echo 'Task 1.3.1: Fix FAILED'; echo '- Error: no such table'; exit 1"
+    one_task.run(
+        executor=one_task.shell(f"[ $task = 1.3.1 ] && {{ {fails}; }}; echo fixed > parser.txt")
+    )
+
+    text = one_task.tasks.read_text()
+    assert text.count("1. Analyze the failure: No previous fix attempted\n") == 1
+    assert "1. Analyze the failure: fix 1.3.1 did not help\n" in text
+
+
 def test_heading_task_with_a_tab_indented_verify(one_task: Project) -> None:
     one_task.tasks.write_text(
         "# Tasks\n\n### [ ] 1.3 Add it\n\n- **Do**: it\n- **Verify**:\n"

@@ -345,3 +345,68 @@ def test_uncommitted_work_of_earlier_runs_stays(breaking_executor: Project) -> N
     assert (project.root / "seen-build.sh").read_text() == "true # not committed\n"
     assert (project.root / "draft.txt").read_text() == "not to be lost\n"
     assert "made.txt" not in (project.root / "seen-files.txt").read_text().split()
+
+
+def test_sibling_that_passes_later_keeps_no_break(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 [P] It builds
+          - **Verify**: `touch verified; sh build.sh && grep -q fixed note.txt`
+
+        - [ ] 1.2 [P] Write the part
+          - **Verify**: `until [ -e verified ]; do sleep 0.05; done; grep -q done part.txt`
+    """)
+    write_parts(project)
+    executor = project.shell("""\
+        case $task in
+            1.1) echo 'if then fi (' > build.sh;;
+            1.2) echo done > part.txt;;
+            *) cp build.sh seen-build.sh; echo fixed > note.txt;;
+        esac
+    """)
+    options = ("--ralph-rollback", "--ralph-execute", "--ralph-jobs=2")
+    result = project.run(*options, executor=executor)
+
+    assert result.ret == 0
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    assert (project.root / "part.txt").read_text() == "done\n"
+
+
+def test_fix_that_breaks_the_build_is_undone(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It builds
+          - **Do**: Make it build
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    write_parts(project)
+    executor = project.shell("""\
+        case $task in
+            1.1.1|1.1.2) echo "if then fi ($task" > build.sh;;
+            *) echo fixed > note.txt;;
+        esac
+        cp build.sh seen-$task
+    """)
+    result = project.run("--ralph-rollback", executor=executor)
+
+    assert result.ret == 0
+    assert (project.root / "seen-1.1.3").read_text() == "true\n"
+    assert project.git("show", "refs/ralph/demo/1.1/2:build.sh") == "if then fi (1.1.2"
+
+
+def test_fix_of_a_build_that_never_worked_stays(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It builds
+          - **Do**: Make it build
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    write_parts(project)
+    project.write("build.sh", "if then fi (\n")
+    executor = project.shell("""\
+        case $task in
+            1.1.1) echo "if true; then (" > build.sh;;
+            *) cp build.sh seen-build.sh; echo true > build.sh; echo fixed > note.txt;;
+        esac
+    """)
+    result = project.run("--ralph-rollback", executor=executor)
+
+    assert result.ret == 0
+    assert (project.root / "seen-build.sh").read_text() == "if true; then (\n"

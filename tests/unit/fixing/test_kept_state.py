@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_ralph.fixing.git.rollback import GoodState
 
 IDENTITY = ("-c", "user.name=A User", "-c", "user.email=user@example.org")
 
@@ -187,12 +186,6 @@ def test_large_untracked_file_stays(checkout: Checkout) -> None:
     assert "large.bin (10 MB, too large to keep)" in str(result)
 
 
-def good_state(checkout: Checkout, snapshots: Snapshots) -> GoodState:
-    state = checkout.git.good_state(snapshots.take())
-    assert state is not None
-    return state
-
-
 def test_verified_state_has_uncommitted_work(checkout: Checkout, tmp_path: Path) -> None:
     snapshots = Snapshots(checkout.root, tmp_path / "copies", checkout.git.files)
     checkout.write("a.txt", b"verified, not committed\n", 0o600)
@@ -200,7 +193,8 @@ def test_verified_state_has_uncommitted_work(checkout: Checkout, tmp_path: Path)
     checkout.write("hidden.txt", b"of the user\n")
     checkout.run("git update-index --skip-worktree hidden.txt")
     verified = checkout.state()
-    good = good_state(checkout, snapshots)
+    files = snapshots.take()
+    index = checkout.git.index()
 
     checkout.write("a.txt", b"broken\n")
     checkout.write("more.txt", b"broken\n")
@@ -208,9 +202,9 @@ def test_verified_state_has_uncommitted_work(checkout: Checkout, tmp_path: Path)
     checkout.run("git add a.txt more.txt")
     (checkout.root / "work.txt").unlink()
     broken = checkout.state()
-    changes = snapshots.changes(good.snapshot, snapshots.take())
+    changes = snapshots.changes(files, snapshots.take())
     ref = checkout.git.next_ref("foo", "1")
-    target = Target(good.name, good.commit, changes, good.index)
+    target = Target("before", checkout.git.head() or "", changes, index)
     checkout.git.rollback(target, [], ref, checkout.lines.append)
     assert checkout.state() == verified
 

@@ -186,13 +186,6 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ),
     ("broken build", BUILD, AGENT, "fix", "fix it"),
     ("broken build, rollback", BUILD, {**AGENT, "rollback": True}, "rollback", "last good commit"),
-    (
-        "broken build, rolled back before",
-        BUILD,
-        {**AGENT, "rollback": True, "fixes": ("1",)},
-        "fix",
-        "fix it",
-    ),
     ("failed verification", TESTS, AGENT, "fix", "verification failed"),
     ("failed verification again", TESTS, {**AGENT, "fixes": ("1",)}, "fix", "different approach"),
     ("failed verification, nobody", TESTS, {}, "fix", ""),
