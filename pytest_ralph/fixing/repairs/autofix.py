@@ -12,7 +12,7 @@ from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
 from pytest_ralph.fixing.repairs.indirection import Step, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from pytest_ralph.shell.programs import FixMode
@@ -55,7 +55,6 @@ BUILT_MARK = re.compile(rb"(?i)@generated\b|code generated .{0,80}do not edit")
 # An import that nothing uses in the file itself may be there for others, or for what it does.
 UNUSED_IMPORT = re.compile(r"F401.{0,40}?`([\w.]+)(?: as \w+)?` imported but unused")
 MODIFIED_BY_HOOK = "files were modified by this hook"
-RUST_EDITION = re.compile(r'(?m)^\s*edition\s*=\s*"(\d{4})"')
 
 
 def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
@@ -89,8 +88,6 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
     files = _named_files(context, mode, step)
     if argv is None or not files:
         return None
-    if mode.instead == "rustfmt":
-        argv = (*argv, *_rust_edition(files[0], context.root))
     if mode.title == "ruff check" and _has_protected_import(context, files):
         argv = (*argv, "--extend-unfixable", "F401")
 
@@ -142,13 +139,7 @@ def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path
     """
     output = context.failure.raw_output.splitlines()[:MAX_LINES]
     lines = [line.rstrip() for line in output if len(line) < LONGEST_LINE]
-
-    introduced = []
-    for line in lines:
-        match = INTRODUCED_FILE.match(line)
-        if match is not None and match.lastgroup:
-            introduced.append(match[match.lastgroup])
-    files = _own_files(context, mode, step, [*introduced, *context.failure.files])
+    files = _own_files(context, mode, step, [*_introduced(lines), *context.failure.files])
     if not files:
         mentioned = [name for line in lines for name in PATH.findall(line)]
         files = _own_files(context, mode, step, mentioned)
@@ -156,6 +147,13 @@ def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path
         below = [str(file) for file in islice(step.directory.rglob("*"), MAX_LINES)]
         files = _own_files(context, mode, step, below)
     return files[:MAX_FILES]
+
+
+def _introduced(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        match = INTRODUCED_FILE.match(line)
+        if match is not None and match.lastgroup:
+            yield match[match.lastgroup]
 
 
 def _own_files(
@@ -167,16 +165,3 @@ def _own_files(
         if file is not None and not _is_built(file, context.root):
             files[file] = None
     return list(files)
-
-
-def _rust_edition(file: Path, root: Path) -> tuple[str, ...]:
-    """Return the option for the crate's edition: rustfmt alone assumes the oldest one."""
-    for directory in file.parents:
-        manifest = directory / "Cargo.toml"
-        if manifest.is_file():
-            edition = RUST_EDITION.search(manifest.read_text("utf-8"))
-            if edition:
-                return ("--edition", edition[1])
-        if directory == root:
-            break
-    return ()

@@ -30,7 +30,7 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file, or an empty one."""
     try:
-        return _dict(json.loads(read_text(path) or "{}"))
+        return mapping(json.loads(read_text(path) or "{}"))
     except (ValueError, RecursionError):
         return {}
 
@@ -43,6 +43,32 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return tables
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file, or an empty one."""
+    text = read_text(path)
+    if not text:
+        return {}
+    # Imported here: few projects need it.
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return mapping(YAML(typ="safe", pure=True).load(text))
+    except (YAMLError, ValueError, RecursionError):
+        return {}
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return `value` if it is a mapping, otherwise an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def strings(value: object) -> list[str]:
+    """Return the texts in a list, or one text as a list."""
+    values = value if isinstance(value, list) else [value]
+    return [text for text in values if isinstance(text, str)]
 
 
 # Python
@@ -106,22 +132,26 @@ def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
 def _pyproject(path: Path) -> dict[RequirementGroup, list[str]]:
     data = read_toml(path)
     file = path.name
-    project = _dict(data.get("project"))
-    groups = {RequirementGroup(file, "project"): _strings(project.get("dependencies"))}
-    for name, listed in _dict(project.get("optional-dependencies")).items():
-        groups[RequirementGroup(file, "extra", name)] = _strings(listed)
+    project = mapping(data.get("project"))
+    poetry = mapping(mapping(data.get("tool")).get("poetry"))
+    declared: dict[RequirementGroup, object] = {
+        RequirementGroup(file, "project"): project.get("dependencies"),
+        RequirementGroup(file, "project", poetry=True): poetry.get("dependencies"),
+        RequirementGroup(file, "group", "dev", poetry=True): poetry.get("dev-dependencies"),
+    }
+    for name, listed in mapping(project.get("optional-dependencies")).items():
+        declared[RequirementGroup(file, "extra", name)] = listed
+    for name, listed in mapping(data.get("dependency-groups")).items():
+        declared[RequirementGroup(file, "group", name)] = listed
+    for name, group in mapping(poetry.get("group")).items():
+        listed = mapping(group).get("dependencies")
+        declared[RequirementGroup(file, "group", name, poetry=True)] = listed
+    return {group: _requirements(listed) for group, listed in declared.items()}
 
-    for name, listed in _dict(data.get("dependency-groups")).items():
-        groups[RequirementGroup(file, "group", name)] = _strings(listed)
 
-    poetry = _dict(_dict(data.get("tool")).get("poetry"))
-    groups[RequirementGroup(file, "project", poetry=True)] = list(_dict(poetry.get("dependencies")))
-    dev_of_poetry = list(_dict(poetry.get("dev-dependencies")))
-    groups[RequirementGroup(file, "group", "dev", poetry=True)] = dev_of_poetry
-    for name, table in _dict(poetry.get("group")).items():
-        dependencies = list(_dict(_dict(table).get("dependencies")))
-        groups[RequirementGroup(file, "group", name, poetry=True)] = dependencies
-    return groups
+def _requirements(listed: object) -> list[str]:
+    """Return what a list asks for, or the names in a table of Poetry."""
+    return list(listed) if isinstance(listed, dict) else strings(listed)
 
 
 def _setup_cfg(path: Path) -> dict[RequirementGroup, list[str]]:
@@ -176,15 +206,5 @@ def _keys(table: object, *names: str) -> set[str]:
     """Return the keys of the subtables `names`."""
     keys: set[str] = set()
     for name in names:
-        keys.update(_dict(_dict(table).get(name)))
+        keys.update(mapping(mapping(table).get(name)))
     return keys
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _strings(value: object) -> list[str]:
-    if not isinstance(value, list | tuple):
-        return []
-    return [item for item in value if isinstance(item, str)]

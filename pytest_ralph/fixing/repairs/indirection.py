@@ -48,11 +48,6 @@ class Step:
         """The name of the program without path, version and suffix."""
         return program_name(self.program)
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The arguments without what they say about expansions."""
-        return tuple(word.text for word in self.arguments)
-
     def fixing_argv(self, mode: FixMode) -> tuple[str, ...] | None:
         """Return the words of the fixing call, to which the files are still to be added.
 

@@ -72,23 +72,30 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
         if not launcher and step.launcher and step.launcher[0] in MANAGERS:
             launcher = step.launcher[0]
 
-    wanted = names.python_distributions(missing)
     python = _interpreter(context, calls)
     own_manifest = _own_manifest(directory, missing)
     if own_manifest:
         return _install_own(context, launcher, own_manifest, python)
+
+    wanted = names.python_distributions(missing)
     if launcher:
         return _by_manager(launcher, directory, wanted, python)
-
-    # Without a launcher, a lock file beside the environment in use tells which manager made it.
-    for name, manager in MANAGERS.items():
-        if (directory / manager.lock).is_file() and _environment(python) == directory / ".venv":
-            installation = _by_manager(name, directory, wanted, python)
-            if installation is not None:
-                return installation
     if python is None:
         return None
+    manager = _manager_of(directory, python)
+    if manager:
+        installation = _by_manager(manager, directory, wanted, python)
+        if installation is not None:
+            return installation
     return _by_pip(context, directory, wanted, python)
+
+
+def _manager_of(directory: Path, python: Path) -> str:
+    """Return the manager that made the environment in use: its lock file is beside it."""
+    if _environment(python) != directory / ".venv":
+        return ""
+    found = [name for name, manager in MANAGERS.items() if (directory / manager.lock).is_file()]
+    return found[0] if found else ""
 
 
 def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None:

@@ -10,19 +10,29 @@ import configparser
 import re
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.repairs.base import own_file
-from pytest_ralph.fixing.repairs.declared import read_json, read_text, read_toml
+from pytest_ralph.fixing.repairs.declared import (
+    mapping,
+    read_json,
+    read_text,
+    read_toml,
+    read_yaml,
+    strings,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    # The commands of each task. One that is the name of another task runs that task.
+    Tasks = dict[str, list[str]]
 
 SHELLS = ("sh", "bash", "dash", "zsh")
 SHELL_SCRIPT = re.compile(r"#!\s*\S*(?:/|\s)(?:ba|da|z|k)?sh\b")
 MAX_PACKAGES = 50
-MAX_RECIPES = 200
+MAX_TASKS = 200
 
 # Options of runners that name another directory.
 DIRECTORY_OPTIONS = ("-C", "--directory", "--dir", "--prefix", "--cwd")
@@ -54,38 +64,32 @@ class RunnerLine(NamedTuple):
     launcher: tuple[str, ...] = ()
 
 
-class Recipe(NamedTuple):
-    """The command lines of one task, and the tasks that run before it."""
-
-    lines: Sequence[str]
-    needs: Sequence[str] = ()
-
-
 @dataclass(frozen=True)
 class TaskRunner:
     """How to find what a task runner runs.
 
-    read: Returns the recipes of a directory by the names of their tasks.
+    read: Returns the tasks of a directory.
     launcher: The words that start a program as the runner does; `{task}` is the name of the task.
     options: The options that name tasks; without any, tasks are named by plain words.
     all_tasks: Whether a call without names runs all tasks, and not only the first.
     """
 
-    read: Callable[[Path], dict[str, Recipe]]
+    read: Callable[[Path], Tasks]
     launcher: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     all_tasks: bool = False
 
     def lines(self, arguments: Sequence[str], directory: Path) -> Iterator[RunnerLine]:
         """Yield what a call of the runner with these arguments runs in `directory`."""
-        recipes = self.read(directory)
+        tasks = self.read(directory)
         wanted = self._wanted(arguments)
         if not wanted:
-            wanted = list(recipes) if self.all_tasks else list(recipes)[:1]
-        for name in _in_order(wanted, recipes):
-            launcher = tuple(word.replace("{task}", name) for word in self.launcher)
-            for line in recipes[name].lines:
-                yield RunnerLine(line, directory, launcher)
+            wanted = list(tasks) if self.all_tasks else list(tasks)[:1]
+        seen: set[str] = set()
+        for name in wanted:
+            for task, command in _commands_of(name, tasks, seen):
+                launcher = tuple(word.replace("{task}", task) for word in self.launcher)
+                yield RunnerLine(command, directory, launcher)
 
     def _wanted(self, arguments: Sequence[str]) -> list[str]:
         if self.options:
@@ -94,22 +98,16 @@ class TaskRunner:
         return [word for word in plain if word not in NOT_A_TASK]
 
 
-def _in_order(wanted: Sequence[str], recipes: dict[str, Recipe]) -> list[str]:
-    """Return the names of the recipes that run, each once, behind those that it needs."""
-    ordered: dict[str, None] = {}
-    begun: set[str] = set()
-
-    def add(name: str) -> None:
-        if name in begun or name not in recipes or len(begun) >= MAX_RECIPES:
-            return
-        begun.add(name)
-        for needed in recipes[name].needs:
-            add(needed)
-        ordered[name] = None
-
-    for name in wanted:
-        add(name)
-    return list(ordered)
+def _commands_of(name: str, tasks: Tasks, seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a task and of those that it runs, with the name of their task."""
+    if name not in tasks or name in seen or len(seen) == MAX_TASKS:
+        return
+    seen.add(name)
+    for command in tasks[name]:
+        if command in tasks and command != name:
+            yield from _commands_of(command, tasks, seen)
+        else:
+            yield name, command
 
 
 def lines_behind(
@@ -178,9 +176,13 @@ def _first_text(directory: Path, *names: str) -> str:
     return ""
 
 
-def _recipes(text: str, rule: re.Pattern[str]) -> dict[str, Recipe]:
-    """Return the recipes of a file in which indented lines follow a line that names them."""
-    recipes: dict[str, Recipe] = {}
+def _rules(text: str, rule: re.Pattern[str]) -> Tasks:
+    """Return the tasks of a file in which indented lines follow a line that names them.
+
+    Behind the name stand the tasks, or files, that are needed first.
+    """
+    needed: dict[str, list[str]] = {}
+    bodies: dict[str, list[str]] = {}
     body: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
         named = rule.match(line)
@@ -188,196 +190,196 @@ def _recipes(text: str, rule: re.Pattern[str]) -> dict[str, Recipe]:
             body.append(line.strip().lstrip("@-+"))
         elif named:
             body = []
-            needs = [word.strip("()&") for word in named[2].split()]
             for name in named[1].split():
-                recipes.setdefault(name, Recipe(body, needs))
-    return recipes
+                needed.setdefault(name, named[2].split())
+                bodies.setdefault(name, body)
+
+    tasks = {}
+    for name, commands in bodies.items():
+        words = [word.strip("()&") for word in needed[name]]
+        others = [word for word in words if word in bodies and word != name]
+        tasks[name] = [*others, *commands]
+    return tasks
 
 
-def _make(directory: Path) -> dict[str, Recipe]:
+def _make(directory: Path) -> Tasks:
     text = _first_text(directory, "GNUmakefile", "makefile", "Makefile")
-    assigned = map(ASSIGNMENT.match, text.splitlines())
-    variables = {match[1]: match[2] for match in assigned if match}
+    variables = {}
+    for line in text.splitlines():
+        assigned = ASSIGNMENT.match(line)
+        if assigned:
+            variables[assigned[1]] = assigned[2]
     # An unknown variable stays `$X`, which is not a literal word.
     for _ in range(3):
         text = VARIABLE.sub(lambda match: variables.get(match[1], f"${match[1]}"), text)
-    recipes = _recipes(text.replace("$$", "$"), RULE)
-    return {name: recipe for name, recipe in recipes.items() if not name.startswith(".")}
+    tasks = _rules(text.replace("$$", "$"), RULE)
+    return {name: commands for name, commands in tasks.items() if not name.startswith(".")}
 
 
-def _just(directory: Path) -> dict[str, Recipe]:
-    return _recipes(_first_text(directory, "justfile", "Justfile", ".justfile"), JUST_RULE)
+def _just(directory: Path) -> Tasks:
+    return _rules(_first_text(directory, "justfile", "Justfile", ".justfile"), JUST_RULE)
 
 
-# Tables of scripts: npm, composer, turbo, task, poe
+# Tables of tasks: npm, turbo, composer, task, poe, tox
+
+COMMAND_KEYS = ("deps", "cmds", "cmd", "commands", "shell", "sequence", "task")
 
 
-def _npm(directory: Path) -> dict[str, Recipe]:
-    scripts = _mapping(read_json(directory / "package.json").get("scripts"))
-    recipes = {name: Recipe([str(script)], [f"pre{name}"]) for name, script in scripts.items()}
-    if "test" in recipes:
-        recipes["t"] = recipes["test"]
-    return recipes
+def _npm(directory: Path) -> Tasks:
+    scripts = mapping(read_json(directory / "package.json").get("scripts"))
+    tasks = {}
+    for name, script in scripts.items():
+        before = f"pre{name}"
+        tasks[name] = [before, str(script)] if before in scripts else [str(script)]
+    if "test" in tasks:
+        tasks["t"] = ["test"]
+    return tasks
 
 
-def _composer(directory: Path) -> dict[str, Recipe]:
-    scripts = _mapping(read_json(directory / "composer.json").get("scripts"))
-    return {name: Recipe(_texts(script)) for name, script in scripts.items()}
-
-
-def _turbo(directory: Path) -> dict[str, Recipe]:
-    lines: dict[str, list[str]] = {}
+def _turbo(directory: Path) -> Tasks:
+    tasks: Tasks = {}
     for manifest in _packages(directory)[:MAX_PACKAGES]:
-        where = shlex.quote(manifest.parent.relative_to(directory).as_posix())
-        for name, recipe in _npm(manifest.parent).items():
-            lines.setdefault(name, []).append(f"(cd {where} && {recipe.lines[0]})")
-    return {name: Recipe(scripts) for name, scripts in lines.items()}
+        package = manifest.parent
+        where = shlex.quote(package.relative_to(directory).as_posix())
+        for name, commands in _npm(package).items():
+            in_package = f"(cd {where} && {commands[-1]})"
+            tasks.setdefault(name, []).append(in_package)
+    return tasks
 
 
 def _packages(directory: Path) -> list[Path]:
     """Return the manifests of all workspaces; without workspaces, that of the project."""
     manifest = directory / "package.json"
-    workspaces = read_json(manifest).get("workspaces") or []
-    if isinstance(workspaces, dict):
-        workspaces = workspaces.get("packages") or []
-    workspaces += _read_yaml(directory / "pnpm-workspace.yaml").get("packages") or []
-    if not workspaces:
+    workspaces = read_json(manifest).get("workspaces")
+    patterns = strings(mapping(workspaces).get("packages") or workspaces)
+    patterns += strings(read_yaml(directory / "pnpm-workspace.yaml").get("packages"))
+    if not patterns:
         return [manifest]
-    patterns = [str(pattern).strip("/") for pattern in workspaces]
-    return [file for pattern in patterns for file in directory.glob(f"{pattern}/package.json")]
+    found: list[Path] = []
+    for pattern in patterns:
+        found += directory.glob(f"{pattern.strip('/')}/package.json")
+    return found
 
 
-def _task(directory: Path) -> dict[str, Recipe]:
-    names = ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml")
-    tables = [_read_yaml(directory / name) for name in names]
-    tasks = _mapping(next((table["tasks"] for table in tables if "tasks" in table), {}))
-    recipes = {}
-    # A call without names runs the task `default`.
-    for name in sorted(tasks, key=lambda name: name != "default"):
-        task = tasks[name] if isinstance(tasks[name], dict) else {"cmds": tasks[name]}
-        commands = task.get("cmds") or task.get("cmd") or []
-        commands = commands if isinstance(commands, list) else [commands]
-        needs = [*_texts(task.get("deps"))]
-        needs += [str(command["task"]) for command in commands if "task" in _mapping(command)]
-        lines = [str(_mapping(command).get("cmd", command)) for command in commands]
-        recipes[name] = Recipe(lines, needs)
-    return recipes
+def _composer(directory: Path) -> Tasks:
+    return _read_tasks(read_json(directory / "composer.json").get("scripts"))
 
 
-def _poe(directory: Path) -> dict[str, Recipe]:
-    tool = _mapping(read_toml(directory / "pyproject.toml").get("tool"))
-    recipes = {}
-    for name, value in _mapping(_mapping(tool.get("poe")).get("tasks")).items():
-        table = _mapping(value)
-        task = table.get("cmd") or table.get("shell") or table.get("sequence") or value
-        if isinstance(task, str):
-            recipes[name] = Recipe([task])
-        else:
-            recipes[name] = Recipe([], _texts(task))
-    return recipes
+def _task(directory: Path) -> Tasks:
+    for name in ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml"):
+        tasks = _read_tasks(read_yaml(directory / name).get("tasks"))
+        if "default" in tasks:
+            # A call without names runs this task.
+            return {"default": tasks["default"], **tasks}
+        if tasks:
+            return tasks
+    return {}
 
 
-# Runners with environments of their own
+def _poe(directory: Path) -> Tasks:
+    return _read_tasks(_tool_table(directory, "poe").get("tasks"))
 
 
-def _pre_commit(directory: Path) -> dict[str, Recipe]:
-    repositories = _read_yaml(directory / ".pre-commit-config.yaml").get("repos") or []
-    recipes = {}
-    for hook in [hook for one in repositories for hook in _mapping(one).get("hooks") or []]:
-        name = str(_mapping(hook).get("id", ""))
-        entry = str(hook.get("entry") or HOOKS.get(name, name))
-        recipes[name] = Recipe([f"{entry} {shlex.join(_texts(hook.get('args')))}"])
-    return recipes
-
-
-def _tox(directory: Path) -> dict[str, Recipe]:
-    table = _mapping(_mapping(read_toml(directory / "pyproject.toml").get("tool")).get("tox"))
-    environments = {"py": table.get("env_run_base"), **_mapping(table.get("env"))}
-    recipes = {}
-    for name, environment in environments.items():
-        commands = _mapping(environment).get("commands") or []
-        recipes[name] = Recipe([shlex.join(_texts(command)) for command in commands])
-    ini = _first_text(directory, "tox.ini", "setup.cfg") or str(table.get("legacy_tox_ini", ""))
+def _tox(directory: Path) -> Tasks:
+    table = _tool_table(directory, "tox")
+    tasks = _read_tasks({"py": table.get("env_run_base"), **mapping(table.get("env"))})
+    ini = read_text(directory / "tox.ini") or str(table.get("legacy_tox_ini", ""))
     configuration = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         configuration.read_string(ini)
     except configparser.Error:
-        return recipes
+        return tasks
     for section in configuration.sections():
         kind, _, name = section.partition(":")
         if kind == "testenv":
             commands = configuration.get(section, "commands", fallback="").replace("\\\n", " ")
-            recipes[name or "py"] = Recipe([_tox_line(line) for line in commands.splitlines()])
-    return recipes
+            tasks[name or "py"] = [_tox_line(line) for line in commands.splitlines()]
+    return tasks
 
 
 def _tox_line(line: str) -> str:
     return line.strip().lstrip("-! ").replace("{toxinidir}", ".").replace("{posargs}", "")
 
 
-def _nox(directory: Path) -> dict[str, Recipe]:
-    recipes = {}
-    for name, calls in _literal_runs(directory / "noxfile.py").items():
-        lines = []
-        for words in calls:
-            installed = f".nox/{name}/bin/{words[0]}"
-            program = installed if (directory / installed).is_file() else words[0]
-            lines.append(shlex.join([program, *words[1:]]))
-        recipes[name] = Recipe(lines)
-    return recipes
+def _tool_table(directory: Path, name: str) -> Mapping[str, object]:
+    """Return the table `tool.NAME` of pyproject.toml."""
+    return mapping(mapping(read_toml(directory / "pyproject.toml").get("tool")).get(name))
 
 
-def _invoke(directory: Path) -> dict[str, Recipe]:
-    runs = _literal_runs(directory / "tasks.py")
-    return {
-        name.replace("_", "-"): Recipe([words[0] for words in calls])
-        for name, calls in runs.items()
-    }
+def _read_tasks(table: object) -> Tasks:
+    return {name: _commands_in(task) for name, task in mapping(table).items()}
 
 
-def _literal_runs(file: Path) -> dict[str, list[list[str]]]:
-    """Return the words of calls like `session.run("ruff", "check")`, by the function they are in.
+def _commands_in(task: object) -> list[str]:
+    """Return the commands of a task: a text, a list, or a table with either."""
+    if isinstance(task, str):
+        return [task]
+    commands: list[str] = []
+    if isinstance(task, list):
+        for command in task:
+            if isinstance(command, list):
+                # tox lists the words of each command.
+                commands.append(shlex.join(strings(command)))
+            else:
+                commands += _commands_in(command)
+        return commands
+    table = mapping(task)
+    for key in COMMAND_KEYS:
+        if key in table:
+            commands += _commands_in(table[key])
+    return commands
+
+
+# Runners with environments of their own
+
+
+def _pre_commit(directory: Path) -> Tasks:
+    tasks = {}
+    for repository in read_yaml(directory / ".pre-commit-config.yaml").get("repos") or []:
+        for listed in mapping(repository).get("hooks") or []:
+            hook = mapping(listed)
+            name = str(hook.get("id", ""))
+            entry = hook.get("entry") or HOOKS.get(name, name)
+            arguments = shlex.join(strings(hook.get("args")))
+            tasks[name] = [f"{entry} {arguments}"]
+    return tasks
+
+
+def _nox(directory: Path) -> Tasks:
+    tasks: Tasks = {}
+    for name, words in _literal_runs(directory / "noxfile.py"):
+        installed = f".nox/{name}/bin/{words[0]}"
+        if (directory / installed).is_file():
+            words[0] = installed
+        tasks.setdefault(name, []).append(shlex.join(words))
+    return tasks
+
+
+def _invoke(directory: Path) -> Tasks:
+    tasks: Tasks = {}
+    for name, words in _literal_runs(directory / "tasks.py"):
+        tasks.setdefault(name.replace("_", "-"), []).append(words[0])
+    return tasks
+
+
+def _literal_runs(file: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the words of calls like `session.run("ruff", "check")`, and the function they are in.
 
     Calls whose words are computed are left out.
     """
     try:
         module = ast.parse(read_text(file))
     except (SyntaxError, ValueError, RecursionError):
-        return {}
-    runs: dict[str, list[list[str]]] = {}
+        return
     for function in module.body:
         if not isinstance(function, ast.FunctionDef):
             continue
-        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-        runs[function.name] = [
-            _texts([getattr(word, "value", None) for word in call.args])
-            for call in calls
-            if getattr(call.func, "attr", "") == "run" and call.args
-        ]
-    return {name: [words for words in calls if words] for name, calls in runs.items()}
-
-
-def _read_yaml(file: Path) -> dict[str, Any]:
-    text = read_text(file)
-    if not text:
-        return {}
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        return _mapping(YAML(typ="safe", pure=True).load(text))
-    except (YAMLError, ValueError, RecursionError):
-        return {}
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _texts(value: object) -> list[str]:
-    """Return the texts of a list, or one text as a list."""
-    values = value if isinstance(value, list) else [value]
-    return [text for text in values if isinstance(text, str)]
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") != "run":
+                continue
+            words = strings([getattr(word, "value", None) for word in call.args])
+            if words:
+                yield function.name, words
 
 
 RUNNERS = {

@@ -307,12 +307,12 @@ def test_a_tool_that_is_missing_fails_cleanly(project: Project) -> None:
         ),
         ('test -z "$(gofmt -s -l .)"', "", ("m.go",), "gofmt -w -s m.go"),
         ("gofmt -l .", "m.go\n", (), "gofmt -w m.go"),
-        ("cargo fmt --check", "Diff in {root}/src/x.rs:1:", (), "rustfmt --edition 2021 src/x.rs"),
+        ("cargo fmt --check", "Diff in {root}/src/x.rs:1:", (), "cargo fmt"),
         (
             "cargo fmt --all -- --check",
             "Diff in {root}/src/x.rs at line 1:",
             (),
-            "rustfmt --edition 2021 src/x.rs",
+            "cargo fmt --all",
         ),
         ("shfmt -d -i 2 .", "--- r.sh.orig\n+++ r.sh", (), "shfmt -w -i 2 r.sh"),
         ("terraform fmt -check", "m.tf\n", (), "terraform fmt m.tf"),
@@ -365,7 +365,6 @@ def test_the_fix_mode_keeps_options_and_launcher(
         "node_modules/x/a.ts"
     )
     project.write(dict.fromkeys([*names.split(), "specs/foo/tasks.md"], "x"))
-    project.write({"Cargo.toml": '[package]\nname = "x"\nedition = "2021"\n'})
     (project.root.parent / "outside.py").write_text("x")
     (project.root / "link.py").symlink_to("../outside.py")
     kind = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing.repairs.indirection import steps
+from pytest_ralph.fixing.repairs.indirection import Step, steps
 from pytest_ralph.fixing.repairs.task_runners import RUNNERS
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ def root(tmp_path: Path) -> Path:
 
 
 NPX = "npx --no-install"
+
+
+def words_of(step: Step) -> str:
+    return " ".join([step.program, *(word.text for word in step.arguments)])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,9 @@ def test_the_programs_behind_a_command_are_found(
             continue
         launched = f"{' '.join(step.launcher)} | " if step.launcher else ""
         place = "" if step.directory == root else f"{step.directory.relative_to(root)}: "
-        found.append(f"{place}{launched}{' '.join([step.program, *step.texts])}")
+        found.append(
+            f"{place}{launched}{' '.join([step.program, *(word.text for word in step.arguments)])}"
+        )
     assert found == expected
 
 
@@ -166,7 +172,7 @@ FILES = {
     [
         ("just", ["black --check src", "ruff check src"]),
         ("just fmt", ["black --check src"]),
-        ("task lint", ["black --check src", "mypy src", "ruff check src"]),
+        ("task lint", ["black --check src", "ruff check src", "mypy src"]),
         ("poe lint", ["ruff check src"]),
         ("uv run poe all", ["ruff check src", "black --check src"]),
         ("pre-commit run --all-files", ["ruff check --fix", "black --check"]),
@@ -194,7 +200,7 @@ def test_task_runners_are_looked_through(tmp_path: Path, command: str, expected:
         if step.fix_mode is None and step.name != "mypy":
             continue
         where = step.directory.relative_to(root).as_posix()
-        call = " ".join([*step.launcher, step.program, *step.texts])
+        call = " ".join([*step.launcher, words_of(step)])
         found.append(call if where == "." else f"{where}: {call}")
     assert [call.removeprefix("uv run ") for call in found] == expected
 
