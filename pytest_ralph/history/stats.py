@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.history.views import materialize
+from pytest_ralph.history.schema import materialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

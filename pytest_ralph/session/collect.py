@@ -18,7 +18,7 @@ from pytest_ralph.session.discovery import (
     with_known_paths,
 )
 from pytest_ralph.session.items import SpecFile, TaskItem
-from pytest_ralph.session.setting_sources import similar_ini_key
+from pytest_ralph.session.specs import similar_ini_key
 from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError

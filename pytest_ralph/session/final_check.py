@@ -3,25 +3,35 @@
 In a run without workers, these are tasks whose files are not known. With workers, the controller
 looks at all tasks: a worker knows only those that it ran itself, and the controller has all
 results, and what each executor run and repair changed.
+
+The reports of these tasks are corrected. By then pytest has logged them: the summary, the JUnit
+file and `--lf` count the tasks as passed. None of the files has been written yet.
 """
 
 from __future__ import annotations
 
 import time
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.healing.regressions import MAX_ROUNDS, is_affected
 from pytest_ralph.healing.task_run import task_timeout
+from pytest_ralph.report import junit
+from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.running.checks import RunContext, run_checks
 from pytest_ralph.running.environment import task_environment
 from pytest_ralph.running.runner import RunError
+from pytest_ralph.session.messages import terminal_reporter
+from pytest_ralph.session.reporting import JunitAttempts
 from pytest_ralph.settings import SettingError
 from pytest_ralph.spec.document import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_ralph.results import TaskResult
+    import pytest
+
+    from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
@@ -139,3 +149,38 @@ def passes(run: Run, spec: Spec, task: Task) -> bool:
         return run_checks(task.verify, run.resources.runner(settings.shell), context).passed
     except RunError:
         return False
+
+
+def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> None:
+    """Replace `report`, the last one of a task, by one with its final result."""
+    config = run.config
+    corrected = copy(report)
+    corrected.ralph = found  # type: ignore[attr-defined]
+    corrected.duration = found.result.duration
+    foreign = [pair for pair in report.user_properties if not pair[0].startswith("ralph.")]
+    corrected.user_properties = [*foreign, *junit.properties(found.result)]
+    if found.result.bad:
+        corrected.outcome = "failed"
+        corrected.longrepr = FailureText.of(found.result, run.root)  # type: ignore[assignment]
+
+    writer = config.pluginmanager.get_plugin(JunitAttempts.name)
+    if writer is not None:
+        writer.testcases.replace(corrected, found.result)
+    last_failed = config.pluginmanager.get_plugin("lfplugin")
+    if last_failed is not None:
+        last_failed.pytest_runtest_logreport(corrected)
+    _replace_in_summary(config, report, corrected)
+
+
+def _replace_in_summary(
+    config: pytest.Config, report: pytest.TestReport, corrected: pytest.TestReport
+) -> None:
+    """Move the report to the category in which pytest's summary shows and counts it."""
+    reporter = terminal_reporter(config)
+    if reporter is None:
+        return
+    for reports in reporter.stats.values():
+        if report in reports:
+            reports.remove(report)
+    status = config.hook.pytest_report_teststatus(report=corrected, config=config)
+    reporter.stats.setdefault(status[0], []).append(corrected)

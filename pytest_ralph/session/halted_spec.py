@@ -11,8 +11,8 @@ from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
 from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
 from pytest_ralph.report.lines import start_line
+from pytest_ralph.report.next_steps import command_line
 from pytest_ralph.report.terminal import can_draw
-from pytest_ralph.session.command_line import command_line
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:

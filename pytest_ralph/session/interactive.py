@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.session.screen import Screen
+    from pytest_ralph.session.messages import Screen
     from pytest_ralph.spec.task import Task
 
 # What a person can look at before they decide.

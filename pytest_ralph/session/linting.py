@@ -14,8 +14,8 @@ from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.session.discovery import find_specs, split_nodeid
 from pytest_ralph.session.items import LONGEST_READING, WARNED, TaskItem
-from pytest_ralph.session.screen import terminal_reporter
-from pytest_ralph.session.setting_sources import front_matter_layer, ini_layer
+from pytest_ralph.session.messages import terminal_reporter
+from pytest_ralph.session.specs import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint, lint_syntax

@@ -1,4 +1,7 @@
-"""Locks between runs: only one run at a time works on a spec."""
+"""What runs leave for each other in `.ralph`: locks on specs, and marks of their processes.
+
+Only one run at a time works on a spec. A mark lets a later run end what a killed run left running.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import LOCKS_NAME, FileLock, is_process_running, write_atomically
 from pytest_ralph.history.directory import make_private
+from pytest_ralph.history.record import HistoryError
+from pytest_ralph.running.strays import Mark, kill_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -143,3 +148,21 @@ class TurnLock:
         assert self._processes is not None
         self._processes.release()
         self._threads.release()
+
+
+def record_mark(directory: Path, mark: int) -> Path | None:
+    """Record the mark on the processes of this run, and end those of runs that were killed.
+
+    Return the file to remove at the end of the run; None if it cannot be written.
+    """
+    with contextlib.suppress(OSError, ValueError, HistoryError):
+        locks = lock_directory(directory)
+        for file in locks.glob("*.mark"):
+            pid, _, other = file.stem.partition("-")
+            if not is_process_running(int(pid)):
+                kill_marked(Mark(int(other, 16), 0), whole_run=True)
+                file.unlink(missing_ok=True)
+        own = locks / f"{os.getpid()}-{mark:08x}.mark"
+        own.touch()
+        return own
+    return None

@@ -1,17 +1,122 @@
-"""Messages of a run to the user, at once or at its end."""
+"""Messages of a run to the user, at once or at its end.
+
+`Screen` writes to the terminal while pytest runs an item and captures all output.
+"""
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, TypeGuard
 
-from pytest_ralph.session.screen import Screen
+from _pytest.terminal import TerminalReporter
+
+from pytest_ralph.report.lines import start_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import pytest
+
+    from pytest_ralph.report.live import LiveRows
+
+
+class Screen:
+    """The terminal of a run: live rows, and lines between those of pytest's own reporter.
+
+    item: The item that pytest runs at the moment, whose line on the terminal is not complete.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._live: LiveRows | None = None
+        self.item: pytest.Item | None = None
+
+    def open(self) -> None:
+        """Prepare live rows; called once pytest is ready to write."""
+        if self._reporter is not None and self._config.option.verbose >= 0:
+            # Imported here: a worker writes nothing, and with -q nothing is shown while it runs.
+            from pytest_ralph.report.live import live_rows
+
+            self._live = live_rows(self._config)
+
+    def doing(
+        self, what: str, limit: float, about: str = ""
+    ) -> AbstractContextManager[Callable[[str], None] | None]:
+        """Show a live row; the context gives a function that takes the last line of output."""
+        if self._live is None:
+            return nullcontext()
+        return self._live.doing(what, limit, about)
+
+    def without_live_rows(self) -> AbstractContextManager[None]:
+        """Hide the live rows while something else writes to the terminal."""
+        if self._live is None:
+            return nullcontext()
+        return self._live.hidden()
+
+    def write(self, lines: Sequence[str]) -> bool:
+        """Write lines between those of pytest; return False if there is no terminal reporter."""
+        reporter = self._reporter
+        if reporter is None:
+            return False
+        with self._uncaptured():
+            start_line(reporter)
+            reporter.write("\n".join(lines), flush=True)
+            if self.item is None or self._config.option.verbose < 0:
+                reporter.write_line("")
+            # Otherwise pytest starts a new line before it writes about the item again.
+            self._restart_item_line(reporter)
+        return True
+
+    @contextmanager
+    def between_lines(self) -> Iterator[pytest.TerminalReporter | None]:
+        """End pytest's current line; afterwards start it again with the item that it is about."""
+        reporter = self._reporter
+        if reporter is None:
+            yield None
+            return
+        with self._uncaptured():
+            reporter.ensure_newline()
+            yield reporter
+            self._restart_item_line(reporter)
+
+    def _restart_item_line(self, reporter: pytest.TerminalReporter) -> None:
+        # Without -v pytest writes only a letter when the item ends, and it must follow its path.
+        if self.item is not None and self._config.option.verbose <= 0:
+            reporter.pytest_runtest_logstart(self.item.nodeid, self.item.location)
+
+    @contextmanager
+    def _uncaptured(self) -> Iterator[None]:
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        disabled = capture.global_and_fixture_disabled() if capture else nullcontext()
+        with self.without_live_rows(), disabled:
+            yield
+
+    def heading(self, text: str) -> str:
+        """Return the text in the style of a failure's heading."""
+        if self._reporter is None:
+            return text
+        return self._config.get_terminal_writer().markup(text, bold=True, red=True)
+
+    @property
+    def _reporter(self) -> pytest.TerminalReporter | None:
+        if hasattr(self._config, "workerinput"):
+            # A worker has a terminal reporter too, but nothing reads what it writes.
+            return None
+        return terminal_reporter(self._config)
+
+
+def terminal_reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
+    """Return pytest's own reporter; None if it is off, or if another plugin replaced it."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    return reporter if is_terminal_reporter(reporter) else None
+
+
+def is_terminal_reporter(reporter: object) -> TypeGuard[pytest.TerminalReporter]:
+    """Return whether it is pytest's own; a plugin may have replaced it."""
+    return isinstance(reporter, TerminalReporter)
 
 
 class Messages:

@@ -11,7 +11,7 @@ import pytest
 from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import SPECS_NAME, TASKS_NAME
-from pytest_ralph.session.symlinks import refuse_to_write
+from pytest_ralph.session.preflight import refuse_to_write
 
 _NAME = re.compile(r"\w[\w.-]*")
 

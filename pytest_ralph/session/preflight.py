@@ -1,7 +1,13 @@
-"""Checks before anything runs: lock the specs, and refuse those that cannot be worked on."""
+"""Checks before anything runs: lock the specs, and refuse those that cannot be worked on.
+
+Nothing is written through symbolic links that lead out of the project.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,16 +16,15 @@ from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from pytest_ralph.session.requirements import check_settings, check_tasks
-from pytest_ralph.session.symlinks import files_outside, refuse_to_write
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.plan_problems import PlanProblem
+    from pytest_ralph.spec.task import Task
 
 
 class Preflight:
@@ -94,3 +99,44 @@ class Preflight:
     def release(self) -> None:
         """Let go of the locks."""
         self._locks.release()
+
+
+def outside_target(path: Path, root: Path) -> Path | None:
+    """Return where `path` really is if it lies in `root` by name and a link leads out of it."""
+    if ".." in path.parts or not path.absolute().is_relative_to(root):
+        return None
+    target = Path(os.path.realpath(path))
+    if target.is_relative_to(os.path.realpath(root)):
+        return None
+    return target
+
+
+def refuse_to_write(paths: Iterable[Path], root: Path) -> None:
+    """Raise UsageError for the first path that a link leads out of the project."""
+    for path in paths:
+        target = outside_target(path, root)
+        if target is not None:
+            name = one_line(path.relative_to(root).as_posix())
+            raise pytest.UsageError(
+                f"{name} leads out of the project, to {one_line(str(target))}: "
+                "nothing is written there"
+            )
+
+
+def own_paths(directory: Path) -> Iterator[Path]:
+    """Yield our directory in a project and what is in it."""
+    yield directory
+    with contextlib.suppress(OSError):
+        yield from directory.iterdir()
+
+
+def files_outside(task: Task, root: Path) -> list[str]:
+    """Return the entries of a task's Files field that are outside the project, links resolved."""
+    real_root = Path(os.path.realpath(root))
+    return [name for name in task.files if not _resolve(root, name).is_relative_to(real_root)]
+
+
+def _resolve(root: Path, name: str) -> Path:
+    # Unlike Path.expanduser, os.path.expanduser does not raise for an unknown user.
+    expanded = os.path.expanduser(name.replace("\0", ""))  # noqa: PTH111
+    return Path(os.path.realpath(root / expanded))

@@ -18,8 +18,7 @@ from pytest_ralph.healing.outages import Outages
 from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services
 from pytest_ralph.running.runner import Runner
-from pytest_ralph.session.killed_runs import record_mark
-from pytest_ralph.session.locks import FileTurns, TurnLock
+from pytest_ralph.session.locks import FileTurns, TurnLock, record_mark
 from pytest_ralph.text.secrets import Masker
 
 if TYPE_CHECKING:

@@ -1,20 +1,25 @@
-"""Start a run: create it, and register the plugins that connect it with pytest."""
+"""Start a run: create it, and register the plugins that connect it with pytest.
+
+Among them are the package's own implementations of its hooks.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_ralph.session.collect import SpecCollection
-from pytest_ralph.session.e2e_cleanup import E2ECleanup
-from pytest_ralph.session.hook_defaults import HookDefaults
 from pytest_ralph.session.neighbours import Neighbours
 from pytest_ralph.session.reporting import Reporting
 from pytest_ralph.session.run import Run
-from pytest_ralph.session.signals import TerminationSignals
+from pytest_ralph.session.stopping import E2ECleanup, TerminationSignals
 from pytest_ralph.session.summary import EndOfRun
 
 if TYPE_CHECKING:
-    import pytest
+    from pytest_ralph.failure.evidence import Evidence
+    from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.healing.decide import Decision, TaskHistory
 
 
 def start(config: pytest.Config) -> None:
@@ -54,3 +59,26 @@ def _distribution_plugin(run: Run) -> object:
     from pytest_ralph.session.xdist.controller import Controller
 
     return Controller(run)
+
+
+class HookDefaults:
+    """The default classification and decision.
+
+    Defaults for fix tasks, prompts and executors depend on the spec, so `healing` supplies them.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_ralph_classify(self, evidence: Evidence) -> Failure:
+        # Imported with the first failure: a run in which everything passes does not need it.
+        from pytest_ralph.failure.classify import classify_evidence
+
+        return classify_evidence(evidence, self.run.resources.kinds)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_ralph_decide(self, failure: Failure, history: TaskHistory) -> Decision:
+        from pytest_ralph.healing.decide import decide
+
+        return decide(failure, history)

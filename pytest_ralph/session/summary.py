@@ -20,7 +20,7 @@ from pytest_ralph.files import BACKUPS_NAME, LOGS_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.next_steps import interrupted_lines, next_lines
+from pytest_ralph.report.next_steps import command_line, interrupted_lines, next_lines
 from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import (
     PastKind,
@@ -31,8 +31,7 @@ from pytest_ralph.results import (
     TaskResult,
     task_report,
 )
-from pytest_ralph.session.command_line import command_line
-from pytest_ralph.session.screen import is_terminal_reporter, terminal_reporter
+from pytest_ralph.session.messages import is_terminal_reporter, terminal_reporter
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
 
@@ -124,7 +123,7 @@ class EndOfRun:
     def _correct(self, nodeid: str) -> None:
         """Have pytest report a task as its result is now."""
         # Imported here: few runs break what has passed.
-        from pytest_ralph.session.correction import correct_report
+        from pytest_ralph.session.final_check import correct_report
 
         correct_report(self.run, self._logged[nodeid], self.results.reports[nodeid])
 

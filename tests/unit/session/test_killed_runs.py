@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import LOCKS_NAME
 from pytest_ralph.running.strays import VARIABLE, Mark, set_soft_limit
-from pytest_ralph.session.killed_runs import record_mark
+from pytest_ralph.session.locks import record_mark
 
 if TYPE_CHECKING:
     from pathlib import Path
