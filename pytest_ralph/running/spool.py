@@ -167,8 +167,11 @@ class SpoolWriter:
         """Store the complete lines, so that no secret is cut in two before it is masked."""
         pending = self._pending
         cut = pending.rfind(b"\n") + 1
-        if everything or len(pending) > 2 * BLOCK:
+        if everything:
             cut = len(pending)
+        elif not cut and len(pending) > 2 * BLOCK:
+            # Between two words, or between two values of a JSON text.
+            cut = max(pending.rfind(b" "), pending.rfind(b'"')) + 1 or len(pending)
         key = self._open_key()
         if key >= 0 and not everything:
             cut = min(cut, key)

@@ -17,7 +17,7 @@ LONGEST_BACKTICK_RUN = 32
 
 # CSI, OSC and the other string sequences (ended by BEL or ST, or not at all), then the
 # two-character ones.
-_ESCAPES = regex(
+ESCAPES = regex(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
@@ -38,7 +38,7 @@ def terminal(text: str) -> str:
     Everything that would move the cursor, colour, hide or reorder text is removed. An XML writer
     still has to escape `<` and `&`.
     """
-    text = _ESCAPES.sub("", text)
+    text = ESCAPES.sub("", text)
     text = _LINE_ENDS.sub("\n", text)
     text = _UNSEEN.sub("", text)
     return _SURROGATES.sub("\ufffd", text)

@@ -1,15 +1,17 @@
 """Mask secrets in text.
 
 The values of environment variables with a name like `API_TOKEN` are masked, and everything that
-has the format of a well-known credential.
+has the format of a well-known credential, also where terminal escapes interrupt it.
 """
 
 from __future__ import annotations
 
+import binascii
 import os
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.inert import ESCAPES
 from pytest_ralph.text.private_keys import KEY_BEGIN, MASK, mask_private_keys
 from pytest_ralph.text.regex import regex
 
@@ -45,27 +47,26 @@ _TRIVIAL = regex(
 
 # The secret part of a pattern is its group `secret`, or all of it without such a group. Each begins
 # with plain characters, which are found a hundred times faster than a word boundary or any letter
-# case. What must not precede them is therefore checked behind them: a letter or a digit, except
-# for the `m` that ends a colour sequence.
+# case. What must not precede them is therefore checked behind them.
 PATTERNS = (
     # GitHub, GitLab
     r"gh[opsur]_[A-Za-z0-9]{20,}",
     r"github_pat_[A-Za-z0-9_]{20,}",
     r"gl(?:pat|oas|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{16,}",
     # Cloud providers
-    r"A(?:KIA|SIA|BIA|CCA|ROA|IDA)(?<![A-Za-ln-z0-9]A...)[A-Z0-9]{16}(?![A-Za-z0-9])",
+    r"A(?:KIA|SIA|BIA|CCA|ROA|IDA)(?<![A-Za-z0-9]A...)[A-Z0-9]{16}(?![A-Za-z0-9])",
     r"AIza[A-Za-z0-9_-]{35}",
     r"ya29\.[A-Za-z0-9_-]{20,}",
     r"GOCSPX-[A-Za-z0-9_-]{20,}",
     r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,})",
     r"do[op]_v1_[a-f0-9]{40,}",
     # Model providers
-    r"sk-(?<![A-Za-ln-z0-9_]sk-)(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}",
-    r"sk-(?<![A-Za-ln-z0-9_-]sk-)[A-Za-z0-9]{20,}",
-    r"hf_(?<![A-Za-ln-z0-9]hf_)[A-Za-z0-9]{30,}",
+    r"sk-(?<![A-Za-z0-9_]sk-)(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}",
+    r"sk-(?<![A-Za-z0-9_-]sk-)[A-Za-z0-9]{20,}",
+    r"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}",
     r"gsk_[A-Za-z0-9]{30,}",
     r"xai-[A-Za-z0-9]{40,}",
-    r"r8_(?<![A-Za-ln-z0-9]r8_)[A-Za-z0-9]{30,}",
+    r"r8_(?<![A-Za-z0-9]r8_)[A-Za-z0-9]{30,}",
     # Chat, mail, payments
     r"xox[abeprs]-[A-Za-z0-9-]{10,}",
     r"xapp-\d-[A-Za-z0-9-]{10,}",
@@ -74,14 +75,14 @@ PATTERNS = (
     r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
     r"_(?:live|test)_(?<=[srp]k......)[A-Za-z0-9]{10,}",
     r"whsec_[A-Za-z0-9+/=]{20,}",
-    r"SK(?<![A-Za-ln-z0-9]SK)[a-f0-9]{32}(?![A-Za-z0-9])",
+    r"SK(?<![A-Za-z0-9]SK)[a-f0-9]{32}(?![A-Za-z0-9])",
     r":AA[A-Za-z0-9_-]{32,}",
     # Registries and services
     r"npm_[A-Za-z0-9]{30,}",
     r"pypi-[A-Za-z0-9_-]{40,}",
     r"dckr_[po]at_[A-Za-z0-9_-]{20,}",
     r"rubygems_[a-f0-9]{40,}",
-    r"cio(?<![A-Za-ln-z0-9]cio)[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+    r"cio(?<![A-Za-z0-9]cio)[A-Za-z0-9]{32}(?![A-Za-z0-9])",
     r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
     r"lin_api_[A-Za-z0-9]{30,}",
     r"sntry[su]_[A-Za-z0-9+/=_-]{30,}",
@@ -93,7 +94,7 @@ PATTERNS = (
     r"dp\.(?:pt|st|sa|ct)\.[A-Za-z0-9._-]{30,}",
     r"AGE-SECRET-KEY-1[A-Z0-9]{40,}",
     # Formats without a vendor
-    r"eyJ(?<![A-Za-ln-z0-9_-]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
+    r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
     r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/@'\"<>]{1,200})@",
 )
 # Patterns that begin with a word in any letter case are slow to search for, so that each is tried
@@ -142,22 +143,35 @@ class Masker:
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
-        self._spellings: set[str] = set()
+        # The longest first, so that a value that begins with another one is masked as a whole.
+        self._spellings: list[str] = []
         self._extra = [_compiled(pattern) for pattern in extra]
         self.learn(environ)
 
     def learn(self, environ: Mapping[str, str]) -> None:
         """Mask the secrets of another environment, too."""
+        spellings = set(self._spellings)
         for value in secret_values(environ):
-            self._spellings |= spellings_of(value.strip())
-        self._values = _any_of(self._spellings)
+            spellings |= spellings_of(value.strip())
+        self._spellings = sorted(spellings, key=len, reverse=True)
 
     def mask(self, text: str) -> str:
-        """Return `text` with each secret replaced by `***`."""
-        if not text:
-            return text
-        if self._values is not None:
-            text = self._values.sub(MASK, text)
+        """Return `text` with each secret replaced by `***`.
+
+        Text with escapes loses them if they stand in the middle of a secret.
+        """
+        masked = self._mask(text)
+        if "\x1b" not in masked:
+            return masked
+        plain = ESCAPES.sub("", masked)
+        masked_plain = self._mask(plain)
+        return masked if masked_plain == plain else masked_plain
+
+    def _mask(self, text: str) -> str:
+        # Looking for each of them is faster than one pattern for all.
+        present = [spelling for spelling in self._spellings if spelling in text]
+        if present:
+            text = re.sub("|".join(map(re.escape, present)), MASK, text)
         if KEY_BEGIN in text:
             text = mask_private_keys(text)
 
@@ -216,9 +230,13 @@ def _exists(path: str) -> bool:
 
 
 def spellings_of(value: str) -> set[str]:
-    """Return a value as programs print it: as it is, quoted, and encoded for JSON, XML and URLs."""
+    """Return a value as programs print it: as it is, quoted, and encoded.
+
+    The encodings are those of JSON, XML, HTML, URLs and base64.
+    """
+    spellings = {value, *_in_base64(value.encode("utf-8", "surrogateescape"))}
     if value.isalnum():
-        return {value}
+        return spellings
     # Imported here: most values of variables need no other spelling.
     import html
     import json
@@ -227,8 +245,7 @@ def spellings_of(value: str) -> set[str]:
 
     escaped = html.escape(value, quote=False)
     in_json = json.dumps(value)[1:-1]
-    return {
-        value,
+    return spellings | {
         repr(value)[1:-1],
         value.encode("unicode_escape").decode("ascii"),
         value.replace("\\", "\\\\").replace("'", "\\'"),
@@ -251,12 +268,17 @@ def spellings_of(value: str) -> set[str]:
     }
 
 
-def _any_of(values: Iterable[str]) -> re.Pattern[str] | None:
-    # The longest first, so that a value that begins with another one is masked as a whole.
-    longest_first = sorted({value.strip() for value in values}, key=len, reverse=True)
-    if not longest_first:
-        return None
-    return re.compile("|".join(map(re.escape, longest_first)))
+def _in_base64(value: bytes) -> Iterator[str]:
+    """Yield a value in base64, as it is inside a longer text that is encoded as a whole.
+
+    Three bytes are four characters, so that there are three ways. The characters at both ends that
+    also depend on what surrounds the value are left out.
+    """
+    for shift, start in enumerate((0, 2, 3)):
+        encoded = binascii.b2a_base64(b"\0" * shift + value, newline=False).decode()
+        whole = encoded[start : (shift + len(value)) * 8 // 6]
+        yield whole
+        yield whole.replace("+", "-").replace("/", "_")
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import string
+from base64 import b64encode, urlsafe_b64encode
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape, quoteattr
@@ -119,6 +120,20 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "url": lambda value: quote(value, safe=""),
     "path of a url": quote,
     "form": quote_plus,
+    "base64": lambda value: b64encode(value.encode()).decode(),
+    "base64 of a line": lambda value: b64encode(f"{value}\n".encode()).decode(),
+    "base64 with a user": lambda value: urlsafe_b64encode(f"user:{value}".encode()).decode(),
+    "coloured": lambda value: f"{value[:4]}\x1b[0m{value[4:]}",
+}
+# A part of the spelling, where the rest says nothing about the value or is shown in another way.
+PARTS: dict[str, Callable[[str], str]] = {
+    "repr": lambda printed: printed[1:-1],
+    "json": lambda printed: printed[1:-1],
+    "xml attribute": lambda printed: printed[1:-1],
+    "base64": lambda printed: printed[:-4],
+    "base64 of a line": lambda printed: printed[:-4],
+    "base64 with a user": lambda printed: printed[8:-4],
+    "coloured": lambda printed: printed.partition("m")[2],
 }
 BODY = [LETTERS[number : number + 64] for number in range(40)]
 KEY = [f"-----BEGIN {'RSA'} PRIVATE KEY-----", *BODY, "-----END RSA PRIVATE KEY-----"]
@@ -139,13 +154,16 @@ KEYS = {
 def corpus() -> Iterator[tuple[str, Secret]]:
     for start, rest in TOKENS:
         yield start, Secret(f"got {start}{rest} here", rest.partition("@")[0][-10:])
+    for start, rest in TOKENS[:5]:
+        # As `grep --color=always` prints it.
+        text = f"got \x1b[01;31m\x1b[K{start}\x1b[m\x1b[K{rest} here"
+        yield f"{start} that grep found", Secret(text, rest[-10:])
     for name in NAMES:
         yield name, Secret("it is xyzzy-plugh-7 !", "xyzzy-plugh-7", {name: "xyzzy-plugh-7"})
     for value in AWKWARD:
         for spelling, spell in SPELLINGS.items():
             printed = spell(value)
-            # What is left without the quotes around it.
-            part = printed[1:-1] if spelling in ("repr", "json", "xml attribute") else printed
+            part = PARTS.get(spelling, str)(printed)
             secret = Secret(f"x={printed};", part, {"SERVICE_TOKEN": value})
             yield f"{spelling} of {value}", secret
     for name, text in KEYS.items():

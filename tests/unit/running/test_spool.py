@@ -110,6 +110,15 @@ def test_output_is_masked_however_it_is_cut(tmp_path: Path) -> None:
     assert b"\xff" in kept
 
 
+def test_a_secret_in_an_endless_line_is_masked(tmp_path: Path) -> None:
+    writer = SpoolWriter(tmp_path / "log", 4 * MIB, lambda text: text.replace("secret", "***"))
+    writer.write(b"x" * room.BLOCK)
+    writer.write(b"x" * room.BLOCK + b' "sec')
+    writer.write(b'ret" y')
+    writer.close()
+    assert Path(writer.file).read_bytes().endswith(b'x "***" y')
+
+
 def test_the_log_grows_while_the_command_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
