@@ -129,23 +129,26 @@ class TurnLock:
 
     def __init__(self, directory: Path, name: str) -> None:
         self._directory = directory
-        self._name = name
         self._threads = threading.RLock()
-        self._processes: FileLock | None = None
+        self._processes = FileLock(directory / LOCKS_NAME / f"{name}.lock")
 
     def __enter__(self) -> None:
         self._threads.acquire()
         try:
-            if self._processes is None:
-                path = lock_directory(self._directory) / f"{self._name}.lock"
-                self._processes = FileLock(path)
-            self._processes.acquire()
+            self._acquire()
         except BaseException:
             self._threads.release()
             raise
 
+    def _acquire(self) -> None:
+        try:
+            self._processes.acquire()
+        except FileNotFoundError:
+            # It is the first time, or an executor removed everything that git ignores.
+            lock_directory(self._directory)
+            self._processes.acquire()
+
     def __exit__(self, *_: object) -> None:
-        assert self._processes is not None
         self._processes.release()
         self._threads.release()
 

@@ -121,7 +121,8 @@ class OwnVersions:
             link = self._git("hash-object", "-w", "--stdin", stdin=state.target.encode())
             return IndexEntry(git_mode(state), link.strip())
         if not state.copy:
-            raise _MixedError
+            # It is too large, or an executor removed the copies.
+            raise GitError(f"there is no copy of {path} as it was: cannot tell your edits apart")
         blob = self._git("hash-object", "-w", f"--path={path}", "--", state.copy)
         return IndexEntry(git_mode(state), blob.strip())
 

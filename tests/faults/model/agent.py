@@ -58,6 +58,7 @@ GOOD = ("fix", "fix once", "append", "repair the build", "fix with git")
 SLOW = ("hang", "pause")
 # These may destroy ignored files or the copies that a run keeps: no snapshot can help then.
 DESTROYS_IGNORED = ("git clean -x", "remove .ralph")
+REMOVES_UNTRACKED = ("git clean", "git clean -x")
 MOVES_GIT = (
     "git commit",
     "git stash",

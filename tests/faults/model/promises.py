@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.faults.model.agent import DESTROYS_IGNORED, MOVES_GIT
+from tests.faults.model.agent import DESTROYS_IGNORED, MOVES_GIT, REMOVES_UNTRACKED
 from tests.faults.model.world import ALSO_NAMED, FILES, SPEC_PATHS, IndexEntry, git
 from tests.faults.remains import demand
 
@@ -260,6 +260,9 @@ def check_index_kept(world: World, before: Before, plan: RunPlan) -> None:
             demand(kept, f"{path} is no longer staged as it was")
         if path in now and entry.tag != now[path].tag:
             demand(entry.tag == "H", f"{path} lost its flag {entry.tag}")
+    if plan.all_actions.intersection(REMOVES_UNTRACKED):
+        # The removal of a file that is no longer tracked is the executor's own, and committed.
+        return
     gone = [path for path in before.head_index if path not in before.index and path in now]
     demand(not gone, f"staged removals are gone: {gone}")
 

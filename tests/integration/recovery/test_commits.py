@@ -50,6 +50,15 @@ def test_what_newly_passes_is_committed_and_noted_with_its_commit(repository: Pr
     assert "1.1" not in repository.progress
 
 
+def test_an_executor_that_removes_all_copies(repository: Project) -> None:
+    clean = "git clean -ffdxq; echo fixed > new.txt"
+    result = repository.run("--ralph-commit=auto", executor=repository.shell(clean))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*no commit for 1.2: there is no copy of new.txt as it was*"])
+    assert subjects(repository) == ["the beginning"]
+
+
 def test_a_run_with_nothing_new_commits_nothing(repository: Project) -> None:
     repository.run("--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt"))
     before = subjects(repository)
