@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs import (
-    mocha_run,
-    pytest_run,
-    reports,
-    shapes,
-    tap_run,
-    unittest_run,
-)
+from pytest_ralph.failure.test_runs import pytest_run, reports, shapes, tap_run
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.grammar import load_grammars, read_blocks
 
@@ -25,9 +18,6 @@ __all__ = ["FailedTest", "read_failed_tests", "read_marked_tests", "read_printed
 # Runners whose output is more than a title with a block below it; they are tried first.
 READERS = (
     pytest_run.read,
-    unittest_run.read,
-    unittest_run.read_trial,
-    mocha_run.read,
     tap_run.read,
     reports.read_xml,
 )

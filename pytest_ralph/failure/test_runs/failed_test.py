@@ -1,8 +1,13 @@
-"""FailedTest: one test that a runner names as failed, with the words of its error."""
+"""FailedTest: one test that a runner names as failed, and the search for the words of its error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -16,3 +21,26 @@ class FailedTest:
     error: str
     line: int = -1
     named: bool = True
+
+
+class Quote(NamedTuple):
+    """Words of the output and the number of their line."""
+
+    line: int
+    text: str
+
+
+def first_quote(
+    lines: Sequence[str], numbers: Sequence[int], patterns: Iterable[re.Pattern[str]]
+) -> Quote | None:
+    """Return what a pattern catches in the numbered lines; the first pattern that matches counts.
+
+    The first group that caught something is quoted, without groups the whole line.
+    """
+    for pattern in patterns:
+        for number in numbers:
+            match = pattern.match(lines[number])
+            if match:
+                caught = next(filter(None, match.groups()), lines[number])
+                return Quote(number, caught.strip())
+    return None

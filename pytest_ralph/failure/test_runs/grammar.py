@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 LONGEST_BLOCK = 60
-ANY_LINE = "<any>"
+# Lines of a block that only say where, or belong to a listing of source or differences.
+PLACE = (
+    r"\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$"
+    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$)"
+)
 NAMED_PATTERNS = {
     "<thrown>": (
         r"^\s*(?:\d+\) )?((?:[\w.$\\]+[.\\:])?\w*"
@@ -29,16 +33,10 @@ NAMED_PATTERNS = {
         r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is "
         r"|not |check|require).*)"
     ),
-    ANY_LINE: r"^\s*(?:[#|│E>]\s+)?(\S.*)$",
+    "<any>": rf"^(?!{PLACE})\s*(?:[#|│E>]\s+)?(\S.*)$",
     "none": r"(?!)",
 }
-DEFAULT_ERRORS = ("<thrown>", "<compared>", ANY_LINE)
-DEFAULT_END = r"^\S.*(?:passed|failed|Ran \d+ tests)|^={5,}|^Test Suites:"
-# Lines of a block that only say where, or belong to a listing of source or differences.
-PLACE = re.compile(
-    r"^\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$"
-    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$)"
-)
+DEFAULT_ERRORS = ("<thrown>", "<compared>", "<any>")
 # Below the title of a suite stands a count, not an error.
 SUITE_COUNT = re.compile(r"^\d+ tests?, \d+ passed")
 
@@ -48,13 +46,16 @@ class Grammar:
     """One way of printing failing tests; `sample` names the sample that needs it."""
 
     title: str
-    sample: str = ""
+    sample: str
     words: str = ""
     errors: Sequence[str] = DEFAULT_ERRORS
-    ends: str = DEFAULT_END
+    ends: str = r"^\S.*(?:passed|failed|Ran \d+ tests)|^={5,}|^Test Suites:"
+    below: str = ""
+    name: str = ""
     above: str = ""
-    loads: bool = False
-    sure: bool = True
+    last: str = ""
+    loads: str = ""
+    unsure: str = ""
 
     def may_occur_in(self, output: CommandOutput) -> bool:
         """Return whether all words of one alternative occur in the output."""
@@ -81,16 +82,7 @@ def _parse(body: str) -> Grammar:
             errors.append(value.strip())
         elif name:
             fields[name] = value.strip()
-    return Grammar(
-        title=fields["title"],
-        sample=fields.get("sample", ""),
-        words=fields.get("words", ""),
-        errors=tuple(errors) or DEFAULT_ERRORS,
-        ends=fields.get("ends", DEFAULT_END),
-        above=fields.get("above", ""),
-        loads="loads" in fields,
-        sure="unsure" not in fields,
-    )
+    return Grammar(errors=tuple(errors) or DEFAULT_ERRORS, **fields)
 
 
 @cache
@@ -104,63 +96,63 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
         return
     lines = output.lines
     title = _compiled(grammar.title)
+    line_above = _compiled(grammar.below)
     for number, line in enumerate(lines):
         match = title.match(line)
-        if match is None:
+        if match is None or not line_above.match(lines[number - 1]):
             continue
-        at = number
-        error = match.groupdict().get("error") or ""
-        if not error and grammar.above:
-            at, error = _error_above(lines, number, grammar)
-        if not error:
-            at, error = _error_below(lines, number, grammar)
-        if not error and not grammar.sure:
-            continue
-        if SUITE_COUNT.match(error):
-            continue
-        yield FailedTest(_name(match, lines, number), error, at, not grammar.loads)
+        name = _name(match, lines, number, grammar)
+        error = _error(match, lines, name.line, grammar)
+        is_test = error.text or not grammar.unsure
+        if name.text and is_test and not SUITE_COUNT.match(error.text):
+            yield FailedTest(name.text, error.text, error.line, not grammar.loads)
 
 
-def _name(match: re.Match[str], lines: Sequence[str], number: int) -> str:
-    if match.re.groups == 0:
-        below = (line.strip() for line in lines[number + 1 : number + 3])
-        return next(filter(None, below), "")
-    return next(filter(None, match.groups()), "").strip()
+def _name(match: re.Match[str], lines: Sequence[str], number: int, grammar: Grammar) -> Quote:
+    """Return the name that the title catches, or that stands on a line of its block."""
+    if grammar.name:
+        numbers = [number, *_block(lines, number, grammar)]
+        return first_quote(lines, numbers, [_compiled(grammar.name)]) or Quote(number, "")
+    caught = match.groupdict()
+    if caught.get("method"):
+        return Quote(number, f"{caught['class']}.{caught['method']}")
+    return Quote(number, next(filter(None, match.groups()), "").strip())
 
 
-def _error_above(lines: Sequence[str], number: int, grammar: Grammar) -> tuple[int, str]:
-    """Return the last error above a title, if the runner prints the result of a test last."""
-    pattern = _compiled(grammar.above)
-    end = _compiled(grammar.ends)
-    for at in range(number - 1, max(-1, number - LONGEST_BLOCK), -1):
-        if end.match(lines[at]):
-            break
-        match = pattern.match(lines[at])
-        if match:
-            return at, match[1].strip()
-    return number, ""
-
-
-def _error_below(lines: Sequence[str], number: int, grammar: Grammar) -> tuple[int, str]:
+def _error(match: re.Match[str], lines: Sequence[str], number: int, grammar: Grammar) -> Quote:
+    """Return the error that the title states, or that stands above or below it."""
+    stated = match.groupdict().get("error")
+    if stated:
+        return Quote(number, stated)
+    if grammar.above:
+        above = _block_above(lines, number, grammar)
+        found = first_quote(lines, above, [_compiled(grammar.above)])
+        if found:
+            return found
     block = _block(lines, number, grammar)
-    for pattern in grammar.errors:
-        for at, line in block:
-            match = _compiled(pattern).match(line)
-            if match is None or not line.strip():
-                continue
-            if pattern == ANY_LINE and PLACE.match(line):
-                continue
-            return at, next(filter(None, match.groups()), line).strip()
-    return number, ""
+    if grammar.last:
+        block.reverse()
+    return first_quote(lines, block, map(_compiled, grammar.errors)) or Quote(number, "")
 
 
-def _block(lines: Sequence[str], number: int, grammar: Grammar) -> Sequence[tuple[int, str]]:
-    """Return the numbered lines below a title, up to the next title or the end of the report."""
+def _block(lines: Sequence[str], number: int, grammar: Grammar) -> list[int]:
+    """Return the numbers of the lines below a title, up to the next title or the end."""
     title = _compiled(grammar.title)
     end = _compiled(grammar.ends)
-    block: list[tuple[int, str]] = []
+    block: list[int] = []
     for at in range(number + 1, min(len(lines), number + 1 + LONGEST_BLOCK)):
         if title.match(lines[at]) or end.match(lines[at]):
             break
-        block.append((at, lines[at]))
+        block.append(at)
+    return block
+
+
+def _block_above(lines: Sequence[str], number: int, grammar: Grammar) -> list[int]:
+    """Return the numbers of the lines above a title, the nearest first."""
+    end = _compiled(grammar.ends)
+    block: list[int] = []
+    for at in range(number - 1, max(-1, number - LONGEST_BLOCK), -1):
+        if end.match(lines[at]):
+            break
+        block.append(at)
     return block

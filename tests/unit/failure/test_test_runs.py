@@ -95,7 +95,7 @@ CHAINED = """\
 def test_unittest_names_a_test_in_several_ways(
     title: str, traceback: str, name: str, error: str
 ) -> None:
-    assert failing(unittest_run(title, traceback)) == [(name, error or title)]
+    assert failing(unittest_run(title, traceback)) == [(name, error)]
 
 
 def test_words_that_look_like_a_title_are_none_without_a_rule_above_them() -> None:
