@@ -8,12 +8,13 @@ package that asks what a command line means.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
-from pytest_ralph.failure.junit import read_reports
+from pytest_ralph.failure.failure import VERIFICATION_FAILED
 from pytest_ralph.failure.missing import absences
 from pytest_ralph.failure.noise import data_lines, logged_tracebacks, noise_lines
 from pytest_ralph.failure.output import CommandOutput
@@ -25,9 +26,11 @@ from pytest_ralph.failure.test_runs import (
     read_marked_tests,
     read_printed_report,
 )
+from pytest_ralph.failure.test_runs.junit import read_reports
 from pytest_ralph.failure.test_runs.shapes import names_tests
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.command import Command, Stage, program_name, read_shown
+from pytest_ralph.shell.lexer import Word
 from pytest_ralph.shell.programs import load_programs
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mk
 COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
+# Stands for a command that is not known: it has neither a program nor a role.
+NO_STAGE = Stage(words=(Word(""),), written=())
 # Orchestrators that show a command without a mark before it.
 UNMARKED_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
@@ -56,7 +61,9 @@ ECHO = re.compile(
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b|.* \.{3} ")
 # What stands before a further command, or between two of them.
 CHAIN = re.compile(r"\s(?:&&|\|\||;|\|)\s")
-MOST_ECHOES = 200
+PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
+# The logger of Go's services (klog), which repeats itself before the tool speaks.
+SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
@@ -87,7 +94,7 @@ class FailureContext:
     def _search_results(self) -> Iterator[int]:
         """Lines that only a search tool printed are content of the project's files."""
         tools = {stage.program for stage in self.stages} - SILENT_TOOLS
-        if not tools or tools - SEARCH_TOOLS:
+        if tools - SEARCH_TOOLS:
             return
         for number, line in enumerate(self.output.lines):
             file, colon, _ = line.partition(":")
@@ -123,6 +130,21 @@ class FailureContext:
         raised = [one for one in exceptions(self.output) if one.line not in logged]
         owned = [with_owner(self, finding) for finding in (*stated, *raised)]
         return (*owned, *self._absences)
+
+    @cached_property
+    def cause(self) -> Finding | None:
+        """The finding that says best why the command failed, not only that it did."""
+        causes = [finding for finding in self.findings if finding.is_cause]
+        if not causes:
+            return None
+        best = min(causes, key=_precedence)
+        if self.output.has("above") and PYTHON_EXCEPTION.match(best.error):
+            # Of exceptions that led to one another, the last one ended the program.
+            chain = [finding for finding in causes if finding.verdict == best.verdict]
+            best = max(chain, key=lambda finding: finding.line)
+        if best.verdict == "timeout" and "test" in self.roles:
+            return replace(best, type=VERIFICATION_FAILED)
+        return best
 
     @cached_property
     def _absences(self) -> Sequence[Finding]:
@@ -165,13 +187,10 @@ class FailureContext:
             match = ECHO.match(line)
             if match is None:
                 continue
-            if not match["mark"] and not shows_unmarked:
-                continue
-            stage = _shown_stage(match["command"])
+            is_shown = match["mark"] or shows_unmarked
+            stage = _shown_stage(match["command"]) if is_shown else None
             if stage is not None:
                 found[number] = stage
-            if len(found) > MOST_ECHOES:
-                break
         return found
 
     @cached_property
@@ -184,7 +203,7 @@ class FailureContext:
         """The checking roles of the command line itself."""
         return frozenset(stage.role for stage in self._checking_stages(self.stages))
 
-    def stage_at(self, line: int) -> Stage | None:
+    def stage_at(self, line: int) -> Stage:
         """Return the command that printed a line: the last one shown above it, else the main one.
 
         A negative number asks for the command that printed the end of the output.
@@ -195,11 +214,11 @@ class FailureContext:
         return self.main_stage
 
     @cached_property
-    def main_stage(self) -> Stage | None:
+    def main_stage(self) -> Stage:
         """The last command with a checking role, else the last that is more than preparation."""
         stages = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
         candidates = self._checking_stages(stages) or stages
-        return candidates[-1] if candidates else None
+        return candidates[-1] if candidates else NO_STAGE
 
     def _checking_stages(self, stages: Sequence[Stage]) -> list[Stage]:
         checking = [stage for stage in stages if stage.role in CHECKING_ROLES]
@@ -208,32 +227,35 @@ class FailureContext:
     def role_at(self, line: int) -> str:
         """Return the role of the command that printed a line; empty for an orchestrator."""
         stage = self.stage_at(line)
-        if stage is None or stage.is_orchestrator:
-            return ""
-        return stage.role
+        return "" if stage.is_orchestrator else stage.role
 
     def is_known_at(self, line: int) -> bool:
         """Return whether the role of the command that printed a line is more than a guess."""
-        stage = self.stage_at(line)
-        return stage is not None and load_programs().has_role(stage.name)
+        return load_programs().has_role(self.stage_at(line).name)
 
     @property
     def compares(self) -> bool:
         """Whether the last command prints a difference: its words are data."""
-        return bool(self.stages) and self.stages[-1].name in COMPARING_TOOLS
+        return any(stage.name in COMPARING_TOOLS for stage in self.stages[-1:])
 
     def names(self, thing: str) -> bool:
         """Return whether the command line names this file, module or target."""
         wanted = thing.removeprefix("./").rstrip("/")
         for stage in self.stages:
             for word in stage.written:
-                if word and _names(word.removeprefix("./"), wanted):
+                if _names(word.removeprefix("./"), wanted):
                     return True
         return False
 
     def names_member(self, name: str) -> bool:
         """Return whether the command line names it by a dotted path (`test_cart.CartTest.name`)."""
         return any(word.endswith("." + name) for stage in self.stages for word in stage.written)
+
+
+def _precedence(finding: Finding) -> tuple[int, bool, bool, int]:
+    """Order causes: by rank, then those that name what is missing, then by place."""
+    is_logged = SERVICE_LOG.match(finding.error) is not None
+    return finding.rank, finding.missing is None, is_logged, finding.line
 
 
 def _names(word: str, wanted: str) -> bool:

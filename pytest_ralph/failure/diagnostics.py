@@ -21,8 +21,6 @@ AT_PLACE = re.compile(
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
-# One finding among those that a linter writes as JSON.
-JSON_MESSAGE = re.compile(r"^\s*\"message\": \"(?P<message>.+)\",?$")
 # `  3:5  error  ...` below the name of the file.
 ROW = re.compile(
     r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)"
@@ -83,8 +81,7 @@ FILES_WITHOUT_SUFFIX = {"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Jenkin
 class Diagnostic:
     """One finding of a compiler, linter or checker.
 
-    `shape` is what the line looks like, whoever printed it: `types`, `lint`, `build`, `message`
-    (a message in JSON, which may be anything) or empty.
+    `shape` is what the line looks like, whoever printed it: `types`, `lint`, `build` or empty.
     """
 
     line: int
@@ -115,17 +112,13 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
 
 def _read_line(number: int, line: str) -> Diagnostic | None:
     text = line.strip()
-    match = JSON_MESSAGE.match(line)
-    if match:
-        return Diagnostic(number, match["message"], shape="message", level="error")
     if CODED_ERROR.match(line):
         return Diagnostic(number, text, shape="build", level="error")
     if not DIGIT.search(line):
         return None
     match = ROW.match(line) or POINTED_ROW.match(line)
     if match:
-        level = match["level"] or "error"
-        return Diagnostic(number, text, shape="lint", level=level.lower())
+        return Diagnostic(number, text, shape="lint", level=match["level"] or "error")
     if TABLE_ROW.match(line) or CODED_FINDING.match(line):
         return Diagnostic(number, text, shape="lint", level="error")
     return _read_at_place(number, line)
@@ -164,24 +157,28 @@ def _shape(message: str) -> str:
 
 def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read a message whose place stands on the next line, as many compilers print it."""
-    below = lines[number + 1] if number + 1 < len(lines) else ""
+    if number + 1 == len(lines):
+        return None
+    below = lines[number + 1]
     text = lines[number].strip()
-    level = LEVEL.match(text)
+    found = LEVEL.match(text)
+    level = found[1].lower() if found else ""
     arrow = ARROW.match(below)
-    if arrow is None and (level is not None or RULE_FINDING.match(text)):
+    if arrow is None and (level or RULE_FINDING.match(text)):
         arrow = BARE_PLACE.match(below)
     if arrow is None or not text or text.startswith(UNFORMATTED):
         return None
-    is_remark = level is not None and level[1].lower() != "error"
-    shape = "lint" if is_remark else "build"
-    return Diagnostic(number, text, arrow["file"], shape, level[1].lower() if level else "")
+    shape = "build" if level in {"", "error"} else "lint"
+    return Diagnostic(number, text, arrow["file"], shape, level)
 
 
 def _read_below_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read an error whose place stands alone on the line above, as Next.js prints it."""
     error = NAMED_ERROR.match(lines[number])
-    place = BARE_PLACE.match(lines[number - 1]) if error and number else None
-    if error is None or place is None:
+    if error is None:
+        return None
+    place = BARE_PLACE.match(lines[number - 1])
+    if place is None:
         return None
     shape = "types" if error["kind"] == "Type" else "build"
     return Diagnostic(number, lines[number].strip(), place["file"], shape, "error")
@@ -200,9 +197,7 @@ def read_headed_rows(
             continue
         for at in range(number + 1, min(len(output.lines), number + 1 + ROWS_BELOW)):
             row = output.lines[at]
-            if FILE_HEADING.match(row) or COUNT_ROW.match(row) or at in ignored:
-                continue
-            if HEADED_ROW.match(row):
+            if at not in ignored and HEADED_ROW.match(row) and not COUNT_ROW.match(row):
                 text = ROW_NUMBER.sub("", row).strip(MARKS)
                 yield Diagnostic(at, text, heading["file"], "lint", "error")
                 break
@@ -210,10 +205,7 @@ def read_headed_rows(
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
     below = [line.strip(MARKS) for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
-    messages = [message for message in below if message]
-    if not messages:
-        return diagnostic
-    if messages[0].endswith(":"):
-        # It only announces what follows.
-        return replace(diagnostic, text=" ".join(messages[:2]))
-    return replace(diagnostic, text=messages[0])
+    messages = [message for message in below if message] or [diagnostic.text]
+    # A line that ends with a colon only announces what follows.
+    shown = 2 if messages[0].endswith(":") else 1
+    return replace(diagnostic, text=" ".join(messages[:shown]))

@@ -28,27 +28,21 @@ FATAL_SIGNALS = {
 }
 # Signals by which a limit of the shell is enforced.
 LIMIT_SIGNALS = {152: "CPU time limit exceeded", 153: "File size limit exceeded"}
-# Exit statuses that mean something by themselves.
-STATUS_OF_TOOL = {
-    ("curl", 5): "service",
-    ("curl", 6): "service",
-    ("curl", 7): "service",
+# Exit statuses that mean something by themselves: first those for a service out of reach.
+SERVICE_STATUSES = {
+    "curl": (5, 6, 7, 35, 52, 56, 60),
+    "wget": (4, 5),
+    "ssh": (255,),
+    "scp": (255,),
+    "pg_isready": (1, 2),
+    "ping": (1,),
+    "nc": (1,),
+}
+STATUS_OF_TOOL: dict[tuple[str, int | None], str] = {
     ("curl", 22): "assertion",
     ("curl", 28): "timeout",
-    ("curl", 35): "service",
-    ("curl", 52): "service",
-    ("curl", 56): "service",
-    ("curl", 60): "service",
-    ("wget", 4): "service",
-    ("wget", 5): "service",
     ("wget", 6): "value",
     ("wget", 8): "assertion",
-    ("ssh", 255): "service",
-    ("scp", 255): "service",
-    ("pg_isready", 1): "service",
-    ("pg_isready", 2): "service",
-    ("ping", 1): "service",
-    ("nc", 1): "service",
 }
 VERDICT_OF_ROLE = {
     "test": "test",
@@ -100,16 +94,11 @@ def read_defect(context: FailureContext) -> Finding | None:
 
 def read_nothing_collected(context: FailureContext) -> Finding | None:
     """pytest's exit status for a run without tests, whatever else it prints."""
-    stage = context.main_stage
-    if context.evidence.exit_code != NOTHING_COLLECTED or stage is None:
+    is_pytest = context.main_stage.program in {"pytest", "py.test"}
+    lines = context.output.text.split()
+    if context.evidence.exit_code != NOTHING_COLLECTED or not is_pytest or not lines:
         return None
-    if stage.program not in {"pytest", "py.test"}:
-        return None
-    lines = context.output.lines
-    for number in range(len(lines) - 1, -1, -1):
-        if lines[number].strip():
-            return Finding("no tests", lines[number].strip(), number)
-    return None
+    return Finding("no tests", context.output.text.rstrip().rpartition("\n")[2].strip())
 
 
 def read_signal(context: FailureContext) -> Finding | None:
@@ -127,8 +116,10 @@ def read_signal(context: FailureContext) -> Finding | None:
 def read_status(context: FailureContext) -> Finding | None:
     """An exit status that has a meaning of its own."""
     code = context.evidence.exit_code
-    tool = context.main_stage.program if context.main_stage else ""
-    verdict = STATUS_OF_TOOL.get((tool, code or 0))
+    tool = context.main_stage.program
+    verdict = STATUS_OF_TOOL.get((tool, code))
+    if code in SERVICE_STATUSES.get(tool, ()):
+        verdict = "service"
     if verdict:
         return Finding(verdict, f"{tool} exited with status {code}")
     if code == NOT_FOUND:
@@ -149,21 +140,20 @@ def read_unmet(context: FailureContext) -> Finding | None:
     """The first expectation of the Verify field that was not met."""
     if not context.evidence.unmet:
         return None
-    stage = context.stage_at(-1)
-    verdict = VERDICT_OF_ROLE.get(stage.role, "absent") if stage else "absent"
+    verdict = VERDICT_OF_ROLE.get(context.stage_at(-1).role, "absent")
     return Finding(verdict, f"expected {context.evidence.unmet[0]}")
 
 
 def read_silence(context: FailureContext) -> Finding | None:
     """Nothing says why the command failed: its purpose decides."""
-    if not context.stages or [stage.program for stage in context.stages] == ["false"]:
+    programs = [stage.program for stage in context.stages]
+    if not programs or programs == ["false"]:
         return None
-    last = context.stages[-1]
-    is_silent = not context.output.text.strip()
     stage = context.stage_at(-1)
-    if is_silent and last.role in {"check", "data"}:
+    last = context.stages[-1]
+    if not context.output.text.strip() and last.role in {"check", "data"}:
         stage = last
-    verdict = VERDICT_OF_ROLE.get(stage.role) if stage else None
+    verdict = VERDICT_OF_ROLE.get(stage.role)
     if verdict is None and _is_condition(context, stage):
         verdict = "absent"
     if verdict is None:
@@ -172,10 +162,9 @@ def read_silence(context: FailureContext) -> Finding | None:
     return Finding(verdict, f"`{command}` exited with status {context.evidence.exit_code}")
 
 
-def _is_condition(context: FailureContext, stage: Stage | None) -> bool:
+def _is_condition(context: FailureContext, stage: Stage) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
-    runs_code = stage is not None and stage.role == "run"
-    if stage is not None and runs_code and {"-c", "-e"} & set(stage.arguments):
+    if stage.role == "run" and {"-c", "-e"} & set(stage.arguments):
         return True
     return any(stage.role in {"check", "data"} for stage in context.stages)
 

@@ -13,7 +13,7 @@ from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.test_runs import pytest_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.test_runs import FailedTest
@@ -45,35 +45,27 @@ WEIGHT = {"package": 0, "test": 1, "crash": 1}
 OTHER_WEIGHT = 2
 
 
-def read_failed_tests(
-    context: FailureContext, read_cause: Callable[[FailureContext], Finding | None]
-) -> Finding | None:
-    """Return what the named failing tests amount to, or None if no runner names any.
-
-    `read_cause` finds the cause of a test file that could not be loaded in the rest of the output.
-    """
+def read_failed_tests(context: FailureContext) -> Finding | None:
+    """Return what the named failing tests amount to, or None if no runner names any."""
     tests = context.failed_tests
     if not tests:
         return _internal_error(context)
-    return _read_tests(context, tests, read_cause)
-
-
-def _read_tests(
-    context: FailureContext,
-    tests: Sequence[FailedTest],
-    read_cause: Callable[[FailureContext], Finding | None],
-) -> Finding:
     examined = tests[:MOST_TESTS]
-    readings = [_read_test(context, test, read_cause) for test in examined]
+    readings = [_read_test(context, test) for test in examined]
     unloaded = [finding for finding, test in zip(readings, examined, strict=True) if not test.named]
     best = min(unloaded or readings, key=_weight)
     if best.verdict == "test":
         best = _java_cause(context, best)
-    error = best.error or _stated_expectation(context)
-    if not error and best.line >= 0:
-        error = context.output.lines[best.line].strip()
+    return _with_tests(context, best, tests)
+
+
+def _with_tests(context: FailureContext, finding: Finding, tests: Sequence[FailedTest]) -> Finding:
+    """Return the finding with the names of the tests, and with an error if it has none yet."""
+    error = finding.error or _stated_expectation(context)
+    if not error and finding.line >= 0:
+        error = context.output.lines[finding.line].strip()
     names = tuple(test.name for test in tests if test.named)
-    return replace(best, error=error or NO_ERROR, tests=names)
+    return replace(finding, error=error or NO_ERROR, tests=names)
 
 
 def _internal_error(context: FailureContext) -> Finding | None:
@@ -88,11 +80,7 @@ def read_marked_tests(context: FailureContext) -> Finding | None:
     tests = context.marked_tests
     if not tests:
         return None
-    first = tests[0]
-    error = first.error or _stated_expectation(context)
-    if not error:
-        error = context.output.lines[first.line].strip()
-    return Finding("test", error, first.line, tests=tuple(test.name for test in tests))
+    return _with_tests(context, Finding("test", tests[0].error, tests[0].line), tests)
 
 
 def _weight(finding: Finding) -> tuple[int, bool]:
@@ -117,11 +105,7 @@ def _stated_expectation(context: FailureContext) -> str:
     return min(stated, key=lambda finding: (finding.rank, finding.line)).error
 
 
-def _read_test(
-    context: FailureContext,
-    test: FailedTest,
-    read_cause: Callable[[FailureContext], Finding | None],
-) -> Finding:
+def _read_test(context: FailureContext, test: FailedTest) -> Finding:
     verdict = "test" if test.named else "build"
     if ASSERTION.match(test.error):
         return Finding(verdict, test.error, test.line)
@@ -134,7 +118,7 @@ def _read_test(
 
     is_file = context.project.find(test.name) is not None
     if not test.named or is_file:
-        found = _first_cause(causes) or _unloaded_file(context, test) or read_cause(context)
+        found = _first_cause(causes) or _unloaded_file(context, test) or context.cause
         return found or Finding(verdict, test.error, test.line)
     return _read_named_test(context, test, printed, causes)
 

@@ -48,6 +48,8 @@ NO_COMPLAINT = re.compile(
     r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
     re.IGNORECASE,
 )
+# One finding among those that a linter writes as JSON.
+JSON_MESSAGE = re.compile(r"^\s*\"message\": \"(.+)\",?$")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 MOST_COMPLAINTS = 200
@@ -101,9 +103,13 @@ def _line_below(context: FailureContext, number: int) -> str:
 def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     """Return the line of a linter or formatter that says what is wrong, and its number.
 
-    The first line that calls itself an error or speaks of a file of the project, else the first
-    that is more than the name of a file, a ruler, a count or a report of progress.
+    The first message in JSON, line that calls itself an error or speaks of a file of the project,
+    else the first that is more than the name of a file, a ruler, a count or a report of progress.
     """
+    for number, line in enumerate(context.output.lines):
+        message = JSON_MESSAGE.match(line)
+        if message:
+            return number, message[1]
     for alarm in _own_alarms(context):
         return alarm
     complaints: list[tuple[int, str]] = []

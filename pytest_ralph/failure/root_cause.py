@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure import exit_status
 from pytest_ralph.failure.context import COMPARING_TOOLS
 from pytest_ralph.failure.failed_tests import DEATHS, read_failed_tests, read_marked_tests
-from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
+from pytest_ralph.failure.failure import NO_ERROR
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.quote import (
@@ -24,7 +24,7 @@ from pytest_ralph.failure.quote import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.diagnostics import Diagnostic
@@ -37,17 +37,16 @@ REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
 )
-PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
-# The logger of Go's services (klog), which repeats itself before the tool speaks.
-SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
-HUNK = re.compile(r"^@@ ")
 NOTHING_FOUND = re.compile(
     r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
 )
 # A script of the project that is named after what it does.
 CHECKING_SCRIPT = re.compile(r"[\w-]*(?:check|verify|validate|test)[\w-]*\.\w+$")
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
+# What a line means that calls itself an error: a runner that says so could not run the tests.
+VERDICT_OF_MESSAGE = {**exit_status.VERDICT_OF_ROLE, "run": "crash", "test": "build"}
+VERDICT_OF_WORDS = {**exit_status.VERDICT_OF_ROLE, "install": "package"}
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
     r"|(?:error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
@@ -60,9 +59,9 @@ def root_cause(context: FailureContext) -> Finding:
     readers = (
         exit_status.read_time_limit,
         exit_status.read_defect,
-        _read_tests,
+        read_failed_tests,
         exit_status.read_nothing_collected,
-        _read_cause,
+        lambda context: context.cause,
         read_marked_tests,
         _read_diagnostics,
         exit_status.read_unmet_success,
@@ -81,43 +80,6 @@ def root_cause(context: FailureContext) -> Finding:
         if finding is not None:
             return with_quotable_error(context, finding)
     return Finding("unknown", quotable_line(context) or NO_ERROR)
-
-
-def _read_tests(context: FailureContext) -> Finding | None:
-    return read_failed_tests(context, _read_cause)
-
-
-# Causes: lines that say why.
-
-
-def _read_cause(context: FailureContext) -> Finding | None:
-    causes = [finding for finding in context.findings if finding.is_cause]
-    if not causes:
-        return None
-    best = _last_of_chain(context, min(causes, key=_precedence), causes)
-    if best.verdict == "timeout" and "test" in context.roles:
-        return replace(best, type=VERIFICATION_FAILED)
-    return best
-
-
-def _precedence(finding: Finding) -> tuple[int, bool, bool, int]:
-    """Order causes: by rank, then those that name what is missing, then by place."""
-    is_logged = SERVICE_LOG.match(finding.error) is not None
-    return finding.rank, finding.missing is None, is_logged, finding.line
-
-
-def _last_of_chain(context: FailureContext, best: Finding, causes: Sequence[Finding]) -> Finding:
-    """Of exceptions that led to one another, Python prints last the one that ended the program."""
-    is_chained = context.output.has("above")
-    if not is_chained or not PYTHON_EXCEPTION.match(best.error):
-        return best
-    chain = [
-        finding
-        for finding in causes
-        if (finding.verdict, finding.missing) == (best.verdict, best.missing)
-    ]
-    raised = [finding for finding in chain if PYTHON_EXCEPTION.match(finding.error)]
-    return max(raised, key=lambda finding: finding.line)
 
 
 # Diagnostics: lines that point into a file.
@@ -144,70 +106,36 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
     """Below the words of a dying program, a place in a file is where it died."""
     if diagnostic.shape in {"build", "types"}:
         return False
-    stage = context.stage_at(diagnostic.line)
-    return stage is None or stage.role not in {"lint", "types", "format"}
+    return context.stage_at(diagnostic.line).role not in COMPLAINING
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     """Return what a diagnostic means; a linter's remark and a compiler's error look the same."""
+    shape = diagnostic.shape
+    if len(context.stated_roles) > 1 and shape in context.stated_roles:
+        return shape
     role = context.role_at(diagnostic.line)
-    if diagnostic.shape == "message":
-        return role if role in {"lint", "types"} else ""
-    several_roles = len(context.stated_roles) > 1 and not context.echoed
-    if several_roles and diagnostic.shape in context.stated_roles:
-        return diagnostic.shape
-    if role in {"types", "build", "data"}:
+    if role == "test":
+        # A runner of tests points at a failed expectation, or at a file that does not compile.
+        return "test" if COMPARISON.search(diagnostic.text) else "build"
+    if shape == "types" and role == "lint" and not context.is_known_at(diagnostic.line):
+        # What is only guessed to be a linter may be a type checker.
+        return "types"
+    if role in COMPLAINING or role in {"build", "data"}:
         return role
-    read = _BY_ROLE.get(role)
-    return read(context, diagnostic) if read else diagnostic.shape
+    if role == "run":
+        return shape or "crash"
+    if role or shape:
+        return shape
+    return _verdict_of_unknown_tool(context, diagnostic)
 
 
 def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) -> str:
-    if diagnostic.shape:
-        return diagnostic.shape
-    if _is_failed_check(context, diagnostic):
-        return "test"
-    # It complains about a file that it was given.
-    return "lint" if context.names(diagnostic.file) else ""
-
-
-def _is_failed_check(context: FailureContext, diagnostic: Diagnostic) -> bool:
-    """Return whether a line with a place is one of the failures that a summary counts."""
+    """A tool points at one of the failures that its summary counts, or at a file it was given."""
     counts_failures = any(finding.verdict == "test" for finding in context.findings)
-    return counts_failures and COMPARISON.search(diagnostic.text) is not None
-
-
-def _verdict_of_linter(context: FailureContext, diagnostic: Diagnostic) -> str:
-    """What is only guessed to be a linter may be a type checker."""
-    is_known = context.is_known_at(diagnostic.line)
-    return "types" if diagnostic.shape == "types" and not is_known else "lint"
-
-
-def _verdict_of_runner(_context: FailureContext, diagnostic: Diagnostic) -> str:
-    """A runner of tests points at a failed expectation, or at a file that does not compile."""
-    return "test" if COMPARISON.search(diagnostic.text) else "build"
-
-
-def _verdict_of_program(_context: FailureContext, diagnostic: Diagnostic) -> str:
-    return diagnostic.shape or "crash"
-
-
-def _verdict_of_formatter(context: FailureContext, diagnostic: Diagnostic) -> str:
-    """A formatter that speaks of a place in a file of ours could not read it."""
-    if any(finding.verdict == "format" for finding in context.findings):
-        return "format"
-    if context.project.files and not context.project.find(diagnostic.file):
-        return "format"
-    return "syntax"
-
-
-_BY_ROLE: dict[str, Callable[[FailureContext, Diagnostic], str]] = {
-    "": _verdict_of_unknown_tool,
-    "lint": _verdict_of_linter,
-    "format": _verdict_of_formatter,
-    "test": _verdict_of_runner,
-    "run": _verdict_of_program,
-}
+    if counts_failures and COMPARISON.search(diagnostic.text):
+        return "test"
+    return "lint" if context.names(diagnostic.file) else ""
 
 
 # Symptoms: lines that say that something failed, but not why.
@@ -219,8 +147,7 @@ def _read_symptom(context: FailureContext) -> Finding | None:
         return None
     best = min(symptoms, key=lambda finding: (finding.rank, finding.line))
     if best.verdict in DEATHS:
-        deaths = [finding for finding in symptoms if finding.verdict in DEATHS]
-        return _read_death(context, deaths)
+        return _read_death(context, [one for one in symptoms if one.verdict in DEATHS])
 
     role = _speaker_role(context, best)
     if best.verdict == "build" and not role:
@@ -246,7 +173,7 @@ def _read_death(context: FailureContext, deaths: Sequence[Finding]) -> Finding:
     An exception of a tool that builds or checks means that the tool could not do its work, not
     that a program of the project died.
     """
-    is_python = context.output.has("traceback") and context.output.has("recent")
+    is_python = context.output.has("traceback")
     death = deaths[-1] if is_python else deaths[0]
     only_exceptions = all(finding.verdict == "exception" for finding in deaths)
     if only_exceptions and _speaker_role(context, death) in BY_ROLE | {"install"}:
@@ -260,8 +187,6 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
     An orchestrator has a role only where it speaks for itself (`make: *** ...`).
     """
     stage = context.stage_at(finding.line)
-    if stage is None:
-        return ""
     if stage.is_orchestrator and not finding.error.startswith(f"{stage.program}: "):
         return ""
     return stage.role
@@ -274,18 +199,9 @@ def _error_messages(context: FailureContext) -> Iterator[Finding]:
     for number, line in enumerate(context.output.english):
         if number in context.ignored or not ERROR_MESSAGE.match(line):
             continue
-        stage = context.stage_at(number)
-        verdict = _verdict_of_message(stage.role if stage else "")
+        verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
-
-
-def _verdict_of_message(role: str) -> str | None:
-    if role == "run":
-        return "crash"
-    if role == "test":
-        return "build"
-    return exit_status.VERDICT_OF_ROLE.get(role)
 
 
 def _first_statement(findings: Sequence[Finding]) -> Finding | None:
@@ -305,18 +221,14 @@ def _read_difference(context: FailureContext) -> Finding | None:
     """Read a shown difference: what a comparison found, or how a tool would change a file."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
-    if stage is None or not line:
-        return None
     changed = _first_match(context, CHANGED_LINE)
-    if any(one.name in COMPARING_TOOLS for one in (stage, *context.stages)):
+    if line and any(one.name in COMPARING_TOOLS for one in (stage, *context.stages)):
         return Finding("comparison", changed or line)
-    if not changed:
-        return None
     header = _first_match(context, DIFF_HEADER)
-    if stage.role == "format":
-        return Finding("format", header or changed.strip())
-    if not header or not _first_match(context, HUNK):
+    if not changed or not header:
         return None
+    if stage.role == "format":
+        return Finding("format", header)
     verdict = {"lint": "lint", "": "format"}.get(stage.role)
     return Finding(verdict, changed) if verdict else None
 
@@ -325,14 +237,10 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     """Words that fit no pattern, from a tool whose role is known."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
-    if stage is None or not line:
-        return None
-    if stage.role == "install":
-        return Finding("package", line)
-    verdict = exit_status.VERDICT_OF_ROLE.get(stage.role)
+    verdict = VERDICT_OF_WORDS.get(stage.role)
     if not stage.role and CHECKING_SCRIPT.match(stage.program):
         verdict = "test"
-    if verdict is None:
+    if verdict is None or not line:
         return None
     if verdict in COMPLAINING:
         return _complaint(context, verdict) or Finding(verdict, line)

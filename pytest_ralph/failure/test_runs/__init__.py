@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs import pytest_run, reports, shapes, tap_run
+from pytest_ralph.failure.test_runs import json_report, junit, pytest_run, shapes, tap_run
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
-from pytest_ralph.failure.test_runs.grammar import load_grammars, read_blocks
+from pytest_ralph.failure.test_runs.grammar import read_runners
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FailedTest", "read_failed_tests", "read_marked_tests", "read_printed_report"]
 
-# Runners whose output is more than a title with a block below it; they are tried first.
-READERS = (
-    pytest_run.read,
-    tap_run.read,
-    reports.read_xml,
-)
+READERS = (pytest_run.read, read_runners, tap_run.read, junit.read_printed)
 
 
 def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
@@ -29,22 +24,12 @@ def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
         found = _unique(read(output))
         if found:
             return found
-    grammars = load_grammars()
-    for runner, grammar in grammars.items():
-        found = _unique(read_blocks(output, grammar))
-        if not found:
-            continue
-        # Beside tests that failed, the same runner may report files that it could not load.
-        loading = grammars.get(f"{runner} load")
-        if loading is None:
-            return found
-        return (*found, *_unique(read_blocks(output, loading)))
     return ()
 
 
 def read_printed_report(printed: str) -> Sequence[FailedTest]:
     """Return the failing tests of a JSON report, which must be read before lines are shortened."""
-    return _unique(reports.read_json(printed))
+    return _unique(json_report.read(printed))
 
 
 def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:

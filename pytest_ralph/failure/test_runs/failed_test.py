@@ -44,3 +44,10 @@ def first_quote(
                 caught = next(filter(None, match.groups()), lines[number])
                 return Quote(number, caught.strip())
     return None
+
+
+def first_line(text: str) -> str:
+    """Return the first line that is not blank, with the next one if it only announces that."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    shown = 2 if lines and lines[0].endswith(":") else 1
+    return " ".join(lines[:shown])

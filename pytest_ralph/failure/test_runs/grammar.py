@@ -90,6 +90,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(NAMED_PATTERNS.get(pattern, pattern))
 
 
+def read_runners(output: CommandOutput) -> Iterator[FailedTest]:
+    """Yield the failing tests by the first grammar that is recognised."""
+    grammars = load_grammars()
+    for runner, grammar in grammars.items():
+        found = list(read_blocks(output, grammar))
+        if not found:
+            continue
+        yield from found
+        # Beside tests that failed, the same runner may report files that it could not load.
+        loading = grammars.get(f"{runner} load")
+        if loading is not None:
+            yield from read_blocks(output, loading)
+        return
+
+
 def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]:
     """Yield every failing test that is printed in the way of a grammar."""
     if not grammar.may_occur_in(output):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ TITLE = re.compile(
 FAILURES = re.compile(r"^=+ FAILURES =+$")
 END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
 PATH = re.compile(r"^[\w./\\-]+(?:\.\w+)?$")
-ERROR_LINE = re.compile(r"^(?P<indent>E {2,})(?P<text>.*)$")
+MARKED = re.compile(r"^E {2,}\S")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
     r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:"
@@ -36,20 +36,14 @@ CHAINED = re.compile(
 )
 WORKER_CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 # What a plugin says about a test that it ran in a process of its own.
-PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(?P<text>\S+ \S.*)$")
+PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(\S+ \S.*)$")
+ANY_LINE = re.compile(r".")
 SHORTENED = "..."
 TRACEBACK = "Traceback"
 INTERNAL = "INTERNALERROR> "
 INTERNAL_EXCEPTION = re.compile(
     r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*"
 )
-
-
-class NumberedLine(NamedTuple):
-    """A line of the output, or the error in it, with its number."""
-
-    number: int
-    text: str
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -66,7 +60,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         if not is_test and not PATH.match(name):
             continue
         has_summary = True
-        shown = NumberedLine(number, line.strip())
+        shown = Quote(number, line.strip())
         block_error = _error_of(name, match["subtest"], errors)
         at, error = block_error or _whole_error(output.lines, match["error"]) or shown
         yield FailedTest(name, error, at, is_test)
@@ -84,9 +78,7 @@ def internal_error(output: CommandOutput) -> FailedTest | None:
     return None
 
 
-def _error_of(
-    name: str, subtest: str | None, errors: Mapping[str, NumberedLine]
-) -> NumberedLine | None:
+def _error_of(name: str, subtest: str | None, errors: Mapping[str, Quote]) -> Quote | None:
     """Return the error of a test: `test_a.py::TestX::test_y` has the title `TestX.test_y`."""
     title = name
     if "::" in name:
@@ -98,7 +90,7 @@ def _error_of(
     return errors.get(name) or errors.get(title) or errors.get(own_name)
 
 
-def _whole_error(lines: Sequence[str], shortened: str | None) -> NumberedLine | None:
+def _whole_error(lines: Sequence[str], shortened: str | None) -> Quote | None:
     """Return the line that the summary shortens to the width of the terminal."""
     if not shortened or not shortened.endswith(SHORTENED):
         return None
@@ -106,95 +98,58 @@ def _whole_error(lines: Sequence[str], shortened: str | None) -> NumberedLine | 
     for number, line in enumerate(lines):
         text = line.strip()
         if text.startswith(beginning):
-            return NumberedLine(number, text)
+            return Quote(number, text)
     return None
 
 
-def _crashes(output: CommandOutput) -> Iterator[tuple[str, NumberedLine]]:
+def _crashes(output: CommandOutput) -> Iterator[tuple[str, Quote]]:
     """xdist reports a worker that died below the title of the file, not of the test."""
     for number in output.index.get("crashed", ()):
         line = output.lines[number]
         match = WORKER_CRASHED.match(line)
         if match:
-            yield match[1], NumberedLine(number, line.strip())
+            yield match[1], Quote(number, line.strip())
 
 
-def _errors_by_title(lines: Sequence[str]) -> dict[str, NumberedLine]:
-    errors: dict[str, NumberedLine] = {}
+def _errors_by_title(lines: Sequence[str]) -> dict[str, Quote]:
+    blocks: dict[str, list[int]] = {}
     title = ""
-    block: list[NumberedLine] = []
-
-    def finish_block() -> None:
-        error = _error_of_block(block)
-        if title and error is not None:
-            errors[title] = error
-
     for number, line in enumerate(lines):
         # Most lines are no rulers: look at their beginning before matching a pattern.
         is_ruler = line.startswith(("_", "=", "-"))
         match = TITLE.match(line) if is_ruler else None
-        if match or (is_ruler and END_OF_BLOCK.match(line)):
-            finish_block()
-            title = match[1] if match else ""
-            block = []
+        if match:
+            title = match[1]
+            blocks[title] = []
+        elif is_ruler and END_OF_BLOCK.match(line):
+            title = ""
         elif title:
-            block.append(NumberedLine(number, line))
-    finish_block()
-    return errors
+            blocks[title].append(number)
+    errors = {title: _error_of_block(lines, block) for title, block in blocks.items()}
+    return {title: error for title, error in errors.items() if error is not None}
 
 
-def _error_of_block(block: Sequence[NumberedLine]) -> NumberedLine | None:
+def _error_of_block(lines: Sequence[str], block: Sequence[int]) -> Quote | None:
     """Return the error of a titled block, of the last exception if several are chained."""
-    start = 0
-    for position, line in enumerate(block):
-        if CHAINED.search(line.text):
-            start = position
-    block = block[start:]
-    return _least_indented(block) or _error_group(block) or _plain_error(block)
+    for position, number in enumerate(block):
+        if CHAINED.search(lines[number]):
+            return _error_of_block(lines, block[position + 1 :])
+    marked = [number for number in block if MARKED.match(lines[number])]
+    if marked:
+        least_indented = min(marked, key=lambda number: _indent(lines[number][1:]))
+        return Quote(least_indented, lines[least_indented][1:].strip())
+    return first_quote(lines, block, [EXCEPTION_GROUP]) or _plain_error(lines, block)
 
 
-def _least_indented(block: Sequence[NumberedLine]) -> NumberedLine | None:
-    """Return the first of the `E` lines with the least indent."""
-    best: NumberedLine | None = None
-    least = 0
-    for number, line in block:
-        match = ERROR_LINE.match(line)
-        if match is None or not match["text"].strip():
-            continue
-        indent = len(match["indent"])
-        if best is None or indent < least:
-            best = NumberedLine(number, match["text"].strip())
-            least = indent
-    return best
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
-def _error_group(block: Sequence[NumberedLine]) -> NumberedLine | None:
-    for number, line in block:
-        match = EXCEPTION_GROUP.match(line)
-        if match:
-            return NumberedLine(number, match[1])
-    return None
-
-
-def _plain_error(block: Sequence[NumberedLine]) -> NumberedLine | None:
+def _plain_error(lines: Sequence[str], block: Sequence[int]) -> Quote | None:
     """Return the error of a block without `E` lines (`--tb=native`, doctest, unittest)."""
-    plain = [
-        NumberedLine(number, line.strip())
-        for number, line in block
-        if line.strip() and not FRAME.match(line)
-    ]
-    if not plain:
-        return _placed_error(block)
-    if any(line.text.startswith(TRACEBACK) for line in plain):
-        raised = [line for line in plain if EXCEPTION.match(line.text)]
+    plain = [number for number in block if lines[number].strip() and not FRAME.match(lines[number])]
+    if any(lines[number].startswith(TRACEBACK) for number in plain):
+        raised = first_quote(lines, plain[::-1], [EXCEPTION])
         if raised:
-            return raised[-1]
-    return plain[0]
-
-
-def _placed_error(block: Sequence[NumberedLine]) -> NumberedLine | None:
-    for number, line in block:
-        match = PLACED_ERROR.match(line)
-        if match:
-            return NumberedLine(number, match["text"])
-    return None
+            return raised
+    return first_quote(lines, plain, [ANY_LINE]) or first_quote(lines, block, [PLACED_ERROR])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import classify
-from pytest_ralph.failure.junit import read_reports
 from pytest_ralph.failure.project import Project
+from pytest_ralph.failure.test_runs.junit import read_reports
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.test_runs import FailedTest

@@ -10,7 +10,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.project import Project
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, first_line
 from pytest_ralph.files import read_regular
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 
     from junitparser import TestCase
 
-    from pytest_ralph.failure.project import Project
+    from pytest_ralph.failure.output import CommandOutput
 
 LARGEST = 8_000_000
 DEEPEST = 50
 LONGEST_ATTRIBUTE = 200_000
+LONGEST_ELEMENT = 4 * LONGEST_ATTRIBUTE
+# A whole report between other lines of an output.
+PRINTED = re.compile(r"<(testsuites?)\b.*</\1>", re.DOTALL)
 # Characters and references that XML forbids; node's reporter writes raw escape codes.
 FORBIDDEN = re.compile(
     r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -38,29 +42,38 @@ def read_reports(reports: Iterable[Path | str], project: Project) -> Sequence[Fa
 
 
 def _read_report(path: Path, project: Project) -> Sequence[FailedTest]:
-    source = _safe_source(path)
-    if source is None:
+    try:
+        if path.stat().st_size > LARGEST:
+            return ()
+        text = read_regular(path).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ()
+    return _read_text(text, project)
+
+
+def read_printed(output: CommandOutput) -> Sequence[FailedTest]:
+    """Return the failing tests of a report that stands in the output."""
+    printed = PRINTED.search(output.text) if output.has("testcase") else None
+    return _read_text(printed[0], Project(None)) if printed else ()
+
+
+def _read_text(text: str, project: Project) -> Sequence[FailedTest]:
+    if not _is_safe(text):
         return ()
     try:
-        return tuple(_failed_tests(source, project))
+        return tuple(_failed_tests(FORBIDDEN.sub("", text), project))
     except Exception:
         # junitparser raises errors of several libraries, depending on what is installed.
         return ()
 
 
-def _safe_source(path: Path) -> str | None:
-    """Return the text of a report if it is safe to parse."""
-    try:
-        if path.stat().st_size > LARGEST:
-            return None
-        text = read_regular(path).decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return None
+def _is_safe(text: str) -> bool:
+    """Return whether a parser can read it in bounded time and memory."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        return None
-    if _is_too_deep(text) or _has_huge_attribute(text):
-        return None
-    return FORBIDDEN.sub("", text)
+        return False
+    # Something longer than any message takes a parser seconds.
+    longest = max(map(len, text.split("<")))
+    return longest <= LONGEST_ELEMENT and not _is_too_deep(text)
 
 
 def _is_too_deep(text: str) -> bool:
@@ -75,12 +88,6 @@ def _is_too_deep(text: str) -> bool:
         if depth > DEEPEST:
             return True
     return False
-
-
-def _has_huge_attribute(text: str) -> bool:
-    """Return whether something is longer than any message: a parser takes seconds for it."""
-    longest = max(map(len, text.split("<")), default=0)
-    return longest > 4 * LONGEST_ATTRIBUTE
 
 
 def _failed_tests(source: str, project: Project) -> Iterator[FailedTest]:
@@ -114,8 +121,7 @@ def _failed_test(case: TestCase, message: str, text: str, project: Project) -> F
     if marked and (could_not_load or not message):
         error = marked[1].strip()
     else:
-        lines = (line.strip() for line in f"{message}\n{text}".splitlines())
-        error = next(filter(None, lines), "")
+        error = first_line(f"{message}\n{text}")
     return FailedTest(_name(case, project), error, named=not could_not_load)
 
 

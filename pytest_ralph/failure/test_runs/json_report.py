@@ -1,4 +1,4 @@
-"""Failing tests in a report for machines that a runner prints in place of text: JSON or XML.
+"""Failing tests in a JSON report that a runner prints in place of text.
 
 Runners disagree about the names of fields. What they share: a test is an object with a name and
 with a status or an error, and the outermost objects are suites.
@@ -6,18 +6,15 @@ with a status or an error, and the outermost objects are suites.
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from pytest_ralph.failure.output import CommandOutput
 
 LARGEST = 2_000_000
 DEEPEST = 40
@@ -36,14 +33,8 @@ ERRORS = (
 )  # fmt: skip
 MESSAGES = ("message", "text", "value", "stack")
 
-XML_CASE = re.compile(r"<testcase\b(?P<attributes>[^>]*)>(?P<body>.*?)</testcase>", re.DOTALL)
-XML_NAME = re.compile(r'(?<!\w)name="([^"]*)"')
-XML_FAILURE = re.compile(
-    r'<(?:failure|error)\b(?:[^>]*?\bmessage="(?P<message>[^"]*)")?[^>]*>(?P<text>[^<]*)'
-)
 
-
-def read_json(printed: str) -> Iterator[FailedTest]:
+def read(printed: str) -> Iterator[FailedTest]:
     """Yield the failing tests of a JSON report that stands in the printed text."""
     if len(printed) > LARGEST or not FAILING.search(printed) or not NAMED.search(printed):
         return
@@ -57,18 +48,6 @@ def read_json(printed: str) -> Iterator[FailedTest]:
         is_event = isinstance(report, list) and isinstance(next(iter(report), None), str)
         if not is_event:
             return
-
-
-def read_xml(output: CommandOutput) -> Iterator[FailedTest]:
-    """Yield the failing tests of a JUnit report that stands in the output."""
-    if not output.has("testcase"):
-        return
-    for case in XML_CASE.finditer(output.text):
-        name = XML_NAME.search(case["attributes"])
-        failure = XML_FAILURE.search(case["body"])
-        if name and failure:
-            error = _first_line(failure["message"] or "") or _first_line(failure["text"])
-            yield FailedTest(html.unescape(name[1]), html.unescape(error))
 
 
 def _failed_below(value: Any, depth: int) -> Iterator[FailedTest]:
@@ -120,15 +99,5 @@ def _error_in(test: dict[str, Any]) -> str:
         if isinstance(found, dict):
             found = next((found[part] for part in MESSAGES if found.get(part)), "")
         if isinstance(found, str) and found.strip():
-            return _first_line(found)
+            return first_line(found)
     return ""
-
-
-def _first_line(text: str) -> str:
-    """Return the first line, with the next one if it only announces that."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return ""
-    if lines[0].endswith(":") and len(lines) > 1:
-        return f"{lines[0]} {lines[1]}"
-    return lines[0]
