@@ -310,5 +310,5 @@ def test_the_controller_commits_what_came_home(
     )
 
     assert "1 recovered" in output
-    assert git(pytester.path, "show", "HEAD~1:fixed.txt") == "done\n"
-    assert git(pytester.path, "rev-list", "--count", "HEAD").strip() == "4"
+    assert git(pytester.path, "show", "HEAD:fixed.txt") == "done\n"
+    assert git(pytester.path, "rev-list", "--count", "HEAD").strip() == "2"
