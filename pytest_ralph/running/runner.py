@@ -263,7 +263,8 @@ class Runner:
             )
         except (OSError, ValueError, subprocess.TimeoutExpired):
             return ""
-        if parsed.returncode == 0:
+        if parsed.returncode <= 0:
+            # Parsed, or killed before it was.
             return ""
         lines = decode(parsed.stderr).strip().splitlines()
         message = lines[0].removeprefix(f"{shell}: ") if lines else "the shell cannot parse it"

@@ -82,6 +82,11 @@ class Mark(NamedTuple):
         return limit == self.limit
 
 
+def start_unmarked() -> contextlib.AbstractContextManager[object]:
+    """Let no process that starts in this block carry the mark of another thread's command."""
+    return _starting
+
+
 def set_soft_limit(pid: int, limit: int) -> int | None:
     """Set the soft limit that marks use. Return the one before, or None if it cannot be set."""
     if sys.platform != "linux":

@@ -12,6 +12,7 @@ import tempfile
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.running.process import exit_descriptor
+from pytest_ralph.running.strays import start_unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -137,15 +138,16 @@ class GitCommand(NamedTuple):
     ) -> subprocess.Popen[bytes]:
         configuration = () if arguments[0] == "commit" else CONFIGURATION
         try:
-            return subprocess.Popen(
-                ["git", *configuration, *arguments],
-                cwd=self.directory,
-                env={**self.environ, **env},
-                stdin=streams[0],
-                stdout=streams[1],
-                stderr=streams[2],
-                start_new_session=True,
-            )
+            with start_unmarked():
+                return subprocess.Popen(
+                    ["git", *configuration, *arguments],
+                    cwd=self.directory,
+                    env={**self.environ, **env},
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
+                    start_new_session=True,
+                )
         except FileNotFoundError as error:
             if not self.directory.is_dir():
                 raise GitError(f"no directory {self.directory}") from error

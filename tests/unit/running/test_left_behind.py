@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.running import process as process_module
 from pytest_ralph.running import spawn, strays
 from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_marked, kill_younger, read_ps
@@ -106,6 +107,18 @@ def test_commands_beside_it_are_left_alone(runner: Runner, nap: str) -> None:
         runner.run("sleep 5", timeout=0.05)
     thread.join()
     assert slow == [5]
+
+
+@pytest.mark.skipif(not LINUX, reason="limits are only inherited on Linux")
+def test_git_of_another_thread_is_not_marked(project: Path) -> None:
+    mark = Mark(5, 3)
+    git = GitCommand.at(project)
+    with ThreadPoolExecutor(1) as pool:
+        with mark.inherited():
+            limits = pool.submit(git.run, "-c", "alias.limits=!cat /proc/self/limits", "limits")
+            # Long enough for git to start if it did not wait.
+            time.sleep(0.1)
+        assert str(mark.limit) not in limits.result().stdout
 
 
 @pytest.mark.skipif(not LINUX, reason="limits are only inherited on Linux")
