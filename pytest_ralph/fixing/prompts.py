@@ -48,9 +48,8 @@ PART_MINIMUM = {
 LINE_LIMIT = 500
 GUIDANCE_LIMIT = 2_000
 SHORTEST_FACT = 80
+# Of a list; of the tasks that are done, the last ones.
 MAX_ITEMS = 25
-# The tasks done last that may be shown; a long spec has many more.
-MAX_DONE = 50
 
 # Secrets are looked for in this much of an output: at its beginning, its end and around the error.
 MASKED_CHARACTERS = 100_000
@@ -162,7 +161,7 @@ class _TemplateValues:
         self._verified = context.verified or context.failure
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
-        self._done = self._lines(_with_files(task) for task in context.done[-MAX_DONE:])
+        self._done = self._lines(_with_files(task) for task in context.done[-MAX_ITEMS:])
         self._tried = self._lines(map(self._tried_line, context.tried))
         self._task = inert.terminal(masker.mask(task_text(context.task)))
         self._original_text = inert.terminal(masker.mask(task_text(self._original)))
@@ -196,6 +195,10 @@ class _TemplateValues:
         guidance = context.guidance
         if not guidance and failure is not None:
             guidance = failure.guidance
+        verified_lines = self._failure(self._verified)
+        failure_lines = verified_lines
+        if failure is not self._verified:
+            failure_lines = self._failure(failure)
 
         return {
             "task": self._task_name(context.task),
@@ -209,8 +212,8 @@ class _TemplateValues:
             "spec": {"name": self._line(context.spec_name), "path": self._line(context.spec_path)},
             "documents": self._lines(context.documents),
             "done": _last_lines(self._done, limits["done"]),
-            "failure": self._failure(failure) if failure else None,
-            "verified": self._failure(self._verified) if self._verified else None,
+            "failure": failure_lines,
+            "verified": verified_lines,
             "is_executor_failure": failure is not None and failure != self._verified,
             "guidance": self._line(guidance, GUIDANCE_LIMIT),
             "reason": self._line(context.reason),
@@ -252,7 +255,9 @@ class _TemplateValues:
             result = "the error stayed the same"
         return f"{attempt.task_id}: {attempt.approach} → {result}"
 
-    def _failure(self, failure: Failure) -> dict[str, object]:
+    def _failure(self, failure: Failure | None) -> dict[str, object] | None:
+        if failure is None:
+            return None
         values: dict[str, object] = {"exit_code": failure.exit_code}
         for name in FAILURE_LINES:
             values[name] = self._line(getattr(failure, name) or "")
@@ -279,6 +284,8 @@ class _TemplateValues:
         return [line for line in lines if line]
 
     def _line(self, text: str, limit: int = LINE_LIMIT) -> str:
+        if not text:
+            return ""
         return inert.prompt_line(self._relative(self._masker.mask(text)), limit)
 
     def _relative(self, text: str) -> str:

@@ -106,13 +106,21 @@ class Snapshots:
         self._lock = threading.Lock()
         self._last: Snapshot = {}
         self._copied = 0
+        self._own = ""
         self._in_use: set[str] = set()
         # How often somebody else removed the copies.
         self.losses = 0
 
-    def take(self) -> Snapshot:
-        """Return the state of all files now."""
+    def take(self, own: str = "") -> Snapshot:
+        """Return the state of all files now.
+
+        `own` is a file that we write ourselves with every step: its content is not copied.
+        """
         with self._lock:
+            if own != self._own:
+                # The file that was not copied before has to be copied now.
+                self._last = {path: state for path, state in self._last.items() if state.copy}
+                self._own = own
             self._last = self._states(self._paths())
             return self._last
 
@@ -171,28 +179,15 @@ class Snapshots:
             self._copied = 0
             self._last = {}
         snapshot: Snapshot = {}
+        root = f"{self.root}/"
         for path in paths:
-            # Most files are as they were in the last snapshot.
+            # Most files are as they were. A Path for each of them would be most of the cost.
             known = self._last.get(path)
-            if known is None or not self._is_unchanged(path, known):
+            if known is None or not _is_unchanged(root + path, known):
                 known = self._state(path)
             if known is not None:
                 snapshot[path] = known
         return snapshot
-
-    def _is_unchanged(self, path: str, known: FileState) -> bool:
-        # A Path for each file of the project would be most of the cost.
-        try:
-            status = os.lstat(f"{self.root}/{path}")
-        except OSError:
-            return False
-        return (
-            status.st_mtime_ns == known.modified
-            and status.st_ctime_ns == known.status_changed
-            and status.st_size == known.size
-            and status.st_ino == known.inode
-            and status.st_mode == known.mode
-        )
 
     def _state(self, path: str) -> FileState | None:
         """Return the state of a file; None if there is none that a snapshot can hold."""
@@ -202,8 +197,8 @@ class Snapshots:
         state = state_of(self.root / path)
         if state is None or state.is_link:
             return state
-        if parts[-1] == STATE_NAME:
-            # Only we write it, with every step, and it is never put back.
+        if parts[-1] == STATE_NAME or path == self._own:
+            # Only we write the state, and it is never put back.
             return state
         return state._replace(copy=self._copy(self.root / path, state))
 
@@ -213,7 +208,8 @@ class Snapshots:
             return ""
         copy = self.directory / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            if not self._copied:
+                self.directory.mkdir(parents=True, exist_ok=True)
             _clone(file, copy)
         except OSError:
             # Unreadable or gone, or the copy cannot be written.
@@ -222,6 +218,20 @@ class Snapshots:
             return ""
         self._copied += state.size
         return str(copy)
+
+
+def _is_unchanged(file: str, known: FileState) -> bool:
+    try:
+        status = os.lstat(file)
+    except OSError:
+        return False
+    return (
+        status.st_ctime_ns == known.status_changed
+        and status.st_mtime_ns == known.modified
+        and status.st_size == known.size
+        and status.st_ino == known.inode
+        and status.st_mode == known.mode
+    )
 
 
 def state_of(file: str | Path) -> FileState | None:

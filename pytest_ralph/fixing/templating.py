@@ -93,6 +93,8 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            # The files are read once in a run.
+            auto_reload=False,
             # The output is Markdown, and foreign text is made harmless before it gets here.
             autoescape=False,
         )

@@ -154,7 +154,7 @@ class Document:
         insertion = edit.insertion(self.spec, original, block, self.lineage(original))
         source = _with_total(self.spec, insertion.into(self.spec.source), 1)
         changed = spliced(self.spec, original, insertion, source)
-        if changed is None:
+        if changed is None or changed.added.id in self._positions:
             return insertion.text, self._parsed(self.spec, source, original), None
         return insertion.text, changed.spec, changed.added
 

@@ -344,15 +344,16 @@ class ExecutorRuns:
     def _context(self, task: Task, failure: Failure | None, history: TaskHistory) -> PromptContext:
         spec = self.spec_files.spec
         tasks = [one for one in spec.tasks if not one.fix_for]
+        done = [one for one in tasks if one.checked]
         return PromptContext(
             task=task,
             spec_name=spec.name,
             spec_path=os.path.relpath(spec.path, self.services.root),
             root=str(self.services.root),
             documents=self._documents(),
-            done=[one for one in tasks if one.checked and one.name != self.log.task.name],
+            done=[one for one in done if one.name != self.log.task.name],
             original=self.log.task,
-            fix_for=spec.get(task.fix_for) if task.fix_for else None,
+            fix_for=self.spec_files.owner_of(task),
             failure=failure,
             verified=self.log.last,
             # Why any other fix is asked for, the failure itself says best.
@@ -366,7 +367,7 @@ class ExecutorRuns:
             facts=collect_facts(self.services.root) if history.action == "enrich" else None,
             attempt=history.attempt,
             attempts=history.attempts,
-            tasks_completed=sum(one.checked for one in tasks),
+            tasks_completed=len(done),
             tasks_total=len(tasks),
         )
 

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -178,16 +179,18 @@ class Guard:
             runs = tree.runs - 1 if others else tree.runs
         position, commits = self._position()
         with self.spec_files.lock:
-            tasks = self._read_tasks()
-            edits = len(self.spec_files.edits)
             foreign_edits = self.spec_files.foreign_edits()
+            edits = len(self.spec_files.edits)
+            tasks = b""
+            if foreign_edits is not None:
+                tasks = self.spec_files.spec.source.encode("utf-8", "surrogateescape")
         if self.services.settings.guard != "off" and not self._plan_copy.exists():
             # A disk that cannot be written is reported elsewhere.
             with contextlib.suppress(OSError):
                 self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
                 self._plan_copy.write_bytes(tasks)
         moment = time.time_ns()
-        snapshot = tree.snapshots.take()
+        snapshot = self._take_snapshot()
         losses = tree.snapshots.losses
         return Before(
             snapshot, position, commits, tasks, edits, foreign_edits, runs, losses, moment
@@ -287,7 +290,7 @@ class Guard:
         snapshots = self._tree.snapshots
         project_files = []
         damaged = []
-        changes = snapshots.changes(before.snapshot, snapshots.take())
+        changes = snapshots.changes(before.snapshot, self._take_snapshot())
         for change in _without_exposed(changes, before.moment):
             if change.path != self._own_path and Path(change.path).name not in SPEC_FILES:
                 project_files.append(change)
@@ -298,7 +301,12 @@ class Guard:
         self._damaged = [change for change in damaged if Path(change.path).name == TASKS_NAME]
         return tuple(project_files)
 
-    @property
+    def _take_snapshot(self) -> Snapshot:
+        # The guard knows the text of the plan and puts it back itself, unless it is off.
+        own = self._own_path if self.services.settings.guard != "off" else ""
+        return self._tree.snapshots.take(own)
+
+    @cached_property
     def _own_path(self) -> str:
         return os.path.relpath(self.spec_files.spec.path, self.services.root)
 

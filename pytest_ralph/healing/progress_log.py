@@ -32,15 +32,22 @@ class ProgressLog:
         self._ends: dict[str, int] = {}
         self._learnings: list[str] | None = None
 
-    def completed(self, tasks: Iterable[Task], commit: str = "") -> None:
+    def passed(self, tasks: Iterable[Task], fixed: Task, fix_ids: Sequence[str]) -> None:
+        """Write the completed tasks, and which fixes one of them needed, all at once."""
+
         def change(text: str) -> str:
             for task in tasks:
-                if commit or not task.title:
-                    self._ends.clear()
-                    text = progress.completed(text, task.name, task.title, commit)
-                else:
-                    text = self._with_completed(text, task)
-            return text
+                text = self._with_completed(text, task)
+            return self._with_fixes(text, fixed, fix_ids, "PASS")
+
+        self._change(change)
+
+    def committed(self, task: Task, commit: str) -> None:
+        """Add the commit of a completed task to its entry."""
+
+        def change(text: str) -> str:
+            self._ends.clear()
+            return progress.completed(text, task.name, task.title, commit)
 
         self._change(change)
 
@@ -53,20 +60,9 @@ class ProgressLog:
 
         self._change(change)
 
-    def fixes(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
-        """Write how the fixes of a task ended; a task without fixes gets no entry."""
-
-        def change(text: str) -> str:
-            entry = progress.fix_history_entry(task.name, fix_ids, final)
-            quick = self._appended(text, progress.HISTORY, f" Task {task.name}:", entry)
-            if quick is not None:
-                return quick
-            changed = progress.fixes(text, task.name, fix_ids, final)
-            self._note_end(progress.HISTORY, entry, text, changed)
-            return changed
-
-        if fix_ids:
-            self._change(change)
+    def gave_up(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
+        """Write which fixes of a task did not help."""
+        self._change(lambda text: self._with_fixes(text, task, fix_ids, f"FAIL ({final})"))
 
     def learnings(self) -> list[str]:
         text = self._read()
@@ -76,11 +72,25 @@ class ProgressLog:
 
     def _with_completed(self, text: str, task: Task) -> str:
         entry = f"- [x] {task.name} {task.title}".rstrip()
-        quick = self._appended(text, progress.COMPLETED, f"] {task.name} ", entry)
+        quick = None
+        if task.title:
+            quick = self._appended(text, progress.COMPLETED, f"] {task.name} ", entry)
         if quick is not None:
             return quick
         changed = progress.completed(text, task.name, task.title)
         self._note_end(progress.COMPLETED, entry, text, changed)
+        return changed
+
+    def _with_fixes(self, text: str, task: Task, fix_ids: Sequence[str], final: str) -> str:
+        """Add how the fixes of a task ended; a task without fixes gets no entry."""
+        if not fix_ids:
+            return text
+        entry = progress.fix_history_entry(task.name, fix_ids, final)
+        quick = self._appended(text, progress.HISTORY, f" Task {task.name}:", entry)
+        if quick is not None:
+            return quick
+        changed = progress.fixes(text, task.name, fix_ids, final)
+        self._note_end(progress.HISTORY, entry, text, changed)
         return changed
 
     def _appended(self, text: str, heading: str, known: str, entry: str) -> str | None:

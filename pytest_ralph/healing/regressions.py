@@ -213,10 +213,11 @@ class Regressions:
 
         What is done at the same time counts as changed by each of the siblings.
         """
-        from pytest_ralph.fixing.snapshot import is_same_now
-
         if not is_affected(passed.files, work.changed):
             return False
+
+        from pytest_ralph.fixing.snapshot import is_same_now
+
         root = passed.spec_run.services.root
         unchanged = set()
         for path, state in passed.work.items():

@@ -337,8 +337,7 @@ class SpecFiles:
             fixes = self._done_with(task)
             newly = [one for one in (now, *fixes) if one is not None and not one.checked]
             # The log before the box: after a crash in between, the task is verified again.
-            self._log.completed(newly)
-            self._log.fixes(task, self.state.fix_ids(task.name), "PASS")
+            self._log.passed(newly, task, self.state.fix_ids(task.name))
             self._document.tick(newly)
             self._settle(task, fixes, most)
             return self.state.fix_ids(task.name)
@@ -388,7 +387,7 @@ class SpecFiles:
             if not self.state.exists:
                 return
             if final:
-                self._log.fixes(task, self.state.fix_ids(task.name), f"FAIL ({final})")
+                self._log.gave_up(task, self.state.fix_ids(task.name), final)
             self.state.task_failed(task.name)
             self.state.save()
 
@@ -396,7 +395,7 @@ class SpecFiles:
         """Record the commit of a task; an empty one means there was nothing to commit."""
         with self.files():
             if commit:
-                self._log.completed([task], commit)
+                self._log.committed(task, commit)
             if self.state.exists:
                 self.state.set_uncommitted(task.name, waits=False)
                 self.state.save()

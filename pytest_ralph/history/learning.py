@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ralph.history.stats import MIN_CASES
 
@@ -26,7 +26,7 @@ SHORTEST_LIMIT = 10.0
 RECENT_RUNS = 10
 LIKELY = 0.5
 # The latest attempts that say how well an executor or an approach does.
-CANDIDATES = 500
+CANDIDATES = 100
 # The latest fixes that are compared with a new error: older ones are rarely of use.
 COMPARED_FIXES = 50
 SIMILAR = 0.6
@@ -69,8 +69,7 @@ class Chance:
         return f"{self.probability:.0%} ({counts}, 95% interval {low:.0%} to {high:.0%})"
 
 
-@dataclass(frozen=True)
-class PastFix:
+class PastFix(NamedTuple):
     """A fix that made a task pass after the same error, or after a similar one."""
 
     executor: str
@@ -270,7 +269,7 @@ def _similar(fixes: Iterable[PastFix], error: str) -> list[PastFix]:
     for fix in fixes:
         score = similarity(words, error_words(fix.error))
         if score >= SIMILAR:
-            similar.append(replace(fix, same=False, similarity=score))
+            similar.append(fix._replace(same=False, similarity=score))
     return similar
 
 
@@ -279,7 +278,7 @@ def _merged(fixes: Iterable[PastFix]) -> list[PastFix]:
     groups: dict[tuple[str, str], list[PastFix]] = {}
     for fix in sorted(fixes, key=lambda fix: -fix.similarity):
         groups.setdefault((fix.executor, fix.approach), []).append(fix)
-    merged = [replace(group[0], times=len(group)) for group in groups.values()]
+    merged = [group[0]._replace(times=len(group)) for group in groups.values()]
     return sorted(merged, key=lambda fix: (-fix.similarity, -fix.times))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.document import LineFinder, Spec
@@ -25,6 +26,8 @@ _BULLET_AT_MARGIN = regex(r"[-*+] \[[ xX]\] ")
 _FENCE = regex(r"```|~~~")
 # It can turn the line above it into a heading, which changes the phase of all that follows.
 _UNDERLINE = regex(r" {0,3}(?:-+|=+)\s*")
+_LINE = attrgetter("line")
+_END_LINE = attrgetter("end_line")
 _HARMLESS_PROBLEMS = {"wrong-total", "duplicate-id"}
 
 
@@ -38,7 +41,8 @@ class Spliced(NamedTuple):
 def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Spliced | None:
     """Return the spec that `source` is, or None if it has to be read as a whole.
 
-    `source` is the source of `spec` after the insertion of one task behind `original`.
+    `source` is the source of `spec` after the insertion of one task behind `original`. The new
+    task must have an id that no other task has.
     """
     if not _has_only_harmless_problems(spec) or not _is_plain_text(insertion.text):
         return None
@@ -61,7 +65,7 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
 
     new = _read_last_task(around, read_again)
     last_line = line + insertion.text.rstrip().count("\n")
-    if new is None or new.end_line != last_line or _uses_id(spec.tasks, new.id):
+    if new is None or new.end_line != last_line:
         return None
     changed = _changed(spec, source, (*above, *around, new, *below))
     changed.note_line(original.line, start)
@@ -82,24 +86,16 @@ def _has_only_harmless_problems(spec: Spec) -> bool:
 
 def _reaches(tasks: Sequence[Task], line: int) -> bool:
     """Whether one of the tasks includes the line or goes on behind it."""
-    return any(task.end_line >= line for task in tasks)
-
-
-def _uses_id(tasks: Sequence[Task], task_id: str) -> bool:
-    return any(task.id == task_id for task in tasks)
+    return max(map(_END_LINE, tasks), default=0) >= line
 
 
 def _divided(
     tasks: Sequence[Task], original: Task, line: int
 ) -> tuple[Sequence[Task], Sequence[Task], Sequence[Task]]:
     """Return the tasks above `original`, those from it up to `line`, and those behind it."""
-    first = bisect_left(tasks, original.line, key=_line_of)
-    after = bisect_right(tasks, line, key=_line_of)
+    first = bisect_left(tasks, original.line, key=_LINE)
+    after = bisect_right(tasks, line, key=_LINE)
     return tasks[:first], tasks[first:after], tasks[after:]
-
-
-def _line_of(task: Task) -> int:
-    return task.line
 
 
 def _is_plain(first: Sequence[str], next_line: str | None) -> bool:

@@ -286,6 +286,7 @@ class State:
         errors["final"] = final
 
     def _forget_result(self, task_id: str) -> None:
+        self._text.changed("taskResults", task_id)
         results = self._map("taskResults")
         del results[task_id]
         if not results:

@@ -24,10 +24,13 @@ class StateText:
     def __init__(self) -> None:
         # The texts of the entries of each field that is an object.
         self._entries: dict[str, dict[str, str]] = {}
+        # The texts of the fields themselves, as long as no entry has changed.
+        self._fields: dict[str, str] = {}
 
     def changed(self, field: str, name: str) -> None:
         """Note that an entry of a field may have changed since it was encoded."""
         self._entries.get(field, {}).pop(name, None)
+        self._fields.pop(field, None)
 
     def encoded(self, data: Mapping[str, Any]) -> bytes:
         """Return the content of the state file for `data`."""
@@ -46,9 +49,11 @@ class StateText:
 
     def _encoded_entries(self, field: str, entries: Mapping[str, Any]) -> str:
         known = self._entries.setdefault(field, {})
-        for name in entries.keys() - known.keys():
-            known[name] = f"{_plain.encode(name)}: {_indented(entries[name], 2 * _INDENT)}"
-        return _object([known[name] for name in entries], _INDENT)
+        if field not in self._fields or len(known) != len(entries):
+            for name in entries.keys() - known.keys():
+                known[name] = f"{_plain.encode(name)}: {_indented(entries[name], 2 * _INDENT)}"
+            self._fields[field] = _object([known[name] for name in entries], _INDENT)
+        return self._fields[field]
 
 
 def _indented(value: Any, depth: int) -> str:

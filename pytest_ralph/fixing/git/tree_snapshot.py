@@ -54,11 +54,8 @@ def take_snapshot(root: Path) -> TreeSnapshot:
 
 
 def files_below(root: Path) -> Iterator[str]:
-    """Yield the paths of the first 20,000 files below `root`, relative to it, in a fixed order."""
-    directory = f"{root}{os.sep}"
-    start = len(directory)
-    for entry in islice(_entries_below(directory), MAX_FILES):
-        yield entry.path[start:]
+    """Return the paths of the first 20,000 files below `root`, relative to it, in a fixed order."""
+    return islice(_paths_below(str(root), ""), MAX_FILES)
 
 
 def last_change(root: Path) -> float:
@@ -70,13 +67,13 @@ def last_change(root: Path) -> float:
     return latest / 1e9
 
 
-def _entries_below(directory: str) -> Iterator[os.DirEntry[str]]:
+def _paths_below(directory: str, prefix: str) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(directory), key=attrgetter("name"))
     except OSError:
         return
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
-            yield entry
+            yield prefix + entry.name
         elif entry.name not in SKIPPED_DIRECTORIES:
-            yield from _entries_below(entry.path)
+            yield from _paths_below(entry.path, f"{prefix}{entry.name}/")

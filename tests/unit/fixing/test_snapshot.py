@@ -138,3 +138,19 @@ def test_only_kept_copies_outlive_the_run(root: Path, snapshots: Snapshots) -> N
     assert len([*snapshots.directory.iterdir()]) == 1
     assert put_back(root, changes) == ()
     assert (root / "secret").read_text() == "x"
+
+
+def test_own_file_is_not_copied(root: Path, snapshots: Snapshots) -> None:
+    plan = root / "tasks.md"
+    plan.write_text("one\n")
+    before = snapshots.take(own="tasks.md")
+    plan.write_text("two\n")
+    after = snapshots.take(own="tasks.md")
+    assert [one.path for one in snapshots.changes(before, after)] == ["tasks.md"]
+    assert before["tasks.md"].copy == after["tasks.md"].copy == ""
+
+    # For another spec it is a file like any other.
+    before = snapshots.take()
+    plan.unlink()
+    assert put_back(root, snapshots.changes(before, snapshots.take())) == ()
+    assert plan.read_text() == "two\n"

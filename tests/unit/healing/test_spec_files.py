@@ -12,11 +12,9 @@ import pytest
 from pytest_ralph import files as disk
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.healing.errors import SpecFilesError
-from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
-from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -264,58 +262,6 @@ def test_attempts_are_numbered_by_the_fixes_before_them(path: Path) -> None:
     work.executed(fix)
     work.attempt_failed(task, failure, 4)
     assert work.state.data["taskResults"]["1.2"]["attempt"] == 2
-
-
-# The progress log
-
-
-def task(number: int) -> Task:
-    return Task(f"1.{number}", f"Task {number}")
-
-
-def test_entries_follow_each_other_wherever_the_section_is(tmp_path: Path) -> None:
-    path = tmp_path / ".progress.md"
-    path.write_text(
-        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1 - abc\n\n## Learnings\n- tea\n"
-    )
-    log = ProgressLog(path)
-    for number in (1, 2, 10, 1, 3):
-        log.completed([task(number)])
-    log.fixes(task(2), ["1.2.1"], "PASS")
-    log.completed([task(4)])
-    log.completed([task(3)], "def")
-
-    assert path.read_text() == (
-        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1 - abc\n- [x] 1.2 Task 2\n"
-        "- [x] 1.10 Task 10\n"
-        "- [x] 1.3 Task 3 - def\n- [x] 1.4 Task 4\n\n## Fix Task History\n"
-        "- Task 1.2: 1 fix attempted (1.2.1) - Final: PASS\n\n## Learnings\n- tea\n"
-    )
-
-
-def test_what_somebody_else_logs_meanwhile_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / ".progress.md"
-    log = ProgressLog(path)
-    log.completed([task(1)])
-    path.write_text(path.read_text() + "\n## Learnings\n- tea\n")
-    os.utime(path, ns=(1, 1))
-    log.completed([task(2)])
-
-    assert path.read_text() == (
-        "# Progress\n\n## Completed Tasks\n- [x] 1.1 Task 1\n- [x] 1.2 Task 2\n\n"
-        "## Learnings\n- tea\n"
-    )
-    assert log.learnings() == ["tea"]
-
-
-def test_crlf_stays_crlf(tmp_path: Path) -> None:
-    path = tmp_path / ".progress.md"
-    path.write_bytes(b"# Progress\r\n\r\n## Completed Tasks\r\n- [x] 0 Before\r\n")
-    log = ProgressLog(path)
-    for number in (1, 2, 3):
-        log.completed([task(number)])
-
-    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") == 7
 
 
 @pytest.fixture
