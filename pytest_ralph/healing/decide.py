@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.fixing.agents.trouble import Trouble
+    from pytest_ralph.fixing.agents.base import Trouble
     from pytest_ralph.fixing.prompts import Tried
     from pytest_ralph.spec.task import Task
 

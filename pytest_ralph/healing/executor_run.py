@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.files import TASKS_NAME, fault_point
-from pytest_ralph.fixing.agents.base import Job
-from pytest_ralph.fixing.agents.naming import display_name
+from pytest_ralph.fixing.agents.base import Job, display_name
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.facts import collect_facts
 from pytest_ralph.fixing.git.command import GitError
@@ -21,7 +20,7 @@ from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
-from pytest_ralph.spec.e2e_steps import is_e2e_startup
+from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import BACKUPS_NAME
-from pytest_ralph.healing.outages import Outages
+from pytest_ralph.healing.budget import Outages
 from pytest_ralph.healing.regressions import Regressions
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Services:
         if not self.executors or self.has_agent:
             return ""
         # Imported here: most runs need no name of an executor.
-        from pytest_ralph.fixing.agents.naming import display_name
+        from pytest_ralph.fixing.agents.base import display_name
 
         commands = [executor.command for executor in self.executors]
         return "; ".join(

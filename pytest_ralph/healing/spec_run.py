@@ -12,7 +12,7 @@ from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
-from pytest_ralph.spec.e2e_steps import is_e2e_cleanup
+from pytest_ralph.spec.task import is_e2e_cleanup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from pytest_ralph.healing.errors import GaveUpError
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
-from pytest_ralph.spec.e2e_steps import is_e2e_startup
+from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 

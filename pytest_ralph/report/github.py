@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.phrases import cost, fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
-from pytest_ralph.text.github import annotation
-from pytest_ralph.text.inert import one_line, terminal
+from pytest_ralph.text.inert import annotation, one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -23,7 +23,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.running.argv import direct_argv, find_shell, shell_argv
 from pytest_ralph.running.environment import (
     clean_environ,
     config_speaks_of_junit,
@@ -32,6 +31,7 @@ from pytest_ralph.running.environment import (
     with_junit,
 )
 from pytest_ralph.running.process import BEAT, LINGER, Process
+from pytest_ralph.running.spawn import direct_argv, find_shell, shell_argv
 from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, decode, mask_file
 from pytest_ralph.running.strays import (
     VARIABLE,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import read_regular
-from pytest_ralph.text.private_keys import KEY_BEGIN, MASK, open_key
+from pytest_ralph.text.secrets import KEY_BEGIN, MASK, open_key
 
 if TYPE_CHECKING:
     import os

@@ -13,8 +13,7 @@ import pytest
 from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
 from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
 from pytest_ralph.fixing.templating import Templates
-from pytest_ralph.healing.budget import Budget
-from pytest_ralph.healing.outages import Outages
+from pytest_ralph.healing.budget import Budget, Outages
 from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services
 from pytest_ralph.running.runner import Runner

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.session.items import TaskItem
-from pytest_ralph.spec.e2e_steps import is_e2e_cleanup
+from pytest_ralph.spec.task import is_e2e_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Generator

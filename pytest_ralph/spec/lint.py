@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
-from pytest_ralph.spec.e2e_steps import is_e2e_startup
 from pytest_ralph.spec.order import plan
-from pytest_ralph.text.github import annotation
+from pytest_ralph.spec.task import is_e2e_startup
+from pytest_ralph.text.inert import annotation
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.hazards import hazards
 

@@ -1,4 +1,4 @@
-"""One Task of a spec."""
+"""One Task of a spec, and whether it starts or ends the services of an end-to-end test."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import NO_VERIFY, Verify
 
 if TYPE_CHECKING:
@@ -66,3 +67,35 @@ def is_same_task(left: Task, right: Task) -> bool:
     if left.title == right.title:
         return True
     return bool(left.verify.text) and left.verify.text == right.verify.text
+
+
+_E2E_STEP = regex(
+    r"\be2e\b.*?\b(?:(?P<startup>start(?:-?up)?|set-?up)|(?P<cleanup>clean-?up|tear-?down)"
+    r"|check|test|verif\w*)\b",
+    re.IGNORECASE,
+)
+_STARTUP_ID = regex(r"(?:.*\.)?VE-?1", re.IGNORECASE)
+_CLEANUP_ID = regex(r"(?:.*\.)?VE-?3", re.IGNORECASE)
+
+
+def is_e2e_startup(task: Task) -> bool:
+    """Return whether the processes that a task starts have to outlive it."""
+    step = _e2e_step(task)
+    if step is None:
+        return _STARTUP_ID.fullmatch(task.id) is not None
+    return step["startup"] is not None
+
+
+def is_e2e_cleanup(task: Task) -> bool:
+    """Return whether a task has to run whatever failed before it."""
+    if task.has_marker("CLEANUP"):
+        return True
+    step = _e2e_step(task)
+    if step is None:
+        return _CLEANUP_ID.fullmatch(task.id) is not None
+    return step["cleanup"] is not None
+
+
+def _e2e_step(task: Task) -> re.Match[str] | None:
+    # The title of a fix quotes an error, which may name anything.
+    return _E2E_STEP.search(task.title) if task.fix_for is None else None

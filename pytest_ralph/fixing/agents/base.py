@@ -1,17 +1,60 @@
-"""Executor: takes a Job, which is one task to carry out, and returns its Outcome."""
+"""Executor: takes a Job, which is one task to carry out, and returns its Outcome.
+
+A `Trouble` is why an executor itself cannot work, which is no failure of the project.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.width import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.fixing.agents.trouble import Trouble
     from pytest_ralph.running.runner import CommandResult, Runner
+
+# Reason → how it is shown.
+REASONS = {
+    "rate_limit": "rate limit",
+    "quota": "quota used up",
+    "overload": "service overloaded",
+    "service": "service error",
+    "network": "network error",
+    "login": "not logged in",
+    "billing": "billing problem",
+    "refused": "refused to start",
+    "not_installed": "not installed",
+    "hung": "no progress",
+}
+# Reasons that pass by themselves, so that waiting can help.
+PASSING = frozenset({"rate_limit", "quota", "overload", "service", "network"})
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """`reason` is a key of REASONS, `message` one line in the executor's own words.
+
+    `resets_at` is when a limit ends, in seconds since the epoch, if the executor says so.
+    """
+
+    reason: str
+    message: str
+    resets_at: float | None = None
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether the executor may work again after a while."""
+        return self.reason in PASSING
+
+    def __str__(self) -> str:
+        return f"{REASONS[self.reason]}: {self.message}"
+
 
 # An agent needs some seconds to start, and its model some more for a first answer.
 SHORTEST_IDLE_LIMIT = 10.0
@@ -129,3 +172,19 @@ class Executor(Protocol):
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
         """Carry out the job. `on_output` gets the latest line of output twice a second."""
+
+
+LONGEST_NAME = 32
+
+# A path that is a word of its own, quoted or not: `/usr/bin/python`, `./agent.sh`,
+# `"C/my tools/agent"`. One of the two groups is its last part.
+PATH = re.compile(
+    r"""(?<!\S)(?:~?|\.{1,2})/(?:[^\s"'/]+/)*([^\s"'/]+)(?!\S)"""
+    r"""|(?<!\S)(["'])(?:[^"'/]*/)+([^"'/]+)\2"""
+)
+
+
+def display_name(executor: str) -> str:
+    """Return `python agent.py` for `"/opt/venv/bin/python" ./agent.py`; presets keep their name."""
+    without_directories = PATH.sub(lambda path: path[1] or path[3], one_line(executor))
+    return fitted(without_directories, LONGEST_NAME)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.permissions import allowed_commands
+from pytest_ralph.fixing.agents.launch import allowed_commands
 from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.permissions import allowed_commands
+from pytest_ralph.fixing.agents.launch import allowed_commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,10 +20,9 @@ from pytest_ralph.failure.executor_words import Claims, read_claims
 from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.fixing.agents.base import Job, Outcome
+from pytest_ralph.fixing.agents.base import Job, Outcome, Trouble
 from pytest_ralph.fixing.agents.events import message_in_log
-from pytest_ralph.fixing.agents.reset_time import reset_time
-from pytest_ralph.fixing.agents.trouble import Trouble
+from pytest_ralph.fixing.agents.transcript import reset_time
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import pytest
 
 from pytest_ralph.fixing.agents import PRESETS, make_executor
 from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
-from pytest_ralph.fixing.agents.permissions import allowed_commands
+from pytest_ralph.fixing.agents.launch import allowed_commands
 from pytest_ralph.fixing.repairs.declared import read_toml
 from pytest_ralph.running.runner import Runner
 

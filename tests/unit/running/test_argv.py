@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pytest_ralph.running.argv import direct_argv, find_shell, is_plain, shell_argv
+from pytest_ralph.running.spawn import direct_argv, find_shell, is_plain, shell_argv
 
 PLAIN = [
     "true",

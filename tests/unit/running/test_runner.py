@@ -261,7 +261,7 @@ class TestWhatCannotBeRun:
             runner.run("true", timeout=20)
 
     def test_no_shell_at_all(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pytest_ralph.running.argv.USUAL_SHELLS", ("no-such-shell",))
+        monkeypatch.setattr("pytest_ralph.running.spawn.USUAL_SHELLS", ("no-such-shell",))
         runner = Runner(root=project, environ={"PATH": str(project)}, logs=project / "logs")
         with pytest.raises(RunError, match=r"^shell not found: bash, sh$"):
             runner.run("exit 0", timeout=20)

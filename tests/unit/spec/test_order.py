@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from pytest_ralph.spec.e2e_steps import is_e2e_cleanup, is_e2e_startup
 from pytest_ralph.spec.order import Plan, plan
-from pytest_ralph.spec.task import Task
+from pytest_ralph.spec.task import Task, is_e2e_cleanup, is_e2e_startup
 
 
 def task(line: str, number: int = 1) -> Task:
