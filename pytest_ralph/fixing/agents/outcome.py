@@ -61,6 +61,13 @@ AGENT_ERROR = re.compile(
 ERROR_IN_LOG = re.compile(r"error|failed|cannot|unable|not logged in|invalid|denied", re.IGNORECASE)
 # A line that names a wrong argument or setting; it stands above the usage, or below.
 USAGE_ERROR = re.compile(r"error|unknown|unexpected|unrecognized|invalid|cannot", re.IGNORECASE)
+# A place in a script that its shell or Python names in an error: `agent.sh: line 2: …`.
+PLACE_IN_SCRIPT = re.compile(
+    r"^(?:\S+: (?=-c: )|\S*/)?(?P<shell>[^/\s:]+): (?:line )?\d+: "
+    r'|^ *File "(?:[^"]*/)?(?P<python>[^"/]+)", line \d+',
+    re.MULTILINE,
+)
+SYNTAX_ERROR = re.compile(r".*\b(?:syntax|indentation) ?error\b.*", re.IGNORECASE)
 LONGEST_LOG_LINE = 300
 INTERRUPTED = "interrupted before it ended"
 TIME_LIMIT_BLOCKER = "Time limit insufficient"
@@ -137,7 +144,7 @@ def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
     if failure.kind == "context_exhausted":
         # A session whose context is full cannot be continued.
         outcome = replace(outcome, session_id="")
-    uninformative = trouble is None and _is_uninformative(run, reason)
+    uninformative = trouble is None and _is_uninformative(run, reason, claims)
     return replace(
         outcome, failure=failure, trouble=trouble, note=note, uninformative=uninformative
     )
@@ -199,10 +206,13 @@ def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | N
     return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
 
 
-def _is_uninformative(run: FinishedRun, reason: Reason) -> bool:
-    """Return whether an agent's model gave no answer, or an error that means nothing to us."""
+def _is_uninformative(run: FinishedRun, reason: Reason, claims: Claims) -> bool:
+    """Return whether an agent's model gave no answer, or an error that means nothing to us.
+
+    A script that crashed by itself says nothing about the project either.
+    """
     if not run.is_agent:
-        return False
+        return "Traceback (most" in run.log and not claims.failed_block and _blames_itself(run)
     if reason.error == NOT_COMPLETE:
         return True
     return bool(run.transcript.error) and not reason.kind
@@ -275,9 +285,21 @@ def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:
         return Trouble("not_installed", _first_line(run.log) or "command not found")
     if run.ran_out_of_time and not run.worked:
         return Trouble("hung", reason.error)
+    syntax_error = SYNTAX_ERROR.search(run.log)
+    if run.result.exit_code != 0 and syntax_error and _blames_itself(run):
+        return Trouble("refused", one_line(syntax_error[0]))
     if reason.kind == "service_unavailable":
         return _trouble_in_line(reason.error)
     return _trouble_in_answer(run)
+
+
+def _blames_itself(run: FinishedRun) -> bool:
+    """Return whether an error names the executor's own command line or a script in it."""
+    own_names = {"-c", *(word.rpartition("/")[2] for word in run.result.command.split())}
+    for place in PLACE_IN_SCRIPT.finditer(run.log):
+        if own_names.intersection(place.groups()):
+            return True
+    return False
 
 
 def _trouble_in_answer(run: FinishedRun) -> Trouble | None:

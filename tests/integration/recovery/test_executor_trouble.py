@@ -21,6 +21,7 @@ LOGIN = "echo 'Invalid API key · Please run /login'; exit 1"
         (LOGIN, "not logged in"),
         ("echo 'Credit balance is too low'; exit 1", "billing problem"),
         ("no-such-agent --fix", "not installed"),
+        ("if then fi (", "refused to start"),
     ],
 )
 def test_no_fix_task_is_left(one_task: Project, trouble: str, reason: str) -> None:

@@ -184,6 +184,10 @@ def test_a_hanging_model_is_trouble(preset: str, runner: Runner, tmp_path: Path)
         ('echo "You\'ve hit your usage limit. Try again at 2:18 AM."; exit 1', "quota"),
         ("echo '--yolo cannot be used with root privileges' >&2; exit 1", "refused"),
         ("no-such-agent --fix", "not_installed"),
+        ("echo 'if then fi (' > agent.sh; sh agent.sh", "refused"),
+        ("echo 'if (' > agent.py; python agent.py", "refused"),
+        ("if then fi (", "refused"),
+        ("echo 'build.sh: line 2: syntax error near `)`' >&2; exit 2", None),
         ("echo 'connect ECONNREFUSED 127.0.0.1:5432'; exit 1", None),
         ("echo 'Error: prompt is too long: 21 > 20 tokens'", None),
         ("exit 3", None),
@@ -196,6 +200,16 @@ def test_trouble_behind_a_shell_command(command: str, reason: str | None, runner
     trouble = executor.run(JOB, runner).trouble
 
     assert (trouble.reason if trouble else None) == reason
+
+
+def test_a_crash_of_the_executor_tells_nothing(runner: Runner) -> None:
+    executor = make_executor("echo '{}[1]' > agent.py; python agent.py")
+    assert executor is not None
+
+    outcome = executor.run(JOB, runner)
+
+    assert not outcome.completed
+    assert outcome.uninformative
 
 
 def test_a_shell_command_tells_when_its_limit_ends(runner: Runner) -> None:
