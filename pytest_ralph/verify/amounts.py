@@ -11,7 +11,6 @@ from pytest_ralph.verify.stdout_kind import (
     adds_lines,
     always_prints,
     counts_several_files,
-    echoes_words,
     ends_with_echo,
     hides_zero,
     is_http,
@@ -78,7 +77,7 @@ def expect_amount(command: str, amount: Amount) -> Sequence[Expect] | None:
 
     An empty sequence means that the exit status says it already.
     """
-    if _MEASURE.match(amount.noun) or echoes_words(command) or _VERSION.search(command):
+    if _MEASURE.match(amount.noun) or _VERSION.search(command):
         return None
     if amount.is_bare_status and prints_nothing(command):
         return [Expect("exit", "==", amount.number)]
@@ -109,18 +108,12 @@ def _expect_of_count(command: str, amount: Amount) -> Sequence[Expect] | None:
 
 
 def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
-    if _LINES.match(amount.noun):
-        is_stated = amount.verb in ("shows", "returns", "prints", "expect")
-        if is_stated and _COUNTED_LINES.match(amount.noun):
-            return expect_lines(command, amount.op, amount.number)
-        return None
+    if _COUNTED_LINES.match(amount.noun):
+        return expect_lines(command, amount.op, amount.number)
     if amount.noun:
         return None
-
-    shown = prints(command)
-    if amount.verb == "with" or (not amount.verb and shown is not Prints.TEXT):
-        return None
-    if shown is Prints.STATUS and amount.is_bare_status and amount.number <= 2:
+    is_status = prints(command) is Prints.STATUS and amount.is_bare_status
+    if is_status and amount.number <= 2:
         # `returns 1` of a tool is its exit status; a larger number is something it counted.
         return [Expect("exit", "==", amount.number)]
     return [Expect("stdout", amount.op, amount.number)]
@@ -128,7 +121,7 @@ def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
 
 def expect_lines(command: str, op: str, number: float) -> Sequence[Expect] | None:
     """Return what a number of lines asks of a command's output."""
-    if always_prints(command) or adds_lines(command):
+    if adds_lines(command):
         return None
     if number == 0 and op in ("==", "<="):
         return expect_nothing(command)
@@ -212,6 +205,6 @@ def _expect_of_contents(command: str, amount: Amount) -> Sequence[Expect] | None
     """`cat count.txt` returns 3: what is in the file, unless lines are counted."""
     if _LINES.match(amount.noun):
         return expect_lines(command, amount.op, amount.number)
-    if amount.noun or not amount.number or amount.verb == "with":
+    if amount.noun:
         return None
     return [Expect("stdout", amount.op, amount.number)]

@@ -15,6 +15,8 @@ from pytest_ralph.verify.vocabulary import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# A backslash continues a line.
+_LINE_END = regex(r"(?<!\\)\n")
 _BULLET = regex(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _LABEL = regex(
     r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*"
@@ -42,24 +44,15 @@ def read_bare_lines(text: str) -> Sequence[tuple[Check, Sequence[str]]]:
 
     The field is prose, and has none, unless every line of it is a command.
     """
-    lines = [line for line in dedent(text).split("\n") if line.strip()]
     found: list[tuple[Check, Sequence[str]]] = []
-    for line in _join_continued(lines):
+    for line in _LINE_END.split(dedent(text)):
+        if not line.strip():
+            continue
         read = _read_line(line)
         if read is None:
             return []
         found.append(read)
     return found
-
-
-def _join_continued(lines: Sequence[str]) -> list[str]:
-    joined: list[str] = []
-    for line in lines:
-        if joined and joined[-1].endswith("\\"):
-            joined[-1] += f"\n{line}"
-        else:
-            joined.append(line.rstrip())
-    return joined
 
 
 def _read_line(line: str) -> tuple[Check, Sequence[str]] | None:

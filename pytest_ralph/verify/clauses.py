@@ -92,8 +92,6 @@ class Clause(NamedTuple):
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
     text = in_english(words_after[:_REACH])
-    if _EMPTY.fullmatch(text) and "`" not in text:
-        return []
     values: list[Value] = []
     text = _take_values(text, values)
     remarks = [match[1] for match in _BRACKETS.finditer(text)]
@@ -192,8 +190,7 @@ def _take_listed_numbers(text: str, values: list[Value]) -> str:
 def _join_values(text: str) -> str:
     """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
     while match := _JOINED.search(text):
-        is_choice = match[2] == "or" or "/" in match[1]
-        joint = "/" if is_choice else "&"
+        joint = "/" if match[2] == "or" else "&"
         indexes = re.split("[&/]", match[1]) + re.split("[&/]", match[4])
         text = f"{text[: match.start()]}⟦{joint.join(indexes)}⟧{text[match.end() :]}"
     return text
@@ -206,7 +203,4 @@ def _source(text: str, values: list[Value]) -> str:
 
     written = re.sub(r"⟦([\d&/]+)⟧", quote, text)
     written = re.sub(r"(\d)\.\.(\d)", r"\1-\2", written)
-    written = " ".join(written.split()).strip(" .,;:—–->")
-    if written.count("(") != written.count(")"):
-        return written.strip(" ()")
-    return written
+    return " ".join(written.split()).strip(" .,;:—–->")

@@ -60,8 +60,6 @@ def likeness(text: str) -> Likeness:
     prefix, body = _split_prefix(text)
     if not body or _is_incomplete(body):
         return Likeness.NONE
-    if "\n" in body and _looks_like_script(body):
-        return Likeness.SURE
     program, rest = _split_program(body)
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
@@ -132,11 +130,6 @@ def _is_incomplete(text: str) -> bool:
 def _is_typed(rest: str) -> bool:
     """Whether an operator or an option shows that somebody typed it into a shell."""
     return bool(_OPERATOR.search(rest) or _OPTION.search(rest))
-
-
-def _looks_like_script(body: str) -> bool:
-    lines = [line for line in body.split("\n")[:20] if line.strip()]
-    return any(likeness(line) is Likeness.SURE for line in lines)
 
 
 def _can_be_program(first: str, rest: str) -> bool:

@@ -47,14 +47,6 @@ def ends_with_echo(command: str) -> bool:
     return len(stages) > 1 and stages[-1].program in ("echo", "printf")
 
 
-def echoes_words(command: str) -> bool:
-    """Whether it ends by printing fixed words, whatever is counted before: `… || echo CLEAN`."""
-    if not ends_with_echo(command):
-        return False
-    last = Command.parse(command).own_stages[-1]
-    return not any("$" in argument for argument in last.arguments)
-
-
 def prints_status_last(command: str) -> bool:
     """Whether the status of a command that may print something is printed: `./tool; echo $?`."""
     stages = Command.parse(command).own_stages

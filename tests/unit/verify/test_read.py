@@ -47,7 +47,7 @@ def expects(verify: Verify) -> list[list[str]]:
         ("`make check` is green; if not, see `gh run view --log`", ["make check"]),
         (
             "`npm run dev` starts without errors; `tsc --noEmit` passes",
-            ["npm run dev", "tsc --noEmit"],
+            ["tsc --noEmit"],
         ),
         (
             "- Unit: `npm test`\n- Manual: look at the page\n- Lint: `npm run lint`",
