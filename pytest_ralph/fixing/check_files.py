@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from fnmatch import fnmatch
+from fnmatch import translate
 from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
+
+from pytest_ralph.text.regex import regex
 
 TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "e2e", "cypress", "testdata"})
 TEST_NAMES = (
@@ -73,6 +75,8 @@ CONFIGURATION_NAMES = (
     "azure-pipelines.yml",
     "Jenkinsfile",
 )
+TEST_NAME = regex("|".join(map(translate, TEST_NAMES)))
+CONFIGURATION_NAME = regex("|".join(map(translate, CONFIGURATION_NAMES)))
 CI_DIRECTORY = re.compile(r"^\.(?:github/workflows|circleci|buildkite)/")
 
 # The parts of package.json that say how the project is checked.
@@ -86,14 +90,14 @@ def is_test(path: str) -> bool:
     pure = PurePosixPath(path)
     if not TEST_DIRECTORIES.isdisjoint(pure.parts[:-1]):
         return not is_check_configuration(path)
-    return _matches(pure.name, TEST_NAMES)
+    return TEST_NAME.match(pure.name) is not None
 
 
 def is_check_configuration(path: str) -> bool:
     """Return whether this file configures tests, linters, type checkers or CI."""
     if CI_DIRECTORY.match(path):
         return True
-    return _matches(PurePosixPath(path).name, CONFIGURATION_NAMES)
+    return CONFIGURATION_NAME.match(path.rpartition("/")[2]) is not None
 
 
 def configures_the_same(path: str, before: bytes, after: bytes) -> bool:
@@ -121,7 +125,3 @@ def _checks_in_pyproject(content: bytes) -> dict[str, Any]:
 def _checks_in_package(content: bytes) -> dict[str, Any]:
     package = json.loads(content)
     return {key: package.get(key) for key in PACKAGE_KEYS}
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatch(name, pattern) for pattern in patterns)

@@ -183,7 +183,7 @@ class Snapshots:
         for path in paths:
             # Most files are as they were. A Path for each of them would be most of the cost.
             known = self._last.get(path)
-            if known is None or not _is_unchanged(root + path, known):
+            if known is None or not is_unchanged(root + path, known):
                 known = self._state(path)
             if known is not None:
                 snapshot[path] = known
@@ -220,7 +220,8 @@ class Snapshots:
         return str(copy)
 
 
-def _is_unchanged(file: str, known: FileState) -> bool:
+def is_unchanged(file: str, known: FileState) -> bool:
+    """Return whether a file has not been written since its state was `known`."""
     try:
         status = os.lstat(file)
     except OSError:
@@ -253,13 +254,13 @@ def state_of(file: str | Path) -> FileState | None:
     )
 
 
-def is_same_now(file: Path, state: FileState | None) -> bool:
+def is_same_now(file: str | Path, state: FileState | None) -> bool:
     """Return whether a file still has the content and mode of an earlier state."""
+    if state is not None and is_unchanged(str(file), state):
+        return True
     now = state_of(file)
     if now is None or state is None:
         return now is state
-    if now == state._replace(copy=""):
-        return True
     if not now.is_link and state.copy:
         now = now._replace(copy=str(file))
     return is_same(state, now)

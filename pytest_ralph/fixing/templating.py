@@ -8,6 +8,7 @@ part extends ours: `{% extends "ralph/fix.md.j2" %}`.
 from __future__ import annotations
 
 import re
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,14 +37,17 @@ class Templates:
         if project is not None and not project.is_dir():
             raise TemplatesError(f"{project}: no such directory (ralph_templates)")
         self.project = project
+        self._lock = threading.Lock()
 
     def render(self, name: str, kind: str = "", /, **values: object) -> str | None:
         """Render the template for `kind`, or the general one; return None if there is neither."""
         from jinja2 import TemplateError, TemplatesNotFound
 
         try:
-            template = self._environment.select_template(_file_names(name, kind))
-            return template.render(**values)
+            # The threads of a [P] group need a template at once: one of them compiles it for all.
+            with self._lock:
+                template = self._environment.select_template(_file_names(name, kind))
+                return template.render(**values)
         except TemplatesNotFound:
             return None
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -194,7 +194,7 @@ class Regressions:
                 left.update(passed.work)
         root = spec_run.services.root
         for path, state in left.items():
-            if not is_same_now(root / path, state):
+            if not is_same_now(f"{root}/{path}", state):
                 yield path
 
     def _suspects(self, passed: PassedTask) -> list[Work]:
@@ -221,7 +221,7 @@ class Regressions:
         root = passed.spec_run.services.root
         unchanged = set()
         for path, state in passed.work.items():
-            if path in work.changed and is_same_now(root / path, state):
+            if path in work.changed and is_same_now(f"{root}/{path}", state):
                 unchanged.add(path)
         changed = [path for path in work.changed if path not in unchanged]
         return bool(changed) and is_affected(passed.files, changed)

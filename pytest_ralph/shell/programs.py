@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TABLE = Path(__file__).with_name("programs.toml")
+_loading = threading.Lock()
 
 Purpose = Literal["format", "lint"]
 Section = Literal["stdout", "hazards"]
@@ -226,9 +228,15 @@ class _List:
         return any(call.matches(operands, arguments) for call in self.calls.get(program, ()))
 
 
-@cache
 def load_programs(path: Path = TABLE) -> Programs:
     """Load a table of programs; without a path, the one of this package."""
+    # The threads of a [P] group need it at the same moment: one of them reads it for all.
+    with _loading:
+        return _load(path)
+
+
+@cache
+def _load(path: Path) -> Programs:
     parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     return Programs(parser.loads(path.read_text(encoding="utf-8")))
 

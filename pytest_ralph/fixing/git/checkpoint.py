@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Git", "GitError", "RollbackResult"]
 
+BRANCHES = "refs/heads/"
+
 
 class GitPosition(NamedTuple):
     """Where a repository is. Each part is empty if there is none."""
@@ -90,13 +92,17 @@ class Git:
 
     def position(self) -> GitPosition:
         """Return which branch, commit and stash are current."""
-        named = self._git.run("symbolic-ref", "-q", "--short", "HEAD")
-        if named.status > 1:
-            # Status 1 only means that HEAD is detached.
-            named.check("symbolic-ref")
-        branch = named.stdout.strip()
-        stash = self._commit_of("refs/stash")
-        return GitPosition(branch, self.head() or "", stash or "")
+        # The pattern is there for one process instead of three: a missing ref would be an error.
+        found = self._git.run(
+            "rev-parse", "HEAD", "--glob=refs/stas[h]", "--symbolic-full-name", "HEAD"
+        )
+        if found.status != 0:
+            # A branch without commits, if it is a branch at all, has no stash either.
+            branch = self._git("symbolic-ref", "HEAD").strip()
+            return GitPosition(branch.removeprefix(BRANCHES), "", "")
+        commit, *stash, name = found.stdout.splitlines()
+        branch = name.removeprefix(BRANCHES) if name != "HEAD" else ""
+        return GitPosition(branch, commit, "".join(stash))
 
     def files(self) -> tuple[str, ...]:
         """Return the files below the root, tracked or not, without those that git ignores."""

@@ -7,16 +7,18 @@ import os
 import re
 import select
 import signal
-import subprocess
 import tempfile
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.running.process import exit_descriptor
+from pytest_ralph.running.spawn import Streams, spawn
 from pytest_ralph.running.strays import start_unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pytest_ralph.running.spawn import Child
 
 # git sets these while it runs a hook. A run started by a hook would work on the wrong repository.
 REPOSITORY_VARIABLES = (
@@ -109,51 +111,54 @@ class GitCommand(NamedTuple):
     ) -> GitResult:
         """Run git to its end, whatever its exit status."""
         # Files, not pipes: a program that a hook leaves in the background may hold them open.
-        with (
-            tempfile.TemporaryFile() as source,
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as errors,
-        ):
-            source.write(stdin)
-            source.seek(0)
-            process = self._start(arguments, env or {}, (source, out, errors))
+        with _temporary_file() as out, _temporary_file() as errors, _readable(stdin) as source:
+            streams = Streams(source, out.fileno(), errors.fileno())
+            child = self._start(arguments, env or {}, streams)
             try:
-                ended = _wait(process)
+                ended = _has_ended(child)
             except BaseException:
-                _kill(process)
+                _kill(child)
                 raise
             if not ended:
-                _kill(process)
+                _kill(child)
                 raise GitError(f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s")
+            status = child.wait()
             out.seek(0)
             errors.seek(0)
             printed = os.fsdecode(out.read())
-            return GitResult(process.returncode, printed, errors.read().decode("utf-8", "replace"))
+            return GitResult(status, printed, errors.read().decode("utf-8", "replace"))
 
-    def _start(
-        self,
-        arguments: tuple[str, ...],
-        env: Mapping[str, str],
-        streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, arguments: tuple[str, ...], env: Mapping[str, str], streams: Streams) -> Child:
+        if not self.directory.is_dir():
+            raise GitError(f"no directory {self.directory}")
         configuration = () if arguments[0] == "commit" else CONFIGURATION
+        words = ["git", "-C", str(self.directory), *configuration, *arguments]
         try:
             with start_unmarked():
-                return subprocess.Popen(
-                    ["git", *configuration, *arguments],
-                    cwd=self.directory,
-                    env={**self.environ, **env},
-                    stdin=streams[0],
-                    stdout=streams[1],
-                    stderr=streams[2],
-                    start_new_session=True,
-                )
+                return spawn(words, Path.cwd(), {**self.environ, **env}, streams)
         except FileNotFoundError as error:
-            if not self.directory.is_dir():
-                raise GitError(f"no directory {self.directory}") from error
             raise GitError("git is not installed") from error
         except OSError as error:
             raise GitError(f"git cannot be run: {error.strerror or error}") from error
+
+
+def _temporary_file() -> IO[bytes]:
+    """Return a file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("git"), "w+b")
+    return tempfile.TemporaryFile()
+
+
+@contextlib.contextmanager
+def _readable(data: bytes) -> Iterator[str]:
+    """Yield the name of a file with this content."""
+    if not data:
+        yield os.devnull
+        return
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        yield file.name
 
 
 def null_separated(paths: Iterable[str]) -> bytes:
@@ -161,25 +166,19 @@ def null_separated(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
-def _wait(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for a process; return whether it has ended within the time limit.
-
-    Popen.wait() with a time limit looks at the process only now and then.
-    """
-    descriptor = exit_descriptor(process.pid)
+def _has_ended(child: Child) -> bool:
+    """Wait for a process; return whether it has ended within the time limit."""
+    descriptor = exit_descriptor(child.pid)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        ended = bool(poll.poll(TIME_LIMIT * 1000))
+        return bool(poll.poll(TIME_LIMIT * 1000))
     finally:
         os.close(descriptor)
-    if ended:
-        process.wait()
-    return ended
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(child: Child) -> None:
     """Kill git with everything it has started, and wait for it."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
-from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, FileState, state_of
+from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, FileState, is_unchanged, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 class Fingerprints:
@@ -32,17 +32,22 @@ class Fingerprints:
             name = path.rpartition("/")[2]
             if path.startswith(f"{RALPH_DIRECTORY}/") or name in SPEC_FILES:
                 continue
-            # A Path for each file of the project would be most of the cost.
-            state = state_of(f"{self._root}/{path}")
-            if state is not None:
-                whole.update(os.fsencode(f"{path}\0{self._digest(path, state)}\0"))
+            digest = self._digest(path)
+            if digest:
+                whole.update(os.fsencode(f"{path}\0{digest}\0"))
         return whole.hexdigest()
 
-    def _digest(self, path: str, state: FileState) -> str:
+    def _digest(self, path: str) -> str:
+        """Return what stands for a file; empty if there is none."""
+        # A Path for each file of the project would be most of the cost.
+        file = f"{self._root}/{path}"
         known = self._known.get(path)
-        if known is not None and known[0] == state:
+        if known is not None and is_unchanged(file, known[0]):
             return known[1]
-        digest = f"{state.mode:o} {self._content(self._root / path, state)}"
+        state = state_of(file)
+        if state is None:
+            return ""
+        digest = f"{state.mode:o} {self._content(Path(file), state)}"
         self._known[path] = (state, digest)
         return digest
 

@@ -46,7 +46,10 @@ def wants_commit(task: Task) -> bool:
 
 def commit_message(task: Task, spec: str) -> str:
     """Return the task's Commit field as one plain line; without one, `feat(<spec>): <title>`."""
-    return _message(task) or _plain_line(f"feat({spec}): {task.title or task.id}")
+    message = _message(task)
+    if NO_MESSAGE.match(message):
+        return _plain_line(f"feat({spec}): {task.title or task.id}")
+    return message
 
 
 def _message(task: Task) -> str:
