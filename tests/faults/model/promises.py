@@ -100,9 +100,10 @@ def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:
             if content in wanted:
                 found.add(content)
             if path.suffix == ".patch":
-                patched.update(content.splitlines())
+                # Lines that were added, and the unchanged ones around them.
+                patched.update(line[1:] for line in content.splitlines() if line[:1] in b"+ ")
     for content in wanted:
-        if patched.issuperset(b"+" + line for line in content.splitlines()):
+        if patched.issuperset(content.splitlines()):
             found.add(content)
     reachable = git(world.project, "rev-list", "--objects", "--all", "--reflog")
     for content in wanted - found:
