@@ -16,7 +16,7 @@ import stat
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_directory, replacing
 from pytest_ralph.fixing.git.command import GitError
@@ -283,40 +283,64 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 def _put_back(root: Path, change: Change) -> bool:
-    path = Path(os.path.realpath(root), change.path)
-    if path.is_dir() and not path.is_symlink():
+    place = Path(os.path.realpath(root), change.path)
+    if place.is_dir() and not place.is_symlink():
         return False
     before = change.before
     if before is None:
-        with contextlib.suppress(FileNotFoundError), open_directory(path.parent) as directory:
-            os.unlink(path.name, dir_fd=directory)
-        remove_empty_directories(Path(os.path.realpath(root)), path.parent)
+        remove_file(place, root)
         return True
     if not before.can_be_put_back:
         return False
-
-    with (
-        open_directory(path.parent, create=True) as directory,
-        replacing(path, directory) as temporary,
-    ):
-        if before.is_link:
-            os.symlink(before.target, temporary, dir_fd=directory)
-            return True
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
-        with os.fdopen(descriptor, "wb") as writer, Path(before.copy).open("rb") as reader:
-            shutil.copyfileobj(reader, writer)
-            os.fchmod(descriptor, stat.S_IMODE(before.mode))
-        os.utime(temporary, ns=(before.modified, before.modified), dir_fd=directory)
+    if before.is_link:
+        write_link(place, before.target)
+        return True
+    with Path(before.copy).open("rb") as content:
+        write_version(place, content, stat.S_IMODE(before.mode), before.modified)
     return True
 
 
-def remove_empty_directories(root: Path, directory: Path) -> None:
-    """Remove a directory below `root` and those around it, as far as they are empty."""
+# Changing files of the project. `place` is a real path: OSError is raised if a directory on the way
+# to it is a link.
+
+
+def remove_file(place: Path, root: Path) -> None:
+    """Remove a file if it exists, and the directories below `root` that are empty then."""
+    with contextlib.suppress(FileNotFoundError), open_directory(place.parent) as directory:
+        os.unlink(place.name, dir_fd=directory)
+    top = Path(os.path.realpath(root))
+    empty = place.parent
     with contextlib.suppress(OSError):
-        while directory != root:
-            directory.rmdir()
-            directory = directory.parent
+        while empty != top:
+            empty.rmdir()
+            empty = empty.parent
+
+
+def write_link(place: Path, target: str) -> None:
+    """Replace a file by a symbolic link."""
+    with (
+        open_directory(place.parent, create=True) as directory,
+        replacing(place, directory) as temporary,
+    ):
+        os.symlink(target, temporary, dir_fd=directory)
+
+
+def write_version(place: Path, content: IO[bytes], mode: int, modified: int | None = None) -> None:
+    """Replace a file by another version of it, with the time of its last change if that is given.
+
+    `modified` are nanoseconds.
+    """
+    with (
+        open_directory(place.parent, create=True) as directory,
+        replacing(place, directory) as temporary,
+    ):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
+        with os.fdopen(descriptor, "wb") as writer:
+            shutil.copyfileobj(content, writer)
+            os.fchmod(descriptor, mode)
+        if modified is not None:
+            os.utime(temporary, ns=(modified, modified), dir_fd=directory)
 
 
 def is_same(old: FileState | None, new: FileState | None) -> bool:

@@ -8,6 +8,7 @@ conflicts. While it is applied and verified, a journal tells a later run how to 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -23,8 +24,10 @@ from pytest_ralph.fixing.snapshot import (
     Change,
     FileState,
     put_back,
-    remove_empty_directories,
+    remove_file,
     state_of,
+    write_link,
+    write_version,
 )
 
 if TYPE_CHECKING:
@@ -246,7 +249,7 @@ def apply_merge(
         try:
             is_as_planned = _is_equal(read_side(target), file.old)
             if is_as_planned:
-                write_side(root, target, file.new)
+                write_side(root, file.path, file.new)
         except OSError:
             # Such as a disk that is full.
             AppliedMerge(root, journal, tuple(changes)).take_back()
@@ -272,23 +275,18 @@ def _keep(path: Path, backups: Path) -> FileState | None:
     return state._replace(copy=str(copy))
 
 
-def write_side(root: Path, target: Path, result: Side | None) -> None:
-    """Replace a file below `root` by another version of it; None removes it."""
+def write_side(root: Path, path: str, result: Side | None) -> None:
+    """Replace a file below `root` by another version of it; None removes it.
+
+    Raise OSError if a directory on the way is a link.
+    """
+    place = Path(os.path.realpath(root), path)
     if result is None:
-        target.unlink(missing_ok=True)
-        remove_empty_directories(root, target.parent)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}-{secrets.token_hex(6)}.tmp")
-    try:
-        if result.is_link:
-            temporary.symlink_to(os.fsdecode(result.data))
-        else:
-            temporary.write_bytes(result.data)
-            temporary.chmod(result.mode)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        remove_file(place, root)
+    elif result.is_link:
+        write_link(place, os.fsdecode(result.data))
+    else:
+        write_version(place, io.BytesIO(result.data), result.mode)
 
 
 def _digest(side: Side | None) -> str:

@@ -54,4 +54,4 @@ def write_patch(patch: Path, root: Path, files: Iterable[FileChange]) -> None:
 def _write(top: Path, path: str, side: Side | None) -> None:
     top.mkdir(exist_ok=True)
     if side is not None:
-        write_side(top, top / path, side)
+        write_side(top, path, side)

@@ -24,9 +24,9 @@ def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
     changed = _changed_files(worktree, tree)
     plan = plan_merge(worktree.git, worktree.path, changed.values())
     for file in plan.files:
-        write_side(worktree.path, worktree.path / file.path, file.new)
+        write_side(worktree.path, file.path, file.new)
     for conflict in plan.conflicts:
-        write_side(worktree.path, worktree.path / conflict.path, changed[conflict.path].new)
+        write_side(worktree.path, conflict.path, changed[conflict.path].new)
 
     shutil.copy2(index, worktree.container / START_INDEX)
     worktree.tree = tree

@@ -126,7 +126,7 @@ class Inbox:
         for path, packed in logs:
             parts = PurePosixPath(path).parts
             if parts[0] == RALPH_DIRECTORY and ".." not in parts:
-                write_side(self._run.root, self._run.root / path, unpack(packed))
+                write_side(self._run.root, path, unpack(packed))
 
     # Merging
 

@@ -154,7 +154,7 @@ def _put_back(root: Path, run_id: str) -> None:
     run_directory = directory / RUNS_NAME / run_id
     for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
         for path, packed in json.loads(originals.read_text(encoding="utf-8")).items():
-            write_side(root, root / path, unpack(packed))
+            write_side(root, path, unpack(packed))
     backups = directory / BACKUPS_NAME / run_id
     undo_changes(root, backups)
     if (run_directory / NEW_NAME).exists():

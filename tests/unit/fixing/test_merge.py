@@ -7,19 +7,33 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.fixing.isolation import merge
-from pytest_ralph.fixing.isolation.merge import FileChange, Side, apply_merge, read_side
+from pytest_ralph.fixing.isolation.merge import FileChange, Side, apply_merge, read_side, write_side
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_side = merge.write_side
+@pytest.mark.parametrize("result", [Side(b"new", 0o644), Side(b"target", 0, True), None])
+def test_nothing_is_written_behind_a_link(tmp_path: Path, result: Side | None) -> None:
+    outside = tmp_path / "outside"
+    root = tmp_path / "project"
+    for directory in (outside, root):
+        directory.mkdir()
+    (outside / "file").write_text("theirs")
+    (root / "src").symlink_to(outside)
 
-    def write_until_full(root: Path, target: Path, result: Side | None) -> None:
-        if target.name == "large":
+    with pytest.raises(OSError, match="src"):
+        write_side(root, "src/file", result)
+
+    assert (outside / "file").read_text() == "theirs"
+    assert [path.name for path in outside.iterdir()] == ["file"]
+
+
+def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_until_full(root: Path, path: str, result: Side | None) -> None:
+        if path == "large":
             raise OSError(28, "No space left on device")
-        write_side(root, target, result)
+        write_side(root, path, result)
 
     monkeypatch.setattr(merge, "write_side", write_until_full)
     root = tmp_path / "project"
