@@ -325,6 +325,12 @@ class TaskResult(NamedTuple):
         return tuple(dict.fromkeys(path for attempt in self.attempts for path in attempt.changed))
 
     @property
+    def findings(self) -> tuple[str, ...]:
+        """What executors did that they should not have done, such as changing tests."""
+        found = [finding for attempt in self.attempts for finding in attempt.findings]
+        return tuple(dict.fromkeys(found))
+
+    @property
     def was_worked_on(self) -> bool:
         """Whether an executor or a repair was at work, even if it changed nothing."""
         return any(attempt.executor for attempt in self.attempts)

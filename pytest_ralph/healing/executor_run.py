@@ -180,7 +180,6 @@ class ExecutorRuns:
             name = observed.executor.name
 
         report = observed.report
-        self._report(report)
         outcome = self._read_outcome(task, observed.outcome, report)
         self._session_id = outcome.session_id
         diff = shortened_diff(observed.diff, DIFF_LIMIT)
@@ -315,12 +314,6 @@ class ExecutorRuns:
         if "isolated_runs" not in self.__dict__:
             return ""
         return self.isolated_runs.close(self.log.task)
-
-    def _report(self, report: GuardReport) -> None:
-        """Show at once what the executor should not have done."""
-        self.log.note(*report.findings)
-        for finding in report.findings:
-            self.services.announce(finding)
 
     def _failure_of(self, task: Task, outcome: Outcome) -> Failure | None:
         if outcome.completed:

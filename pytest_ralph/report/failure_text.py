@@ -31,6 +31,8 @@ ALL_COMMAND_LINES = 40
 NAMES_SHOWN = 6
 ADVICE = 3
 WIDTH = 78
+# How the note begins that says why there are no more fixes.
+LIMIT_REACHED = "ERROR: Max fix "
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,8 @@ def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
         # The last step then says why nothing more was tried.
         yield from steps[-1:]
     place = f"{task.spec_path}:{task.line}"
-    if is_given_up:
+    is_limit_reached = any(line.text.startswith(LIMIT_REACHED) for line in others)
+    if is_given_up and not is_limit_reached:
         yield Line(f"{place}: given up: {one_line(task.reason, LONGEST_LINE)}", ("red",))
     else:
         yield Line(place)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import FixResult, TaskResult
 
-# What a person has to fix, for the kinds of failure that have a name in plain words.
-TO_FIX = {
-    "test_failure": "the failing tests",
-    "lint_error": "the linting errors",
-    "typecheck_error": "the type errors",
-    "format_error": "the formatting",
-    "build_error": "the build",
-    "timeout": "the timeout",
+# What a person has to do, for the kinds of failure that have a name in plain words.
+TO_DO = {
+    "test_failure": "Make the failing tests of task {} pass",
+    "lint_error": "Fix the linting errors of task {}",
+    "typecheck_error": "Fix the type errors of task {}",
+    "format_error": "Fix the formatting of task {}",
+    "build_error": "Fix the build of task {}",
+    "timeout": "Fix the timeout of task {}",
 }
 
 # The kinds of which `missing` names something that can be installed.
@@ -42,21 +42,25 @@ def next_step(task: TaskResult) -> str:
         return f"Fix task {task.id} ({task.place})"
     if failure.missing and failure.kind in INSTALLABLE:
         return f"Install {failure.missing}, which task {task.id} needs"
-    what = f"task {task.id}"
-    if failure.kind in TO_FIX:
-        what = f"{TO_FIX[failure.kind]} of task {task.id}"
-    if failure.files:
-        return f"Fix {what} in {', '.join(failure.files[:3])}"
-    return f"Fix {what} ({task.place})"
+    to_do = TO_DO.get(failure.kind, "Fix task {}").format(task.id)
+    where = ", ".join(failure.files[:3]) or task.place
+    return f"{to_do} ({where})"
 
 
-def next_lines(failed: Sequence[TaskResult], command: str, where: str) -> list[str]:
-    """Return three lines: what to do, the command that continues, and where the report is."""
-    waiting = [task for task in failed if _open_fix(task) is not None]
-    if waiting:
-        what = "it" if len(waiting) == 1 else "them"
-        command += f"  (an agent can do {what}: add --ralph-executor claude)"
-    return [f"  {_instruction(failed)}", f"  Continue: {command}", f"  {where}"]
+def next_lines(
+    failed: Sequence[TaskResult], command: str, where: str, *, recovery: bool
+) -> list[str]:
+    """Return three lines: what to do, the command that continues, and where the report is.
+
+    recovery: Whether the run could heal what failed.
+    """
+    instruction = _instruction(failed)
+    what = "it" if len(failed) == 1 else "them"
+    if any(_open_fix(task) is not None for task in failed):
+        instruction += f", or have an agent do {what}: add --ralph-executor claude"
+    elif not recovery:
+        instruction += f", or have {what} fixed: add --ralph-recovery"
+    return [f"  {instruction}", f"  Continue: {command}", f"  {where}"]
 
 
 def interrupted_lines(heading: str, command: str, where: str) -> list[str]:
@@ -82,10 +86,10 @@ def _instruction(failed: Sequence[TaskResult]) -> str:
 
     sentences = []
     if to_do:
-        sentences.append(f"Do {_tasks(to_do)}, written to tasks.md.")
+        sentences.append(f"Do {_tasks(to_do)} (in tasks.md)")
     if to_fix:
-        sentences.append(f"Fix {_tasks(to_fix)} (see FAILURES).")
-    return " ".join(sentences)
+        sentences.append(f"Fix {_tasks(to_fix)} (see FAILURES)")
+    return ". ".join(sentences)
 
 
 def _open_fix(task: TaskResult) -> FixResult | None:

@@ -227,6 +227,7 @@ class Summary:
 
     def _brief(self, task: TaskResult) -> None:
         """Write one line about a task that passed; FAILURES has the others."""
+        self._warnings(task, f"{task.spec}: ")
         if not task.passed:
             return
         line = history_line(task) if task.fixes else f"- Task {task.id}: {task.reason}"
@@ -251,11 +252,17 @@ class Summary:
             details += self._own_notes(task)
         for line in details:
             self._detail(line, "  ")
+        self._warnings(task, "  ")
         if task.fixes and not is_brief and (task.passed or task.final):
             self._line(f"  {history_line(task)}")
         if self.verbosity >= 2:
             for number, attempt in enumerate(task.attempts, 1):
                 self._attempt(number, attempt, with_output=not task.bad)
+
+    def _warnings(self, task: TaskResult, prefix: str) -> None:
+        """Write what an executor should not have done, such as changing tests."""
+        for finding in task.findings:
+            self._line(f"{prefix}warning: {one_line(finding, LONGEST)}", "yellow")
 
     def _fix(self, task: TaskResult, branch: Branch) -> None:
         """Write a fix with its title and, below it, what it changed and the notes on it."""
@@ -351,7 +358,7 @@ class Summary:
 
 def _is_notable(task: TaskResult) -> bool:
     """Return whether the section is about this task even without `-vv`."""
-    if task.outcome in ("recovered", "flaky") or _executions(task):
+    if task.outcome in ("recovered", "flaky") or task.findings or _executions(task):
         return True
     if task.bad:
         # A fix task that only waits for a person is named under FAILURES.

@@ -211,7 +211,8 @@ class EndOfRun:
             return interrupted_lines(heading, command, where)
         if not failed or self._is_next_left_out():
             return []
-        return next_lines(failed, command, where)
+        recovery = any(report.recovery for report in self.results.reports.values())
+        return next_lines(failed, command, where, recovery=recovery)
 
     def _is_next_left_out(self) -> bool:
         """Whether the run is quiet, or the halt summaries have already said how to continue."""

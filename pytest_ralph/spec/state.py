@@ -312,7 +312,7 @@ class State:
         """Reset the counters of all tasks but those of an interrupted run; return messages."""
         self.release()
         interrupted = []
-        messages = []
+        failed = []
         for task_id in self._map("taskResults"):
             status = self.status(task_id)
             entry = self._own_entry("taskResults", task_id)
@@ -323,30 +323,27 @@ class State:
                 entry["status"] = "pending"
                 entry["attempt"] = 0
                 entry.pop("error", None)
-                messages.append(
-                    f"task {task_id} failed in an earlier run; its attempts are counted from zero"
-                )
+                failed.append(task_id)
 
         for task_id in self._map("fixTaskMap"):
             if self.fixes_attempted(task_id) and self._original(task_id) not in interrupted:
                 self._own_entry("fixTaskMap", task_id)["attempts"] = 0
         if not interrupted and "globalIteration" in self.data:
             self.data["globalIteration"] = 1
-        messages += [
-            f"task {task_id} was interrupted: it continues where it stopped"
-            for task_id in interrupted
-        ]
+        messages = []
+        if failed:
+            names = ", ".join(failed)
+            messages.append(f"{names} failed in an earlier run: the limit on fixes starts again")
+        if interrupted:
+            names = ", ".join(interrupted)
+            messages.append(f"{names} was interrupted: continuing where it stopped")
         return messages
 
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:
         """Bring the state in line with tasks.md, which is always right; return messages."""
         messages = [*self._reconcile_fixes(tasks), *self._reconcile_results(tasks)]
-        right = {"totalTasks": len(tasks), "taskIndex": current_index(tasks)}
-        for field, value in right.items():
-            before = self.data.get(field, value)
-            if before != value:
-                messages.append(f"{field} was {before}, tasks.md says {value}")
-        self.data.update(right)
+        self.data["totalTasks"] = len(tasks)
+        self.data["taskIndex"] = current_index(tasks)
         return messages
 
     def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:
@@ -359,23 +356,23 @@ class State:
             if task.has_marker("SPLIT"):
                 if task.id not in self.part_ids(owner):
                     self._add_part(owner, task.id)
-                    yield f"splitTaskMap did not have {task.id}, a part of {owner} in tasks.md"
+                    yield f"{task.id}, a part of {owner} in tasks.md, was missing in the state file"
             elif task.id not in self.fix_ids(owner):
                 self._add_fix(owner, task.id, _addressed_error(task))
                 # An interrupted run inserted it but could not count it.
                 if self.status(self._original(owner)) == "running":
                     self._own_entry("fixTaskMap", owner)["attempts"] += 1
-                yield f"fixTaskMap did not have {task.id}, a fix of {owner} in tasks.md"
+                yield f"{task.id}, a fix of {owner} in tasks.md, was missing in the state file"
 
     def _reconcile_results(self, tasks: Sequence[Task]) -> Iterator[str]:
         for task in tasks:
             status = self.status(task.name)
             if task.checked and status in ("failed", "running"):
                 self.task_passed(task.name)
-                yield f"task {task.name} was {status}, tasks.md says it is done"
+                yield f"{task.name} is done in tasks.md, but {status} in the state file: it is done"
             elif not task.checked and status in ("complete", "success"):
                 self._forget_result(task.name)
-                yield f"task {task.name} was {status}, tasks.md says it is not done"
+                yield f"{task.name} is open in tasks.md, but {status} in the state file: it is open"
 
     # Maps of entries, which may be absent or null
 

@@ -136,13 +136,7 @@ def test_where_state_and_document_disagree_the_document_is_right_and_it_is_said(
     given(one_task, taskIndex=7, totalTasks=40, taskResults={"1.4": {"status": "complete"}})
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
-    result.stdout.fnmatch_lines(
-        [
-            "*task 1.4 was complete, tasks.md says it is not done*",
-            "*totalTasks was 40, tasks.md says 2*",
-            "*taskIndex was 7, tasks.md says 0*",
-        ]
-    )
+    result.stdout.fnmatch_lines(["*1.4 is open in tasks.md, but complete in the state file*"])
     assert (one_task.state["taskIndex"], one_task.state["totalTasks"]) == (3, 3)
 
 

@@ -82,7 +82,7 @@ def test_after_a_fix_by_hand_the_same_command_goes_on(halted: Project) -> None:
     result = halted.again()
 
     assert result.ret == 0
-    note = "ralph: demo: task 1.2 failed in an earlier run; its attempts are counted from zero"
+    note = "ralph: demo: 1.2 failed in an earlier run: the limit on fixes starts again"
     assert note in result.stdout.str()
     assert list(dict.fromkeys(halted.ran)) == ["1.1", "1.2", "1.3"]
     assert set(halted.boxes.values()) == {"x"}
@@ -260,7 +260,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
     result = pytester.runpytest_subprocess(*command)
 
     assert result.ret == 0
-    note = "ralph: demo: task 1.2 was interrupted: it continues where it stopped"
+    note = "ralph: demo: 1.2 was interrupted: continuing where it stopped"
     assert note in result.stdout.str()
     assert re.findall(r"^- \[x\] (\S+)", path.read_text(), re.MULTILINE) == [
         "1.1",

@@ -79,9 +79,7 @@ def test_notes_and_warnings_are_told_once_however_many_workers_have_them(
 
     assert code == 0, output
     assert output.count("duplicate id 1.1") == 1
-    assert (
-        output.count("task 1.1 failed in an earlier run; its attempts are counted from zero") == 1
-    )
+    assert output.count("1.1 failed in an earlier run: the limit on fixes starts again") == 1
     assert "4 passed, 1 warning" in output
 
 

@@ -85,7 +85,8 @@ BOX = """\
 ║  RESUME INSTRUCTIONS                                              ║
 ║  ───────────────────────────────────────────────────────────────  ║
 ║                                                                   ║
-║  1. Fix the failing tests of task 2.1 in src/api/auth.test.ts     ║
+║  1. Make the failing tests of task 2.1 pass                       ║
+║     (src/api/auth.test.ts)                                        ║
 ║  2. Run: pytest --ralph-recovery specs/foo                        ║
 ║                                                                   ║
 ║  To start fresh: Add --ralph-fresh flag                           ║
@@ -188,7 +189,7 @@ OPEN, TRIED = (
         (
             {"kind": "lint_error", "files": ("a.py",)},
             (),
-            "Fix the linting errors of task 1.3 in a.py",
+            "Fix the linting errors of task 1.3 (a.py)",
         ),
         ({"kind": "unknown"}, (TRIED,), "Fix task 1.3 (specs/a/tasks.md:7)"),
         (
@@ -231,11 +232,19 @@ def test_next_names_all_failed_tasks() -> None:
         TaskResult("2.1", outcome="failed"),
         TaskResult("2.2", outcome="failed"),
     ]
-    assert next_lines(failed, "pytest --ralph specs", "Report: out.html") == [
-        "  Do task 1.3.1, written to tasks.md. Fix tasks 1.4, 2.1 and 2.2 (see FAILURES).",
-        "  Continue: pytest --ralph specs  (an agent can do it: add --ralph-executor claude)",
-        "  Report: out.html",
-    ]
+    instruction, *others = next_lines(failed, "pytest -v", "Report: out.html", recovery=True)
+    assert instruction == (
+        "  Do task 1.3.1 (in tasks.md). Fix tasks 1.4, 2.1 and 2.2 (see FAILURES)"
+        ", or have an agent do them: add --ralph-executor claude"
+    )
+    assert others == ["  Continue: pytest -v", "  Report: out.html"]
+
+
+def test_next_of_verify_only_names_recovery() -> None:
+    failed = [TaskResult("1.4", outcome="failed"), TaskResult("2.1", outcome="failed")]
+    assert next_lines(failed, "pytest", "", recovery=False)[0] == (
+        "  Fix tasks 1.4 and 2.1 (see FAILURES), or have them fixed: add --ralph-recovery"
+    )
 
 
 def test_next_tells_specs_apart() -> None:
@@ -243,8 +252,8 @@ def test_next_tells_specs_apart() -> None:
         TaskResult("1.2", spec="a", outcome="failed", fixes=(OPEN,)),
         TaskResult("1.2", spec="b", outcome="failed"),
     ]
-    assert next_lines(failed, "pytest", "")[0] == (
-        "  Do task a 1.3.1, written to tasks.md. Fix task b 1.2 (see FAILURES)."
+    assert next_lines(failed, "pytest", "", recovery=True)[0].startswith(
+        "  Do task a 1.3.1 (in tasks.md). Fix task b 1.2 (see FAILURES)"
     )
 
 

@@ -233,9 +233,7 @@ def test_a_state_of_smart_ralph_is_accepted(path: Path) -> None:
 def test_fields_of_smart_ralph_survive_a_run(path: Path) -> None:
     state = loaded(path, SMART_RALPH)
     tasks = [Task("1.1", "a", checked=True), Task("1.2", "b"), Task("1.3", "c")]
-    assert state.start_run() == [
-        "task 1.2 failed in an earlier run; its attempts are counted from zero"
-    ]
+    assert state.start_run() == ["1.2 failed in an earlier run: the limit on fixes starts again"]
     state.reconcile(tasks)
     state.save()
     written = json.loads(path.read_text())
@@ -357,7 +355,7 @@ def test_a_new_run_resets_the_counters_of_failed_tasks_and_keeps_the_ids(path: P
     state.attempt_failed("1.3", "test_failure", "no")
     state.task_failed("1.3")
     said = state.start_run()
-    assert said == ["task 1.3 failed in an earlier run; its attempts are counted from zero"]
+    assert said == ["1.3 failed in an earlier run: the limit on fixes starts again"]
     assert state.fixes_attempted("1.3") == 0
     assert state.fix_ids("1.3") == ("1.3.1", "1.3.2")
     assert state.data["taskResults"]["1.3"] == {
@@ -376,7 +374,7 @@ def test_a_cut_off_run_goes_on_with_its_counters(path: Path) -> None:
     state.begin_attempt("1.3", 4)
     state.attempt_failed("1.3", "test_failure", "no")
     state.begin_attempt("1.3", 4)
-    assert state.start_run() == ["task 1.3 was interrupted: it continues where it stopped"]
+    assert state.start_run() == ["1.3 was interrupted: continuing where it stopped"]
     assert [state.fixes_attempted(task_id) for task_id in ("1.3", "1.3.2", "9.9")] == [2, 1, 0]
     assert [state.current_fixes(task_id) for task_id in ("1.3", "9.9")] == [("1.3.1", "1.3.2"), ()]
     assert state.number("globalIteration") == 7
@@ -411,12 +409,11 @@ def test_totals_fixes_and_results_are_rebuilt_from_the_document(path: Path) -> N
         ),
     ]
     assert state.reconcile(tasks) == [
-        "fixTaskMap did not have 1.2.1, a fix of 1.2 in tasks.md",
-        "task 1.1 was running, tasks.md says it is done",
-        "task 1.2 was complete, tasks.md says it is not done",
-        "totalTasks was 9, tasks.md says 3",
-        "taskIndex was 0, tasks.md says 1",
+        "1.2.1, a fix of 1.2 in tasks.md, was missing in the state file",
+        "1.1 is done in tasks.md, but running in the state file: it is done",
+        "1.2 is open in tasks.md, but complete in the state file: it is open",
     ]
+    assert (state.data["taskIndex"], state.data["totalTasks"]) == (1, 3)
     assert state.data["fixTaskMap"] == {
         "1.2": {"attempts": 0, "fixTaskIds": ["1.2.1"], "lastError": "File not found: a.py"}
     }
