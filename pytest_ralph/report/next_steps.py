@@ -55,10 +55,12 @@ def next_lines(
     recovery: Whether the run could heal what failed.
     """
     instruction = _instruction(failed)
-    what = "it" if len(failed) == 1 else "them"
-    if any(_open_fix(task) is not None for task in failed):
+    waiting = sum(_open_fix(task) is not None for task in failed)
+    if waiting:
+        what = "it" if waiting == 1 else "them"
         instruction += f", or have an agent do {what}: add --ralph-executor claude"
     elif not recovery:
+        what = "it" if len(failed) == 1 else "them"
         instruction += f", or have {what} fixed: add --ralph-recovery"
     return [f"  {instruction}", f"  Continue: {command}", f"  {where}"]
 
@@ -85,10 +87,10 @@ def _instruction(failed: Sequence[TaskResult]) -> str:
             to_do.append(spec + open_fix.id)
 
     sentences = []
-    if to_do:
-        sentences.append(f"Do {_tasks(to_do)} (in tasks.md)")
     if to_fix:
         sentences.append(f"Fix {_tasks(to_fix)} (see FAILURES)")
+    if to_do:
+        sentences.append(f"Do {_tasks(to_do)} (in tasks.md)")
     return ". ".join(sentences)
 
 

@@ -19,7 +19,6 @@ import subprocess
 import threading
 import time
 import weakref
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,12 +153,13 @@ class Runner:
         mask: Callable[[str], str] | None = None,
         limit: int = STORED,
         grace: float = GRACE,
+        name: str = "commands",
     ) -> None:
-        """Output goes to a new directory in `logs`, after `mask` has hidden secrets in it."""
+        """Output goes to the directory `name` in `logs`, after `mask` has hidden secrets in it."""
         self.root = root.absolute()
         self.environ = clean_environ(environ)
         self._run = int.from_bytes(os.urandom(4), "big")
-        self.logs = logs.absolute() / f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{self._run:08x}"
+        self.logs = logs.absolute() / name
         self._shell = shell
         self._mask = mask
         self._limit = limit

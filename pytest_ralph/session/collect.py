@@ -81,6 +81,8 @@ class SpecCollection:
 
     def _mode_line(self) -> str:
         settings = self.run.settings
+        if self.run.config.getoption("ralph_explain"):
+            return "ralph: explain only, nothing runs"
         if settings.recovery is False and not settings.execute:
             return "ralph: verify only"
         modes = []

@@ -11,6 +11,7 @@ from pytest_ralph.fixing.agents import NO_EXECUTOR
 from pytest_ralph.fixing.prompts import PromptContext
 from pytest_ralph.running.expectations import in_words
 from pytest_ralph.session.items import TaskItem
+from pytest_ralph.session.screen import terminal_reporter
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.text.inert import one_line
 
@@ -36,10 +37,13 @@ class Explanation:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if session.config.option.collectonly or session.testsfailed:
             return None
-        reporter = session.config.pluginmanager.getplugin("terminalreporter")
-        for item in session.items:
-            if not isinstance(item, TaskItem) or reporter is None:
-                continue
+        reporter = terminal_reporter(session.config)
+        if reporter is None:
+            return True
+        tasks = [item for item in session.items if isinstance(item, TaskItem)]
+        explained = (f"{len(tasks)} explained", {"green": True})
+        reporter.build_summary_stats_line = lambda: ([explained], "green")  # type: ignore[method-assign]
+        for item in tasks:
             reporter.write_line("")
             reporter.write_line(f"{item.nodeid}  {one_line(item.task.title)}", bold=True)
             for line in self._explain(item):

@@ -108,6 +108,7 @@ class Resources:
                 logs=self.run.directory / LOGS_NAME,
                 shell=shell,
                 mask=self.mask,
+                name=self._log_name(),
             )
             mark_file = record_mark(self.run.directory, runner.mark.run)
             if mark_file is not None:
@@ -116,6 +117,15 @@ class Resources:
                 self.run.run_directory.record_mark(runner.mark.run)
             self._runners[shell] = runner
         return self._runners[shell]
+
+    def _log_name(self) -> str:
+        """Return the name of the next runner's logs: the id of the run, unless that is taken."""
+        parts = [self.run.id]
+        if self.run.worker:
+            parts.append(self.run.worker.worker_id)
+        if self._runners:
+            parts.append(str(len(self._runners) + 1))
+        return "-".join(parts)
 
     def executors(self, settings: Settings) -> tuple[Executor, ...]:
         """Return the executors in their order, without `repair` and `none`, which are none."""

@@ -33,6 +33,8 @@ def undo_run(config: pytest.Config) -> int:
 
     writer = create_terminal_writer(config)
     writer.line(f"ralph: undoing run {directory.name}")
+    if _is_path(config):
+        writer.line("the run is undone as a whole: --ralph-undo takes the name of a run, no path")
     for path in result.restored:
         exists = os.path.lexists(config.rootpath / path)
         # A file that the run had created is gone now.
@@ -43,12 +45,17 @@ def undo_run(config: pytest.Config) -> int:
     return int(pytest.ExitCode.TESTS_FAILED if result.problems else pytest.ExitCode.OK)
 
 
+def _is_path(config: pytest.Config) -> bool:
+    """Return whether a path is given, which argparse takes for the name of a run."""
+    name: str = config.getoption("ralph_undo")
+    return (config.rootpath / name).exists()
+
+
 def _find_run(config: pytest.Config, backups: Path) -> Path:
     """Return the directory of the run to undo. Raise UsageError if there is none."""
     runs = sorted(path.parent for path in backups.glob(f"*/{LIST_NAME}"))
     name = config.getoption("ralph_undo")
-    # `--ralph-undo specs/foo`: argparse takes the path for the name of a run.
-    if name == LAST or (config.rootpath / name).exists():
+    if name == LAST or _is_path(config):
         if runs:
             return runs[-1]
         raise pytest.UsageError("--ralph-undo: no run has changed anything that can be put back")

@@ -43,8 +43,11 @@ def test_each_task_is_explained_and_nothing_runs(
             "  not run: changes something outside: npm publish",
             "specs/demo/tasks.md::1.3  Look",
             "  not run: manual: *look at it*",
+            "*= 3 explained in *",
         ]
     )
+    result.stdout.fnmatch_lines(["ralph: explain only, nothing runs"])
+    assert "UNKNOWN" not in result.stdout.str()
     assert not (pytester.path / "ran").exists()
 
 

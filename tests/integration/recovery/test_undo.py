@@ -60,7 +60,15 @@ def test_an_unknown_run_is_a_usage_error(ran: Project) -> None:
     result.stderr.fnmatch_lines(["*no such run: yesterday*"])
 
 
+def test_a_path_does_not_limit_the_undo(ran: Project) -> None:
+    result = ran.pytester.runpytest("--ralph-undo", "specs/demo")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["the run is undone as a whole: *", "put back old.txt"])
+
+
 def test_a_named_run_is_undone(ran: Project) -> None:
-    name = next((ran.root / ".ralph/backups").iterdir()).name
+    # The logs of a run have the same name.
+    name = next((ran.root / ".ralph/logs").iterdir()).name
     assert ran.pytester.runpytest("--ralph-undo", name).ret == 0
     assert (ran.root / "old.txt").read_text() == "old\n"

@@ -54,8 +54,8 @@ def test_next_has_three_lines(pytester: pytest.Pytester, make_spec: SpecMaker) -
     start_of_next = result.outlines.index("Next")
     instruction, command, report, end = result.outlines[start_of_next + 1 :][:4]
     assert instruction == (
-        "  Do tasks 1.2.1, 1.7.1, 1.8.1 and 1.9.1, written to tasks.md."
-        " Fix tasks 1.5 and 1.6 (see FAILURES)."
+        "  Fix tasks 1.5 and 1.6 (see FAILURES). Do tasks 1.2.1, 1.7.1, 1.8.1 and 1.9.1"
+        " (in tasks.md), or have an agent do them: add --ralph-executor claude"
     )
     assert command.startswith("  Continue: pytest --ralph-recovery specs --ralph-report=out.html")
     assert report == "  Report: out.html"

@@ -234,8 +234,8 @@ def test_next_names_all_failed_tasks() -> None:
     ]
     instruction, *others = next_lines(failed, "pytest -v", "Report: out.html", recovery=True)
     assert instruction == (
-        "  Do task 1.3.1 (in tasks.md). Fix tasks 1.4, 2.1 and 2.2 (see FAILURES)"
-        ", or have an agent do them: add --ralph-executor claude"
+        "  Fix tasks 1.4, 2.1 and 2.2 (see FAILURES). Do task 1.3.1 (in tasks.md)"
+        ", or have an agent do it: add --ralph-executor claude"
     )
     assert others == ["  Continue: pytest -v", "  Report: out.html"]
 
@@ -253,7 +253,7 @@ def test_next_tells_specs_apart() -> None:
         TaskResult("1.2", spec="b", outcome="failed"),
     ]
     assert next_lines(failed, "pytest", "", recovery=True)[0].startswith(
-        "  Do task a 1.3.1 (in tasks.md). Fix task b 1.2 (see FAILURES)"
+        "  Fix task b 1.2 (see FAILURES). Do task a 1.3.1 (in tasks.md)"
     )
 
 
