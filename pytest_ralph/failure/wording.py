@@ -93,6 +93,8 @@ ABSENCE = regex(r"^(?:ModuleNotFound|FileNotFound|Import)Error: (?:\[Errno \d+\]
 COMPARISON = regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=\S)")
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
 MARKS = regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
+# What is said about a command that printed nothing.
+COMMAND_ENDED = regex(r"^`(?P<command>.+)` (?P<how>exited with status \d+)$")
 NODE_ID = regex(r"^[\w./-]+\.\w+::\S+ - ")
 PREFIXES = (
     TIMESTAMP, SHELL_PLACE, SPEAKER, LEVEL, BARE_LEVEL, NODE_ID, TABLE_PLACE, BRACKETS, MARKS,
@@ -145,15 +147,21 @@ def title(failure: Failure) -> str:
     subject = _subject(failure)
     if not point or DATA.match(point):
         point = headline(failure.kind)
-    elif not subject and not WORD.search(point):
-        point = f"{headline(failure.kind)}: {point}"
-    elif PATH.fullmatch(point):
+    elif PATH.fullmatch(point) and WORD.search(point):
         point = f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
+    elif not subject and not (WORD.search(point) and " " in point):
+        # A single word, such as a value that was not expected, needs an introduction.
+        point = f"{headline(failure.kind)}: {point}"
     if subject and subject.lower() not in point.lower():
         point = f"{subject}: {point}"
     point = NOT_A_START.sub("", point)
     if len(point) > LONGEST_TITLE:
         point = ABSENCE.sub("", point)
+    command = COMMAND_ENDED.match(point)
+    if command and len(point) > LONGEST_TITLE:
+        # How it ended matters more than its last arguments.
+        end = f"…` {command['how']}"
+        return "`" + shorten(command["command"], LONGEST_TITLE - len(end) - 1) + end
     return shorten(point, LONGEST_TITLE)
 
 

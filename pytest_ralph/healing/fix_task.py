@@ -104,7 +104,7 @@ def derive(
     task: Task, failure: Failure, fix_id: str, *, spec_name: str = "", directory: str = "."
 ) -> Derived:
     error = one_line(failure.error)
-    attempted = one_line(failure.attempted_fix)
+    attempted = _attempted(task, failure)
     place = place_of(failure)
     summary = markdown(title(failure)) if error else f"task {task.id} failure"
     return Derived(
@@ -113,7 +113,7 @@ def derive(
         title=task.title,
         summary=_MARKER_AT_END.sub(r"\1", summary),
         error=markdown(error) or NO_ERROR,
-        attempted_fix=NO_PREVIOUS_FIX if attempted in ("", NO_FIX) else markdown(attempted),
+        attempted_fix=markdown(attempted),
         files=_field(task.fields.get("Files", "")) or _field(directory),
         verify=_field(task.verify.text) or _field(NO_VERIFY),
         expect=_field(task.fields.get("Expect", "")),
@@ -125,6 +125,16 @@ def derive(
         place="" if place in error else markdown(one_line(place)),
         hint=markdown(one_line(tool_hint(failure))),
     )
+
+
+def _attempted(task: Task, failure: Failure) -> str:
+    """What was tried before, as the executor describes it; a fix of a fix had that one before."""
+    attempted = one_line(failure.attempted_fix)
+    if attempted not in ("", NO_FIX):
+        return attempted
+    if task.fix_for is None:
+        return NO_PREVIOUS_FIX
+    return f"fix {task.id} failed"
 
 
 def scope(spec_name: str) -> str:

@@ -121,7 +121,7 @@ def _last_day(day: LastDay) -> Iterator[Line]:
 
 def share_text(share: Share) -> str:
     """Return a category in words with its share: `tool error: 3 (30.0%)`."""
-    name = (share.name or "other").replace("_", " ")
+    name = (share.name or "verification failed").replace("_", " ")
     return f"{_name(name)}: {share.count} ({share.percent:.1f}%)"
 
 

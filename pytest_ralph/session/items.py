@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ralph.settings import RUN_WIDE, SettingError
 from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.fields import misspelt
 from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.text.inert import one_line
 
@@ -116,6 +117,14 @@ class SpecFile(pytest.File):
         for name in RUN_WIDE & self.spec.settings.keys():
             line = self.spec.setting_lines[name]
             self._warn(line, f"`{name}` applies to the whole run and is ignored here")
+        for task in self.spec.tasks:
+            if task.fields and not task.verify.checks and not task.verify.manual:
+                self._warn_of_misspelt_verify(task)
+
+    def _warn_of_misspelt_verify(self, task: Task) -> None:
+        for label in task.fields:
+            if misspelt(label) == "Verify":
+                self._warn(task.line, f"{task.id}: unknown field `{label}`: did you mean `Verify`?")
 
     def _warn(self, line: int, message: str) -> None:
         # Every worker of an xdist run collects everything. The first one warns for all.

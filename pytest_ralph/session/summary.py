@@ -63,6 +63,8 @@ class EndOfRun:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self.run.session = session
+        # The terminal shows the time since then, too.
+        self.run.started = time.time()
         self.run.messages.screen.open()
 
     def pytest_keyboard_interrupt(self) -> None:

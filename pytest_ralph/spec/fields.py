@@ -27,6 +27,12 @@ _KNOWN = {
     "requirements": "Requirements",
     "design": "Design",
 }
+# The fields that change what is run, and labels that resemble them but are none of them.
+_EFFECTIVE = {
+    name.lower(): name
+    for name in ("Verify", "Expect", "Timeout", "Depends on", "Executor", "Commit")
+}
+_OTHER_WORDS = frozenset(["expected", "expects", "execute"])
 # "Verify" in several languages, alone or with a word that narrows it.
 _VERIFY = regex(
     r"(?:how to |automated? |auto-?|ralph-|quick |final )?"
@@ -127,6 +133,18 @@ def field_name(line: str) -> str:
     """Return the name of the well-known field that a line starts, or an empty string."""
     label = _read_label(line)
     return label.name if label is not None and label.known else ""
+
+
+def misspelt(label: str) -> str:
+    """Return the field that an unknown label was probably meant to be, or an empty string."""
+    # Imported here: few specs have unknown labels where it matters.
+    from difflib import get_close_matches
+
+    label = label.lower()
+    if label in _EFFECTIVE or label in _OTHER_WORDS or known_name(label):
+        return ""
+    close = get_close_matches(label, _EFFECTIVE, n=1, cutoff=0.8)
+    return _EFFECTIVE[close[0]] if close else ""
 
 
 def as_mapping(fields: Sequence[Field]) -> dict[str, str]:

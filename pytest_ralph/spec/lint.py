@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
+from pytest_ralph.spec.fields import misspelt
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import annotation
@@ -141,7 +142,21 @@ def _syntax_error(command: str) -> str:
     return re.sub(r"^\S*bash: (?:line \d+: )?", "", first)
 
 
+def misspelt_fields(task: Task, lines: list[str]) -> dict[str, LintFinding]:
+    """Return a finding for each field of a task that is misspelt, by its right name."""
+    found = {}
+    for label in task.fields:
+        meant = misspelt(label)
+        if meant:
+            line = _line_of_field(task, lines, re.escape(label))
+            message = f"{task.id}: unknown field `{label}`: did you mean `{meant}`?"
+            found[meant] = LintFinding(line, "misspelt-field", message)
+    return found
+
+
 def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
+    misspelt_names = misspelt_fields(task, lines)
+    yield from misspelt_names.values()
     verify_line = _line_of_field(task, lines, "verify")
     if task.verify.checks:
         yield from _check_findings(task, lines)
@@ -152,7 +167,7 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
     elif task.verify.manual:
         message = f"{task.id}: only a person can check this: {task.verify.by_hand}"
         yield LintFinding(verify_line, "manual", message)
-    else:
+    elif "Verify" not in misspelt_names:
         message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
         yield LintFinding(task.line, "no-verify", message)
 

@@ -120,6 +120,16 @@ def test_unknown_choice_lists_the_choices(
     result.stderr.fnmatch_lines([f"ERROR: {argument}: expected {choices}"])
 
 
+def test_misspelt_verify_is_a_warning(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec("""
+        - [ ] 1.1 Typo
+          - **Verfy**: `test -d .`
+    """)
+    result = pytester.runpytest("--ralph", "-Wdefault", "specs")
+    result.stdout.fnmatch_lines(["*1.1: unknown field `Verfy`: did you mean `Verify`[?]"])
+    result.assert_outcomes(skipped=1, warnings=1)
+
+
 def test_checkbox_without_id_is_explained(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec("""
         - [ ] 1.1 With an id

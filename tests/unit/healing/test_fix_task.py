@@ -77,6 +77,12 @@ def test_nothing_attempted_is_said_in_the_generators_words() -> None:
     assert "    1. Analyze the failure: No previous fix attempted\n" in block
 
 
+def test_a_fix_of_a_fix_names_it() -> None:
+    task = replace(TASK, id="1.3.1", markers=("FIX 1.3",))
+    block = make_fix_task(task, Failure(error="no"), "1.3.1.1")
+    assert "    1. Analyze the failure: fix 1.3.1 failed\n" in block
+
+
 def test_the_title_ends_with_a_whole_phrase() -> None:
     error = "AssertionError: expected the parser to find thirteen fields, found two"
     title = make_fix_task(TASK, replace(FAILURE, error=error), "1.3.1").splitlines()[0]

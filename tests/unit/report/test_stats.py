@@ -64,7 +64,7 @@ def test_the_whole_page_reads_well() -> None:
             "",
             "failures by category",
             "  timeout: 4 (80.0%)",
-            "  other: 1 (20.0%)",
+            "  verification failed: 1 (20.0%)",
             "",
             "failures by kind",
             "  timed out: 4 (80.0%)",

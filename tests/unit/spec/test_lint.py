@@ -39,6 +39,11 @@ def test_a_sound_spec_has_no_findings() -> None:
     ("source", "expected"),
     [
         ("- [ ] 1.1 A\n  - **Do**: x\n", (1, "no-verify", "warning")),
+        ("- [ ] 1.1 A\n  - **Verfy**: `make`\n", (2, "misspelt-field", "warning")),
+        (
+            "- [ ] 1.1 A\n  - **Verify**: `make`\n  - **Timout**: 5\n",
+            (3, "misspelt-field", "warning"),
+        ),
         (
             "- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: Manually look at the page\n",
             (3, "manual", "warning"),
