@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.wording import headline
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -106,7 +108,7 @@ def line(values: Sequence[float | None]) -> list[tuple[float, float]]:
 class KindBar:
     """The bar of one kind of failure; the beginning of it stands for the recovered share."""
 
-    kind: str
+    words: str
     failures: int
     recovered: int
     y: float
@@ -120,7 +122,7 @@ def kind_bars(kinds: Sequence[PastKind]) -> list[KindBar]:
     unit = KIND_WIDTH / max((kind.failures for kind in shown), default=1)
     return [
         KindBar(
-            kind.kind,
+            headline(kind.kind),
             kind.failures,
             kind.recovered,
             y=index * KIND_ROW_HEIGHT,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from pytest_ralph.failure.wording import headline as words_for
+from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.files import write_atomically
 from pytest_ralph.report import charts
 from pytest_ralph.report.phrases import cost, duration, headline, lede, token_count
@@ -70,6 +72,7 @@ def render(run: RunSummary) -> str:
         outcomes=OUTCOMES,
         began=datetime.fromtimestamp(run.started, timezone.utc).astimezone(),
         fix_count=_fix_count(run),
+        words_for=words_for,
         progress=[Progress.of(run, spec) for spec in run.specs],
         past=Trends.of(run.history.runs),
         kinds=charts.kind_bars(run.history.kinds),
@@ -123,7 +126,8 @@ def embedded(run: RunSummary) -> str:
         if task.fixes:
             data["fixes"] = [_fix_tree(fix) for fix in task.fixes]
         tasks.append(data)
-    text = json.dumps({"tasks": tasks}, separators=(",", ":"))
+    kinds = {kind: words_for(kind) for kind in run.kinds}
+    text = json.dumps({"tasks": tasks, "kinds": kinds}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -146,6 +150,7 @@ def _shortened(attempt: Attempt, root: str) -> Attempt:
             transcript = terminal(bounded(said, 40, 160, widest=500))
     log = attempt.log.removeprefix(f"{root}/")
     return attempt._replace(
+        error=without_shell(attempt.error),
         output=output,
         log=log,
         transcript=transcript,

@@ -397,7 +397,7 @@ def test_fixes_show_what_they_changed_first(browser: Browser, tmp_path: Path) ->
     write_report(tmp_path / "report.html", story(task))
     browser.open(tmp_path / "report.html")
     headings = browser.js("[...detail.querySelectorAll('h3')].map(heading => heading.textContent)")
-    assert headings[:2] == ["Not checked", "What the fixes changed"]
+    assert headings[:3] == ["Warnings", "Not checked", "What the fixes changed"]
     assert browser.js("detail.querySelector('.diff-add').textContent") == "+new\n"
     text = browser.js("detail.innerText")
     for part in ("looks nice", "Parse it", "changed tests: test_a.py", "$0.25, 1,200 tokens"):

@@ -121,7 +121,6 @@ function step(attempt, open) {
     h("div", { class: "step-head" }, h("b", {}, name), by, h("span", { class: "time" }, duration(attempt.duration))),
     attempt.trouble ? h("p", { class: "step-text" }, `Executor unavailable: ${attempt.trouble}`) : "",
     failed && attempt.error && !attempt.trouble ? h("p", { class: "step-text" }, attempt.error) : "",
-    (attempt.findings || []).map((text) => h("p", { class: "step-text is-failed" }, text)),
     spent(attempt) ? h("p", { class: "step-text" }, spent(attempt)) : "",
     attempt.decision ? h("p", { class: "step-text" }, `Decided: ${attempt.decision}`) : "",
     attempt.command ? shell(attempt.command) : "",
@@ -167,6 +166,7 @@ function summary(task) {
 function detailOf(task, { close, openOutput = true } = {}) {
   const failure = quotedFailure(task);
   const attempts = attemptsOf(task);
+  const findings = attempts.flatMap((attempt) => attempt.findings || []);
   const where = [task.phase, `${task.spec_path}:${task.line}`].filter(Boolean).join(" · ");
   return h(
     "div",
@@ -190,6 +190,7 @@ function detailOf(task, { close, openOutput = true } = {}) {
         : "",
     ),
     headlineOf(task, failure),
+    findings.length ? section("Warnings", list("advice", findings)) : "",
     task.unread
       ? section(
           "Not checked",

@@ -52,7 +52,7 @@ const taskLabel = (task) => [
 
 function taskRow(task, at, selected) {
   const failure = NEEDS_YOU.has(task.outcome) ? lastFailure(task) : null;
-  const chip = failure && failure.kind ? h("span", { class: "chip" }, failure.kind.replaceAll("_", " ")) : "";
+  const chip = failure && failure.kind ? h("span", { class: "chip" }, results.kinds[failure.kind]) : "";
   const reason =
     !failure && task.reason ? h("span", { class: "chip", title: task.reason }, h("span", {}, task.reason)) : "";
   return optionRow(

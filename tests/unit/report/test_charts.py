@@ -48,7 +48,7 @@ def test_a_line_skips_runs_without_value() -> None:
 
 def test_kinds_come_by_frequency_with_the_recovered_share() -> None:
     rows = charts.kind_bars([PastKind("timeout", 2, 1), PastKind("lint_error", 4, 4)])
-    assert [(row.kind, row.width, row.recovered_width) for row in rows] == [
-        ("lint_error", 320, 320),
-        ("timeout", 160, 80),
+    assert [(row.words, row.width, row.recovered_width) for row in rows] == [
+        ("lint errors", 320, 320),
+        ("timed out", 160, 80),
     ]
