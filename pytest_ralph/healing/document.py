@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged, write_at
 from pytest_ralph.healing.errors import SpecFilesError
@@ -31,6 +31,30 @@ _MAX_TRIES = 100
 _ALWAYS_CHANGING = "another process keeps saving the file; nothing was written"
 
 
+class DocumentEdit(NamedTuple):
+    """Tasks, by their ids, that were inserted behind or `before` a task.
+
+    `removed` is instead the text of a task that was inserted before and removed again.
+    """
+
+    target: Task
+    blocks: Mapping[str, str]
+    before: bool = False
+    removed: str = ""
+
+    def applied_to(self, source: str, path: Path) -> str:
+        """Return the text with this edit; unchanged if it has the edit or lacks the target."""
+        spec = Spec.parse(source, path)
+        if self.removed:
+            return _without(spec, self.removed)
+        target = spec.get(self.target.name)
+        missing = {name: block for name, block in self.blocks.items() if name not in spec}
+        if target is None or not missing or not is_same_task(target, self.target):
+            return source
+        spec, _ = insert_tasks(spec, target, missing, before=self.before)
+        return spec.source
+
+
 class Document:
     """The spec as it is on disk, with indexes that make looking up tasks cheap."""
 
@@ -43,6 +67,9 @@ class Document:
         self._seen: Seen = ()
         # How often the file was read because another process had written it.
         self.reads = 0
+        # What this process has inserted and removed, and the text of each inserted task.
+        self.edits: list[DocumentEdit] = []
+        self._texts: dict[str, str] = {}
         self._build_indexes()
 
     @property
@@ -116,24 +143,26 @@ class Document:
 
     # Changing the file
 
-    def insert(self, target: Task, *blocks: str, before: bool = False) -> str:
+    def insert(self, target: Task, blocks: Mapping[str, str], *, before: bool = False) -> None:
         """Insert tasks behind the last fix of `target`, or `before` it, all in one write.
 
-        Returns the text that was inserted for the last one.
+        `blocks` are their texts by their ids, in order.
         """
         for _ in range(_MAX_TRIES):
             original = self._require(target)
             added = None
             if len(blocks) == 1 and not before:
-                inserted, spec, added = self._with_fix(original, blocks[0])
+                texts, spec, added = self._with_fix(original, blocks)
             else:
-                inserted, spec = self._with_blocks(original, blocks, before=before)
+                spec, texts = self._with_tasks(original, blocks, before=before)
             seen = replace_if_unchanged(self._place, spec.source, self._seen)
             if seen is not None:
                 self.spec = spec
                 self._seen = seen
                 self._update_indexes(original, added)
-                return inserted
+                self._texts |= texts
+                self.edits.append(DocumentEdit(original, blocks, before))
+                return
             # Another process saved the file at the same moment: insert into what it wrote.
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
@@ -147,38 +176,26 @@ class Document:
             )
         return found
 
-    def _with_fix(self, original: Task, block: str) -> tuple[str, Spec, Task | None]:
+    def _with_fix(
+        self, original: Task, blocks: Mapping[str, str]
+    ) -> tuple[dict[str, str], Spec, Task | None]:
         """Return the inserted text, the spec with it and, if only that was parsed, the new task."""
         from pytest_ralph.spec.splice import spliced
 
+        ((fix_id, block),) = blocks.items()
         insertion = edit.insertion(self.spec, original, block, self.lineage(original))
         source = _with_total(self.spec, insertion.into(self.spec.source), 1)
         changed = spliced(self.spec, original, insertion, source)
-        if changed is None or changed.added.id in self._positions:
-            return insertion.text, self._parsed(self.spec, source, original), None
-        return insertion.text, changed.spec, changed.added
+        if changed is None:
+            spec, texts = self._with_tasks(original, blocks, before=False)
+            return texts, spec, None
+        return {fix_id: insertion.text}, changed.spec, changed.added
 
-    def _with_blocks(
-        self, original: Task, blocks: Sequence[str], *, before: bool
-    ) -> tuple[str, Spec]:
-        """Return the last inserted text, and the spec with all of them."""
-        spec = self.spec
-        inserted = ""
-        for block in blocks:
-            insertion, source = inserted_into(spec, spec[original.name], block, before=before)
-            spec = self._parsed(spec, source, original)
-            inserted = insertion.text
-        return inserted, spec
-
-    def _parsed(self, before: Spec, source: str, original: Task) -> Spec:
-        """Parse the source with one more task. Raise SpecFilesError if it has none."""
-        spec = Spec.parse(source, before.path, verify=self._verify)
-        if len(spec.tasks) <= len(before.tasks):
-            raise SpecFilesError(
-                f"{self._where}:{original.line}: cannot insert a task after {original.id}; "
-                "is a code fence not closed?"
-            )
-        return with_progress(spec)
+    def _with_tasks(
+        self, original: Task, blocks: Mapping[str, str], *, before: bool
+    ) -> tuple[Spec, dict[str, str]]:
+        spec, texts = insert_tasks(self.spec, original, blocks, before=before, verify=self._verify)
+        return with_progress(spec), texts
 
     def _update_indexes(self, target: Task, added: Task | None) -> None:
         """Bring the indexes in line with a new fix of `target`, or with a spec parsed anew."""
@@ -190,18 +207,20 @@ class Document:
         if self._positions[added.name] < self._current_index:
             self._current_index = 0
 
-    def remove(self, inserted: str) -> bool:
-        """Remove the text of a task that `insert` inserted; False if it was changed since."""
+    def remove(self, fix: Task) -> bool:
+        """Remove a task that `insert` inserted; False if its text was changed since."""
+        inserted = self._texts[fix.id]
         for _ in range(_MAX_TRIES):
             spec = self.read()
             if spec.source.count(inserted) != 1:
                 return False
-            source = removed_from(spec, inserted)
+            source = _without(spec, inserted)
             seen = replace_if_unchanged(self._place, source, self._seen)
             if seen is not None:
                 self.spec = with_progress(Spec.parse(source, spec.path, verify=self._verify))
                 self._seen = seen
                 self._build_indexes()
+                self.edits.append(DocumentEdit(fix, {}, removed=inserted))
                 return True
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
@@ -272,17 +291,42 @@ class Document:
         return len(self.spec.source[:offset].encode())
 
 
-def inserted_into(
-    spec: Spec, original: Task, block: str, *, before: bool
-) -> tuple[edit.Insertion, str]:
-    """Return the edit that inserts one task, and the source with it."""
-    insert = edit.insertion_before if before else edit.insertion
-    insertion = insert(spec, original, block)
-    return insertion, _with_total(spec, insertion.into(spec.source), 1)
+def insert_tasks(
+    spec: Spec,
+    target: Task,
+    blocks: Mapping[str, str],
+    *,
+    before: bool,
+    verify: Mapping[str, str] | None = None,
+) -> tuple[Spec, dict[str, str]]:
+    """Return the spec with tasks behind the last fix of `target`, or `before` it.
+
+    Also return the text that was inserted for each. Raise SpecFilesError if a text is not read as a
+    task in its place.
+    """
+    insertion_at = edit.insertion_before if before else edit.insertion
+    texts = {}
+    neighbour = target.name
+    for task_id, block in blocks.items():
+        insertion = insertion_at(spec, spec[neighbour], block)
+        source = _with_total(spec, insertion.into(spec.source), 1)
+        parsed = Spec.parse(source, spec.path, verify=verify)
+        if len(parsed.tasks) <= len(spec.tasks):
+            raise SpecFilesError(
+                f"{spec.directory.name}/{spec.path.name}:{target.line}: cannot insert a task after"
+                f" {target.id}; is a code fence not closed?"
+            )
+        spec = parsed
+        texts[task_id] = insertion.text
+        if not before:
+            neighbour = task_id
+    return spec, texts
 
 
-def removed_from(spec: Spec, inserted: str) -> str:
+def _without(spec: Spec, inserted: str) -> str:
     """Return the source without the text of one task that was inserted."""
+    if inserted not in spec.source:
+        return spec.source
     return _with_total(spec, spec.source.replace(inserted, ""), -1)
 
 

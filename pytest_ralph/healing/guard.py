@@ -180,7 +180,7 @@ class Guard:
         position, commits = self._position()
         with self.spec_files.lock:
             foreign_edits = self.spec_files.foreign_edits()
-            edits = len(self.spec_files.edits)
+            edits = self.spec_files.own_edits
             tasks = b""
             if foreign_edits is not None:
                 tasks = self.spec_files.spec.source.encode("utf-8", "surrogateescape")

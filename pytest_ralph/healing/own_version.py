@@ -6,19 +6,29 @@ commit. Imported with the first commit.
 
 from __future__ import annotations
 
-from pytest_ralph.healing.document import inserted_into
+from typing import TYPE_CHECKING
+
+from pytest_ralph.healing.document import insert_tasks
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
 from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.task import is_same_task
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def own_version(in_head: str, now: Spec) -> str:
-    """Return the text `in_head` with the fix tasks and ticks that the spec has now."""
+    from pytest_ralph.healing.document import DocumentEdit
+
+
+def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:
+    """Return the text `in_head` with `edits`, and the fix tasks and ticks that the spec has now."""
     if _differs_in_ticks_only(in_head, now.source):
         return now.source
     try:
-        text = _with_fixes(in_head, now)
+        text = in_head
+        for made in edits:
+            text = made.applied_to(text, now.path)
+        text = _with_fixes(text, now)
         return _with_ticks(text, now)
     except SpecError:
         # What HEAD has is no spec.
@@ -50,9 +60,8 @@ def _with_fixes(text: str, now: Spec) -> str:
             # The original is an edit of the user, too.
             continue
         block = "\n".join(lines[fix.line - 1 : fix.end_line])
-        _, text = inserted_into(spec, original, block, before=False)
-        spec = Spec.parse(text, now.path)
-    return text
+        spec, _ = insert_tasks(spec, original, {fix.id: block}, before=False)
+    return spec.source
 
 
 def _with_ticks(text: str, now: Spec) -> str:

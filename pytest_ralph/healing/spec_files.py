@@ -13,10 +13,10 @@ import os
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
-from pytest_ralph.healing.document import Document, inserted_into, removed_from
+from pytest_ralph.healing.document import Document
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
@@ -41,28 +41,6 @@ EXECUTED = "executed"
 _FILE = re.compile(r"/(?:\.(?=.*\.tmp$))?(\.ralph-state\.json|[^/]+?\.md)(?:\.[0-9a-f-]+\.tmp)?$")
 
 
-class DocumentEdit(NamedTuple):
-    """Tasks that were inserted behind or `before` a task, or the text of one that was removed."""
-
-    target: str
-    blocks: tuple[str, ...] = ()
-    before: bool = False
-    removed: str = ""
-
-    def applied_to(self, source: str, path: Path) -> str:
-        """Return the text with this edit; without it if the task is not there."""
-        spec = Spec.parse(source, path)
-        if self.removed:
-            return removed_from(spec, self.removed)
-        for block in self.blocks:
-            target = spec.get(self.target)
-            if target is None:
-                return spec.source
-            _, source = inserted_into(spec, target, block, before=self.before)
-            spec = Spec.parse(source, path)
-        return spec.source
-
-
 class SpecFiles:
     """The files of one spec. Nothing else writes into them."""
 
@@ -81,14 +59,10 @@ class SpecFiles:
         self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
-        # The tasks that this run inserted into the document and removed from it.
-        self.edits: list[DocumentEdit] = []
         # Names of tasks that passed, but were no longer in the document.
         self.gone: set[str] = set()
         # How many executors are at work on the spec.
         self._holds = 0
-        # The text that was inserted for a fix, by its id.
-        self._inserted: dict[str, str] = {}
         self._document = Document(spec, verify)
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
         # Where each file really was when the run began, and what told its directory from others.
@@ -181,8 +155,7 @@ class SpecFiles:
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
         with self.files():
-            self._inserted[fix_id] = self._document.insert(target, block)
-            self.edits.append(DocumentEdit(target.name, (block,)))
+            self._document.insert(target, {fix_id: block})
             fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
             self.state.save()
@@ -192,8 +165,7 @@ class SpecFiles:
     def insert_parts(self, target: Task, blocks: Mapping[str, str]) -> list[Task]:
         """Write the parts of a task, by their ids: all of them or none."""
         with self.files():
-            self._document.insert(target, *blocks.values())
-            self.edits.append(DocumentEdit(target.name, tuple(blocks.values())))
+            self._document.insert(target, blocks)
             fault_point("between document and state")
             for part_id in blocks:
                 self.state.record_part(target.name, part_id)
@@ -216,9 +188,7 @@ class SpecFiles:
             taken = {task.id for task in spec.tasks} | {*self.state.used_ids()}
             first_free = edit.next_fix_id(spec, target.id, self.state.used_ids())
             blocks = numbered(modification.blocks, spec.path, taken, first_free)
-            before = modification.type == PREREQUISITE
-            self._document.insert(target, *blocks.values(), before=before)
-            self.edits.append(DocumentEdit(target.name, tuple(blocks.values()), before=before))
+            self._document.insert(target, blocks, before=modification.type == PREREQUISITE)
             fault_point("between document and state")
             self.state.record_modification(
                 target.name, list(blocks), modification.type, modification.reason
@@ -235,9 +205,8 @@ class SpecFiles:
         """
         with self.files():
             owner = self.owner_of(fix)
-            if owner is None or not self._document.remove(self._inserted[fix.id]):
+            if owner is None or not self._document.remove(fix):
                 return False
-            self.edits.append(DocumentEdit(owner.name, removed=self._inserted[fix.id]))
             self.state.forget_fix(owner.name, fix.id)
             self.state.save()
             return True
@@ -254,9 +223,14 @@ class SpecFiles:
                 return None
             return self._document.reads
 
+    @property
+    def own_edits(self) -> int:
+        """How often this process has inserted tasks or removed one."""
+        return len(self._document.edits)
+
     def with_own_edits(self, source: str, since: int) -> str:
         """Return an earlier text of the document with what this run inserted and removed since."""
-        for made in self.edits[since:]:
+        for made in self._document.edits[since:]:
             source = made.applied_to(source, self.spec.path)
         return source
 
@@ -405,8 +379,9 @@ class SpecFiles:
         from pytest_ralph.healing.own_version import own_version
 
         with self.files():
-            text = own_version(in_head.decode("utf-8", "surrogateescape"), self._document.read())
-            return text.encode("utf-8", "surrogateescape")
+            now = self._document.read()
+            text = in_head.decode("utf-8", "surrogateescape")
+            return own_version(text, now, self._document.edits).encode("utf-8", "surrogateescape")
 
     def learnings(self) -> list[str]:
         with self.files():

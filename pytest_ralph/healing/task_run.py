@@ -417,6 +417,7 @@ class TaskRun:
 
         It is checked off if the executor reports success, and left to a person to check.
         """
+        self.checkpoints.begin(self.task)
         failed: FailedAttempt | None
         try:
             failed = self.fixer.execute(None)

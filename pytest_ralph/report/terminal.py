@@ -360,6 +360,8 @@ def _is_notable(task: TaskResult) -> bool:
     """Return whether the section is about this task even without `-vv`."""
     if task.outcome in ("recovered", "flaky") or task.findings or _executions(task):
         return True
+    if task.outcome == "manual":
+        return task.was_worked_on
     if task.bad:
         # A fix task that only waits for a person is named under FAILURES.
         return any(fix.outcome != "open" for _, fix in task.all_fixes)

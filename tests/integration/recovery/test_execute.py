@@ -308,20 +308,24 @@ UNVERIFIED = """\
 
 def test_unverified_tasks_are_carried_out_too(project: Project) -> None:
     project.spec(UNVERIFIED)
-    result = project.run("-v", "--ralph-execute", executor=project.shell("echo TASK_COMPLETE"))
+    project.repository()
+    executor = project.shell("echo page > page.txt; echo TASK_COMPLETE")
+    result = project.run("-v", "--ralph-execute", "--ralph-commit=auto", executor=executor)
 
     assert result.ret == 0
     assert project.calls == ["1.1", "1.2"]
     assert project.boxes == {"1.1": True, "1.2": True}
     result.stdout.fnmatch_lines(["*1.1*MANUAL*", "*1.2*MANUAL*"])
+    assert project.git("log", "--format=%s", "--", "page.txt") == "feat(demo): Describe it"
 
 
 def test_an_unverified_task_that_failed_stays_open(project: Project) -> None:
     project.spec(UNVERIFIED)
-    fails = project.shell("[ $task = 1.1 ] && exit 1; echo TASK_COMPLETE")
-    project.run("--ralph-execute", executor=fails)
+    fails = project.shell("[ $task = 1.1 ] && { echo no paper; exit 1; }; echo TASK_COMPLETE")
+    result = project.run("--ralph-execute", executor=fails)
 
     assert project.boxes == {"1.1": False, "1.2": True}
+    result.stdout.fnmatch_lines(["MANUAL demo 1.1 *", "*(the executor failed: no paper)"])
 
 
 def test_an_unverified_task_is_not_executed_unasked(project: Project) -> None:

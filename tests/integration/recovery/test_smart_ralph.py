@@ -302,6 +302,22 @@ def test_a_followup_of_a_fix_waits(page: Project) -> None:
     result.stdout.fnmatch_lines(["ralph: 1.0.1 was added behind 1.1 *"])
 
 
+def test_added_tasks_are_committed(page: Project) -> None:
+    asks = request(page, "ADD_PREREQUISITE", WORDS)
+    page.write(".gitignore", "calls.txt\nprompt.*\n")
+    page.repository()
+    executor = page.shell(f"""\
+        case $task in
+            1.1) [ -e words.txt ] && cp words.txt page.txt || {asks};;
+            1.0.1) echo word > words.txt;;
+        esac
+    """)
+    page.run("--ralph-execute", "--ralph-commit=auto", executor=executor)
+
+    committed = page.git("show", "HEAD:specs/demo/tasks.md")
+    assert committed == page.tasks.read_text().replace("[x] 1.2", "[ ] 1.2").strip()
+
+
 def test_a_split_task_passes_with_its_parts(page: Project) -> None:
     asks = request(page, "SPLIT_TASK", *PARTS)
     executor = page.shell(f"""\
@@ -315,7 +331,8 @@ def test_a_split_task_passes_with_its_parts(page: Project) -> None:
 
     assert result.ret == 0
     assert page.calls == ["1.1", "1.1.1", "1.1.2", "1.2"]
-    assert page.boxes == {"1.1": True, "1.1.1": True, "1.1.2": True, "1.2": True}
+    assert list(page.boxes) == ["1.1", "1.1.1", "1.1.2", "1.2"]
+    assert all(page.boxes.values())
 
 
 @pytest.mark.parametrize(
