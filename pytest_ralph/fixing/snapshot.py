@@ -32,9 +32,6 @@ MAX_TOTAL_SIZE = 256 * 1024 * 1024
 # Without a suffix that a formatter or linter of the project would pick up.
 COPY_SUFFIX = ".saved"
 
-# The ioctl that shares the blocks of two files, where the file system can do that.
-FICLONE = 0x40049409
-
 
 class FileState(NamedTuple):
     """One file at one moment. Two states of a path that are equal stand for the same content.
@@ -210,7 +207,7 @@ class Snapshots:
         try:
             if not self._copied:
                 self.directory.mkdir(parents=True, exist_ok=True)
-            _clone(file, copy)
+            shutil.copyfile(file, copy)
         except OSError:
             # Unreadable or gone, or the copy cannot be written.
             with contextlib.suppress(OSError):
@@ -358,14 +355,3 @@ def is_same(old: FileState | None, new: FileState | None) -> bool:
         with contextlib.suppress(FileNotFoundError):
             return filecmp.cmp(old.copy, new.copy, shallow=False)
     return old.modified == new.modified
-
-
-def _clone(source: Path, copy: Path) -> None:
-    """Copy a file, sharing its blocks where the file system can."""
-    with source.open("rb") as reader, copy.open("xb") as writer:
-        try:
-            import fcntl
-
-            fcntl.ioctl(writer.fileno(), FICLONE, reader.fileno())
-        except (ImportError, OSError):
-            shutil.copyfileobj(reader, writer, 1024 * 1024)

@@ -57,6 +57,8 @@ class StateText:
 
 
 def _indented(value: Any, depth: int) -> str:
+    if not isinstance(value, dict | list):
+        return _plain.encode(value)
     return _indenting.encode(value).replace("\n", "\n" + " " * depth)
 
 

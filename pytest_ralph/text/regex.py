@@ -7,7 +7,10 @@ took a third of the start-up time.
 from __future__ import annotations
 
 import re
+import threading
 from typing import TYPE_CHECKING, Any
+
+_compiling = threading.Lock()
 
 if TYPE_CHECKING:
 
@@ -23,6 +26,8 @@ else:
             self._source = (text, flags)
 
         def __getattr__(self, name: str) -> Any:
-            value = getattr(re.compile(*self._source), name)
+            # The threads of a [P] group need a pattern at once: one of them compiles it for all.
+            with _compiling:
+                value = getattr(re.compile(*self._source), name)
             setattr(self, name, value)
             return value
