@@ -7,9 +7,10 @@ reads what `to_json` wrote, and ignores fields it does not know.
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +34,7 @@ NOT_RUN = ("skipped", "manual", "blocked")
 VERIFYING = ("verify", "retry")
 # The failure protocol words the advice as a parameter, which no person can set.
 MORE_TIME = "Raise the time limit"
-_RETRY = re.compile(r"Retry with timeout=(\S+)")
+_RETRY = regex(r"Retry with timeout=(\S+)")
 
 
 def _masked(value: Any, mask: Callable[[str], str]) -> Any:

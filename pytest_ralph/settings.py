@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, OPTIONS, Option
@@ -28,8 +27,11 @@ class SettingError(ValueError):
     """A value that an option cannot have: one line with the option, its place and what it takes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+# Values of --ralph-executor that mean "no agent".
+NO_EXECUTOR = ("repair", "none")
+
+
+class Settings(NamedTuple):
     """The value of every option that is not a mode, under its name in the option table.
 
     `recovery` is None if the state file of each spec decides (`ralph_recovery = state`).

@@ -36,7 +36,7 @@ class Work(NamedTuple):
     diff: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PassedTask:
     """A task that passed earlier in the run.
 

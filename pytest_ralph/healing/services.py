@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.files import BACKUPS_NAME
 from pytest_ralph.healing.budget import Outages
 from pytest_ralph.healing.regressions import Regressions
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     # Asks a person about a failure: their decision, or None to go on as decided.
     Ask = Callable[[Task, Failure, Decision], Decision | None]
 
-CODE_SPAN = re.compile(r"`([^`]+)`")
+CODE_SPAN = regex(r"`([^`]+)`")
 
 
 def _no_live_row(
@@ -159,7 +159,7 @@ class Services:
         executors = executors_of(task)
         if not executors or "none" in self.settings.executor:
             return self
-        settings = replace(self.settings, executor=executors)
+        settings = self.settings._replace(executor=executors)
         return replace(self, settings=settings, executors=self.make_executors(settings))
 
     @property

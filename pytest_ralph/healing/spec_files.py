@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from pytest_ralph.spec.fix_tree import has_verify_of
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # The status of a fix task that was carried out, whether it helped or not.
 EXECUTED = "executed"
 # A file of a spec, or its temporary replacement, whose name begins with one more dot.
-_FILE = re.compile(r"/(?:\.(?=.*\.tmp$))?(\.ralph-state\.json|[^/]+?\.md)(?:\.[0-9a-f-]+\.tmp)?$")
+_FILE = regex(r"/(?:\.(?=.*\.tmp$))?(\.ralph-state\.json|[^/]+?\.md)(?:\.[0-9a-f-]+\.tmp)?$")
 
 
 class SpecFiles:

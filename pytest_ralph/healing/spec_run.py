@@ -122,7 +122,7 @@ class SpecRun:
     ) -> TaskRun:
         services = self.services.for_task(task)
         if added:
-            services = replace(services, settings=replace(services.settings, execute=True))
+            services = replace(services, settings=services.settings._replace(execute=True))
         return TaskRun(
             services,
             self.spec_files,

@@ -54,7 +54,8 @@ _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 def task_timeout(task: Task, default: float) -> float:
     """The task's own `**Timeout**:` in seconds (`90`, `90s`, `2 min`), or else the default."""
-    match = _DURATION.match(task.fields.get("Timeout", "").strip(" `"))
+    text = task.fields.get("Timeout", "").strip(" `")
+    match = _DURATION.match(text) if text else None
     if match is None:
         return default
     unit = (match[2] or "").lower()

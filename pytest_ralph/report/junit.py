@@ -192,7 +192,7 @@ def attempt_element(tag: str, attempt: Attempt) -> Element:
 
 
 def _line(text: str) -> str:
-    return terminal(one_line(text, MESSAGE_LIMIT))
+    return one_line(text, MESSAGE_LIMIT)
 
 
 def _evidence(attempt: Attempt) -> Iterator[str]:

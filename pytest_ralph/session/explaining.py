@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.fixing.agents import NO_EXECUTOR
 from pytest_ralph.fixing.prompts import PromptContext
 from pytest_ralph.running.expectations import in_words
 from pytest_ralph.session.items import TaskItem
 from pytest_ralph.session.messages import terminal_reporter
+from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.text.inert import one_line
 

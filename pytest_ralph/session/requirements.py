@@ -6,20 +6,17 @@ Each function raises UsageError for what would otherwise fail in the middle of a
 from __future__ import annotations
 
 import os
-import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.files import WORKTREES_NAME
-from pytest_ralph.fixing.agents import PRESETS
-from pytest_ralph.fixing.templating import TemplatesError
 from pytest_ralph.healing.services import executors_of
 from pytest_ralph.options import OPTIONS
 from pytest_ralph.session.resources import usage_error
+from pytest_ralph.text.regex import regex
 from pytest_ralph.text.secrets import MaskError
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.document import Spec
 
 # The first word of a command line if it is a path: `./agent.sh --fast`.
-_SCRIPT = re.compile(r"[\w.+@-]*/[\w./+@-]*(?=\s|$)")
+_SCRIPT = regex(r"[\w.+@-]*/[\w./+@-]*(?=\s|$)")
 
 
 def check_project_files(run: Run) -> None:
@@ -38,13 +35,19 @@ def check_project_files(run: Run) -> None:
 
     Ours are tested, and loading them would slow down every start.
     """
+    settings = run.settings
+    if not settings.kinds and not settings.secrets and not settings.templates:
+        return
+    # Imported here: most projects supply none.
+    from pytest_ralph.fixing.templating import TemplatesError
+
     resources = run.resources
     try:
-        if run.settings.kinds:
+        if settings.kinds:
             _ = resources.kinds
-        if run.settings.secrets:
+        if settings.secrets:
             _ = resources.masker
-        if run.settings.templates:
+        if settings.templates:
             for note in resources.prompts.templates.check(resources.kinds):
                 run.messages.note(note)
     except (MaskError, TemplatesError) as error:
@@ -76,7 +79,7 @@ def check_tasks(run: Run, spec: Spec, settings: Settings) -> None:
     with_own = [task for task in spec.tasks if "Executor" in task.fields]
     for task in with_own:
         place = f"{run.specs.relative(spec.path)}:{task.line}: "
-        _check_executors(run, replace(settings, executor=executors_of(task)), place)
+        _check_executors(run, settings._replace(executor=executors_of(task)), place)
 
     if not settings.execute or len(with_own) == len(spec.tasks):
         return
@@ -86,6 +89,9 @@ def check_tasks(run: Run, spec: Spec, settings: Settings) -> None:
 
 
 def _check_executors(run: Run, settings: Settings, place: str = "") -> None:
+    # Imported here: a run that only verifies needs no executor.
+    from pytest_ralph.fixing.agents import PRESETS
+
     for executor in run.resources.executors(settings):
         problem = executor.available()
         if problem and executor.name not in PRESETS:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
-from pytest_ralph.fixing.agents import NO_EXECUTOR, make_executor
-from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.healing.budget import Budget, Outages
 from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.session.locks import FileTurns, TurnLock, record_mark
+from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.text.secrets import Masker
 
 if TYPE_CHECKING:
@@ -130,6 +129,11 @@ class Resources:
     def executors(self, settings: Settings) -> tuple[Executor, ...]:
         """Return the executors in their order, without `repair` and `none`, which are none."""
         names = [name for name in settings.executor if name not in NO_EXECUTOR]
+        if not names:
+            return ()
+        # Imported here: a run that only verifies has no executor.
+        from pytest_ralph.fixing.agents import make_executor
+
         options = {
             "model": settings.executor_model,
             "args": settings.executor_args,
@@ -203,6 +207,7 @@ class Resources:
     @cached_property
     def prompts(self) -> Prompts:
         from pytest_ralph.fixing.prompts import Prompts
+        from pytest_ralph.fixing.templating import Templates
 
         return Prompts(Templates(self._project_path(self.settings.templates)), self.masker)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -220,13 +219,13 @@ def _settings(run: Run, spec: Spec, state: State) -> Settings:
     settings = run.specs.settings_of(spec, state)
     if run.run_directory.is_elsewhere:
         # Only the controller, which has the project itself, can commit.
-        settings = replace(settings, commit="none")
+        settings = settings._replace(commit="none")
         if run.resources.git is None:
-            settings = replace(settings, isolate="none", candidates=1)
+            settings = settings._replace(isolate="none", candidates=1)
 
     has_work = settings.execute or settings.recovery
     if has_work and run.specs.awaits_approval(spec):
-        settings = replace(settings, execute=False)
+        settings = settings._replace(execute=False)
         run.messages.note(
             f"{run.specs.relative(spec.path)} is only verified: it awaits approval (set "
             f"awaitingApproval to false in {STATE_NAME} to have it worked on)"

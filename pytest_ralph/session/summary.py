@@ -20,8 +20,6 @@ from pytest_ralph.files import BACKUPS_NAME, LOGS_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.next_steps import command_line, interrupted_lines, next_lines
-from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import (
     PastKind,
     PastRun,
@@ -186,6 +184,11 @@ class EndOfRun:
         if not is_terminal_reporter(terminalreporter):
             # A plugin replaced pytest's reporter, and decides what is shown.
             return
+        if self._is_nothing_to_show():
+            return
+        # Imported here: a run in which everything passes shows nothing.
+        from pytest_ralph.report.terminal import Summary
+
         summary = Summary(terminalreporter, self.run.config.option.verbose)
         summary.write(self.results.tasks, self.results.complete_specs())
         for halted in self.results.halted_specs:
@@ -199,8 +202,24 @@ class EndOfRun:
         if lines:
             summary.next(lines)
 
+    def _is_nothing_to_show(self) -> bool:
+        """Whether every task was only verified, and simply passed."""
+        if self._report or self.run.messages.notes or self.run.interrupted is not None:
+            return False
+        if self.run.config.option.verbose >= 2:
+            return False
+        for report in self.results.reports.values():
+            result = report.result
+            if report.recovery or result.outcome != "passed":
+                return False
+            if result.notes or len(result.attempts) > 1:
+                return False
+        return True
+
     def _next_lines(self) -> list[str]:
         """Return the `Next` block, if tasks failed or the run was interrupted."""
+        from pytest_ralph.report.next_steps import command_line, interrupted_lines, next_lines
+
         failed = [task for task in self.results.tasks if task.bad]
         command = command_line(
             self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)
@@ -302,6 +321,8 @@ class RunResults:
     @cached_property
     def summary(self) -> RunSummary:
         """The whole run as plain data, for the reports."""
+        from pytest_ralph.report.next_steps import command_line
+
         return RunSummary(
             tasks=tuple(self.tasks),
             started=self.run.started,

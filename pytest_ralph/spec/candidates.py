@@ -37,7 +37,7 @@ BOLD_LEVEL = 7
 by_line = attrgetter("line")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TaskBlock:
     """The lines of one task, as indexes: from `line` to `end`, which is exclusive.
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPECS_NAME, TASKS_NAME
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 CURRENT_NAME = ".current-spec"
 SETTINGS_FILE = ".claude/ralph-specum.local.md"
 # The first directory of `specs_dirs: ["./specs", "./packages/api/specs"]`.
-SPECS_DIRECTORY = re.compile(r"^specs_dirs:[ \t]*\[[ \t]*[\"']?([^\"',\]\n]+)", re.MULTILINE)
+SPECS_DIRECTORY = regex(r"^specs_dirs:[ \t]*\[[ \t]*[\"']?([^\"',\]\n]+)", re.MULTILINE)
 
 
 def current_spec(root: Path) -> Path | None:

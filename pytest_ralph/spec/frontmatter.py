@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.options import FRONT_MATTER
 from pytest_ralph.settings import RUN_WIDE, SETTINGS
@@ -36,8 +35,7 @@ class FrontMatterError(Exception):
         self.message = message
 
 
-@dataclass(frozen=True)
-class FrontMatter:
+class FrontMatter(NamedTuple):
     """The data of the front matter and the settings in it, by their names on the command line.
 
     `lines` is the number of lines it takes, both `---` included, and 0 where there is none. If it
@@ -45,9 +43,9 @@ class FrontMatter:
     """
 
     lines: int = 0
-    data: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    setting_lines: Mapping[str, int] = field(default_factory=dict)
+    data: Mapping[str, Any] = {}
+    settings: Mapping[str, Any] = {}
+    setting_lines: Mapping[str, int] = {}
     total_line: int = 1
     error: FrontMatterError | None = None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ WIDEST = 2_000
 # Lines kept on each side of the one that matters.
 NEAR = 10
 # The line that stands for what was left out, here or where the output was stored.
-GAP = re.compile(r"… [\d,]+ (?:lines|bytes) left out …")
+GAP = regex(r"… [\d,]+ (?:lines|bytes) left out …")
 
 
 def bounded(text: str, head: int, tail: int, *, widest: int = WIDEST, around: str = "") -> str:

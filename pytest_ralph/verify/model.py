@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from pytest_ralph.text.regex import regex
+
 Stream = Literal["exit", "stdout", "stderr"]
 
 
 # A reason that says itself that the check is manual.
-_MANUAL = re.compile(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
+_MANUAL = regex(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
 class OneOf(tuple[int | float | str, ...]):

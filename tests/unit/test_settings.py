@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from typing import Any
 
@@ -140,7 +139,7 @@ def test_a_layer_says_where_a_bad_value_stands() -> None:
 
 def test_the_settings_are_those_of_the_table() -> None:
     names = [option.name.replace("-", "_") for option in SETTINGS]
-    assert [field.name for field in dataclasses.fields(Settings)] == names
+    assert list(Settings._fields) == names
 
 
 def test_lines_of_the_ini_file_become_commands() -> None:

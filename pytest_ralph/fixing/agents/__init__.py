@@ -11,6 +11,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.settings import NO_EXECUTOR
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,9 +35,6 @@ SHELL_SYNTAX = re.compile(r"[|&;<>$`\n(){}]")
 PROMPT_OPTIONS = frozenset(
     {"-p", "--print", "--prompt", "-x", "--execute", "--message", "--message-file"}
 )
-
-# Values of --ralph-executor that mean "no agent".
-NO_EXECUTOR = ("repair", "none")
 
 
 def make_executor(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import signal
 import tempfile
@@ -14,6 +13,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from pytest_ralph.running.process import exit_descriptor
 from pytest_ralph.running.spawn import Streams, spawn
 from pytest_ralph.running.strays import start_unmarked
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ CONFIGURATION = (
 # `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.
 TIME_LIMIT = 600.0
 
-MESSAGE_PREFIX = re.compile(r"(?i)^(?:fatal|error|warning|hint):\s*")
+MESSAGE_PREFIX = regex(r"(?i)^(?:fatal|error|warning|hint):\s*")
 
 
 class GitError(Exception):
