@@ -15,6 +15,7 @@ import shutil
 import stat
 import threading
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -251,6 +252,14 @@ def state_of(file: str | Path) -> FileState | None:
     )
 
 
+def stored_state(file: Path) -> FileState | None:
+    """Return the state of a file that stays as it is, and so is its own copy."""
+    state = state_of(file)
+    if state is None or state.is_link:
+        return state
+    return state._replace(copy=str(file))
+
+
 def is_same_now(file: str | Path, state: FileState | None) -> bool:
     """Return whether a file still has the content and mode of an earlier state."""
     if state is not None and is_unchanged(str(file), state):
@@ -280,64 +289,55 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 def _put_back(root: Path, change: Change) -> bool:
-    place = Path(os.path.realpath(root), change.path)
-    if place.is_dir() and not place.is_symlink():
+    path = root / change.path
+    if path.is_dir() and not path.is_symlink():
         return False
     before = change.before
     if before is None:
-        remove_file(place, root)
+        remove_file(root, change.path)
         return True
     if not before.can_be_put_back:
         return False
     if before.is_link:
-        write_link(place, before.target)
+        write_file(root, change.path, before, BytesIO())
         return True
     with Path(before.copy).open("rb") as content:
-        write_version(place, content, stat.S_IMODE(before.mode), before.modified)
+        write_file(root, change.path, before, content)
     return True
 
 
-# Changing files of the project. `place` is a real path: OSError is raised if a directory on the way
-# to it is a link.
+def write_file(root: Path, path: str, state: FileState, content: IO[bytes]) -> None:
+    """Replace a file below `root` by one with the content, mode and time given.
 
-
-def remove_file(place: Path, root: Path) -> None:
-    """Remove a file if it exists, and the directories below `root` that are empty then."""
-    with contextlib.suppress(FileNotFoundError), open_directory(place.parent) as directory:
-        os.unlink(place.name, dir_fd=directory)
-    top = Path(os.path.realpath(root))
-    empty = place.parent
-    with contextlib.suppress(OSError):
-        while empty != top:
-            empty.rmdir()
-            empty = empty.parent
-
-
-def write_link(place: Path, target: str) -> None:
-    """Replace a file by a symbolic link."""
-    with (
-        open_directory(place.parent, create=True) as directory,
-        replacing(place, directory) as temporary,
-    ):
-        os.symlink(target, temporary, dir_fd=directory)
-
-
-def write_version(place: Path, content: IO[bytes], mode: int, modified: int | None = None) -> None:
-    """Replace a file by another version of it, with the time of its last change if that is given.
-
-    `modified` are nanoseconds.
+    No link on the way to it is followed, and one in its place is replaced.
     """
+    place = Path(os.path.realpath(root), path)
     with (
         open_directory(place.parent, create=True) as directory,
         replacing(place, directory) as temporary,
     ):
+        if state.is_link:
+            os.symlink(state.target, temporary, dir_fd=directory)
+            return
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
         with os.fdopen(descriptor, "wb") as writer:
             shutil.copyfileobj(content, writer)
-            os.fchmod(descriptor, mode)
-        if modified is not None:
-            os.utime(temporary, ns=(modified, modified), dir_fd=directory)
+            os.fchmod(descriptor, stat.S_IMODE(state.mode))
+        os.utime(temporary, ns=(state.modified, state.modified), dir_fd=directory)
+
+
+def remove_file(root: Path, path: str) -> None:
+    """Remove a file below `root`, if it is there, and the directories that are empty then."""
+    top = Path(os.path.realpath(root))
+    place = top / path
+    with contextlib.suppress(FileNotFoundError), open_directory(place.parent) as directory:
+        os.unlink(place.name, dir_fd=directory)
+    with contextlib.suppress(OSError):
+        for parent in place.parents:
+            if parent == top:
+                break
+            parent.rmdir()
 
 
 def is_same(old: FileState | None, new: FileState | None) -> bool:

@@ -15,11 +15,16 @@ from pytest_ralph.files import SPEC_FILES, fault_point
 from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.isolation.merge import Conflict, apply_merge, plan_merge, read_side
+from pytest_ralph.fixing.isolation.merge import (
+    Conflict,
+    apply_merge,
+    kept_side,
+    plan_merge,
+    read_change,
+)
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.fixing.isolation.python_paths import worktree_variables
 from pytest_ralph.fixing.isolation.refresh import refresh
-from pytest_ralph.fixing.snapshot import Change, FileState, state_of
 from pytest_ralph.healing.executor_run import ObservedRun
 
 if TYPE_CHECKING:
@@ -28,7 +33,8 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
     from pytest_ralph.fixing.isolation.merge import AppliedMerge
-    from pytest_ralph.fixing.isolation.worktree import Worktree, WorktreeChange
+    from pytest_ralph.fixing.isolation.worktree import Worktree
+    from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.executor_run import VerifyIn
     from pytest_ralph.healing.guard import Guard, GuardReport
     from pytest_ralph.healing.services import Services
@@ -61,7 +67,6 @@ class _Tried(NamedTuple):
 
     candidate: Candidate
     outcome: Outcome
-    changes: tuple[WorktreeChange, ...]
     report: GuardReport
     verified: VerifyResult | None
 
@@ -160,9 +165,7 @@ class IsolatedRuns:
         with self._services.git_lock:
             stashed = stash.put_right()
         changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
-        report = self._guard.inspect(
-            tuple(map(_as_change, changes)), task, tasks_before, _read(tasks_file)
-        )
+        report = self._guard.inspect(changes, task, tasks_before, _read(tasks_file))
         findings = [stashed] if stashed else []
         if worktree.outside:
             files = ", ".join(worktree.outside[:MOST_NAMED])
@@ -173,7 +176,7 @@ class IsolatedRuns:
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")
             verified = self._verify_in(worktree.root, candidate.runner, report.changed)
-        return _Tried(candidate, outcome, changes, report, verified)
+        return _Tried(candidate, outcome, report, verified)
 
     def _mapped(self, path: Path, worktree: Worktree) -> Path:
         """The same path in the worktree; a path outside the project stays as it is."""
@@ -183,7 +186,7 @@ class IsolatedRuns:
             return path
         return worktree.root / resolved.relative_to(root)
 
-    def _is_spec_file(self, change: WorktreeChange) -> bool:
+    def _is_spec_file(self, change: Change) -> bool:
         own_path = os.path.relpath(self._spec_files.spec.path, self._services.root)
         return change.path == own_path or change.path.rpartition("/")[2] in SPEC_FILES
 
@@ -198,23 +201,21 @@ class IsolatedRuns:
             executor=tried.candidate.executor,
             verified=tried.verified,
             merged=False,
-            tree=_fingerprint(tried.changes),
+            tree=_fingerprint(tried.report.changes),
         )
         if tried.report.refusal:
             self._remove_worktree()
             return observed
         if not tried.passed:
             return observed
-        return self._merge(observed, tried.changes, task)
+        return self._merge(observed, task)
 
-    def _merge(
-        self, observed: ObservedRun, changes: tuple[WorktreeChange, ...], task: Task
-    ) -> ObservedRun:
+    def _merge(self, observed: ObservedRun, task: Task) -> ObservedRun:
         """Merge, and verify in the project. What does not pass there is taken back."""
         services = self._services
         # Until the merged state is verified, no other merge may change it.
         with services.merge_lock:
-            applied, conflicts = self._apply(changes)
+            applied, conflicts = self._apply(observed.report.changes)
             if applied is None:
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
@@ -226,19 +227,17 @@ class IsolatedRuns:
                 self._remove_worktree()
                 fault_point("after a merge is confirmed")
                 return observed._replace(verified=verified, merged=True)
-            left = applied.take_back()
+            problems = applied.undo()
         line = f"{task.id}: passed in its worktree, but not in the project: the merge was undone"
-        if left:
-            line += f", except {', '.join(left)}, which changed since"
-        services.announce(line)
+        services.announce("; ".join([line, *problems]))
         return observed._replace(verified=verified)
 
     def _apply(
-        self, changes: tuple[WorktreeChange, ...]
+        self, changes: tuple[Change, ...]
     ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
         services = self._services
         git = services.worktrees.git
-        versions = [change.read() for change in changes]
+        versions = [read_change(change) for change in changes]
         for _ in range(MERGE_TRIES):
             plan = plan_merge(git, services.root, versions)
             if plan.conflicts:
@@ -280,7 +279,7 @@ class IsolatedRuns:
         services = self._services
         spec_name = self._spec_files.spec.name
         patch = patch_path(services.directory, services.run_id, spec_name, task.name)
-        write_patch(patch, services.root, [change.read() for change in changes])
+        write_patch(patch, services.root, [read_change(change) for change in changes])
         return os.path.relpath(patch, services.root)
 
     def close(self, task: Task) -> str:
@@ -324,29 +323,18 @@ def _with_cost_of_all(outcome: Outcome, tried: Sequence[_Tried]) -> Outcome:
     return replace(outcome, usage=total)
 
 
-def _is_worth_verifying(outcome: Outcome, changes: Sequence[WorktreeChange]) -> bool:
+def _is_worth_verifying(outcome: Outcome, changes: Sequence[Change]) -> bool:
     if changes or outcome.completed:
         return True
     return outcome.ended is not None and outcome.ended.exit_code == 0
 
 
-def _as_change(change: WorktreeChange) -> Change:
-    return Change(change.path, _state(change.base), _state(change.new))
-
-
-def _state(path: Path | None) -> FileState | None:
-    state = state_of(path) if path is not None else None
-    if state is None or state.is_link:
-        return state
-    return state._replace(copy=str(path))
-
-
-def _fingerprint(changes: Sequence[WorktreeChange]) -> str:
+def _fingerprint(changes: Sequence[Change]) -> str:
     if not changes:
         return ""
     digest = hashlib.sha256()
     for change in changes:
-        side = read_side(change.new)
+        side = kept_side(change.after)
         digest.update(os.fsencode(change.path) + b"\0")
         digest.update(b"removed" if side is None else side.data)
     return f"worktree:{digest.hexdigest()}"

@@ -2,32 +2,33 @@
 
 Each file has three sides: `base` as it was at the start, `ours` in the directory that is merged
 into, and `theirs`, the new version. A merge is planned first and applied only if no file
-conflicts. While it is applied and verified, a journal tells a later run how to take it back.
+conflicts. While it is applied and verified, a list of its changes is kept as a journal, with which
+a later run can undo it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import os
 import secrets
 import shutil
 import stat
 import tempfile
+import time
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import fault_point, sweep, write_atomically
+from pytest_ralph.files import fault_point
+from pytest_ralph.fixing.change_log import append_changes, read_changes, undo_changes
 from pytest_ralph.fixing.snapshot import (
+    COPY_SUFFIX,
     Change,
     FileState,
-    put_back,
+    is_same_now,
     remove_file,
     state_of,
-    write_link,
-    write_version,
+    write_file,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.git.command import GitCommand
 
-COPY_SUFFIX = ".saved"
 JOURNAL_SUFFIX = ".merge"
+# The changes in a journal belong to no task.
+NO_OWNER = ""
 EXECUTABLE = 0o111
 # git merge-file returns the number of conflicts, and 255 if it cannot merge at all.
 MOST_CONFLICTS = 127
@@ -60,6 +62,12 @@ class Side(NamedTuple):
         if (self.data, self.is_link) != (other.data, other.is_link):
             return False
         return self.is_link or self.is_executable == other.is_executable
+
+    def state(self) -> FileState:
+        """Return the state that a file with this version has when it is written now."""
+        target = os.fsdecode(self.data) if self.is_link else ""
+        kind = stat.S_IFLNK | 0o777 if self.is_link else stat.S_IFREG
+        return FileState(kind | self.mode, len(self.data), time.time_ns(), 0, 0, target)
 
 
 class FileChange(NamedTuple):
@@ -194,74 +202,63 @@ def _merge_text(
         return files[0].read_bytes(), result.status
 
 
-class AppliedMerge:
-    """A merge whose files have been written, until it is confirmed or taken back."""
+class AppliedMerge(NamedTuple):
+    """A merge whose files have been written, until it is confirmed or undone."""
 
-    def __init__(self, root: Path, journal: Path, changes: tuple[Change, ...]) -> None:
-        self.root = root
-        self.changes = changes
-        self._journal = journal
+    root: Path
+    journal: Path
+    changes: tuple[Change, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
         return tuple(change.path for change in self.changes)
 
     def confirm(self) -> None:
-        """Forget how to take it back after a kill."""
-        self._journal.unlink(missing_ok=True)
+        """Forget how to undo it after a kill."""
+        shutil.rmtree(self.journal, ignore_errors=True)
 
-    def take_back(self) -> tuple[str, ...]:
-        """Put back what was there, except where a file has changed since; return those paths."""
-        unchanged = []
-        left = []
-        for change in self.changes:
-            if _is_now(self.root / change.path, change.after):
-                unchanged.append(change)
-            else:
-                left.append(change.path)
-        left += put_back(self.root, unchanged)
-        self._journal.unlink(missing_ok=True)
-        return tuple(left)
-
-
-def _is_now(path: Path, state: FileState | None) -> bool:
-    return state_of(path) == (state._replace(copy="") if state else None)
+    def undo(self) -> tuple[str, ...]:
+        """Put back what was there; return a line about each file that is left as it is."""
+        undone = undo_changes(self.root, self.journal)
+        self.confirm()
+        return undone.problems
 
 
 def apply_merge(
     root: Path, files: Sequence[FileChange], *, backups: Path, journal: Path
 ) -> AppliedMerge | None:
     """Write the files of a plan. Return None, with nothing changed, if one is not as planned."""
-    befores = {file.path: _keep(root / file.path, backups) for file in files}
+    planned = []
     for file in files:
-        if not _is_equal(read_side(root / file.path), file.old):
-            return None
-    entries = [
-        [file.path, befores[file.path], _digest(file.old), _digest(file.new)] for file in files
-    ]
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(journal, json.dumps(entries), durable=False)
+        before = _keep(root / file.path, backups)
+        after = None if file.new is None else file.new.state()
+        planned.append(Change(file.path, before, after))
+    if not all(_is_as_planned(root, file) for file in files):
+        return None
+    append_changes(journal, planned, NO_OWNER)
     fault_point("before a merge")
 
-    changes: list[Change] = []
-    for file in files:
-        target = root / file.path
-        try:
-            is_as_planned = _is_equal(read_side(target), file.old)
-            if is_as_planned:
-                write_side(root, file.path, file.new)
-        except OSError:
-            # Such as a disk that is full.
-            AppliedMerge(root, journal, tuple(changes)).take_back()
-            raise
-        if not is_as_planned:
-            # The user saved the file a moment ago.
-            AppliedMerge(root, journal, tuple(changes)).take_back()
-            return None
-        changes.append(Change(file.path, befores[file.path], state_of(target)))
-        fault_point("during a merge")
+    merge = AppliedMerge(root, journal, tuple(planned))
+    try:
+        for file, change in zip(files, planned, strict=True):
+            if not _is_as_planned(root, file):
+                # The user saved the file a moment ago.
+                merge.undo()
+                return None
+            write_side(root, file.path, file.new, change.after)
+            fault_point("during a merge")
+    except OSError:
+        # Such as a disk that is full.
+        merge.undo()
+        raise
+    written = [Change(one.path, one.before, state_of(root / one.path)) for one in planned]
+    append_changes(journal, written, NO_OWNER)
     fault_point("after a merge")
-    return AppliedMerge(root, journal, tuple(changes))
+    return merge._replace(changes=tuple(written))
+
+
+def _is_as_planned(root: Path, file: FileChange) -> bool:
+    return _is_equal(read_side(root / file.path), file.old)
 
 
 def _keep(path: Path, backups: Path) -> FileState | None:
@@ -275,68 +272,30 @@ def _keep(path: Path, backups: Path) -> FileState | None:
     return state._replace(copy=str(copy))
 
 
-def write_side(root: Path, path: str, result: Side | None) -> None:
+def write_side(root: Path, path: str, side: Side | None, state: FileState | None = None) -> None:
     """Replace a file below `root` by another version of it; None removes it.
 
-    Raise OSError if a directory on the way is a link.
+    `state` is what the file is to have; without it, its time is now.
     """
-    place = Path(os.path.realpath(root), path)
-    if result is None:
-        remove_file(place, root)
-    elif result.is_link:
-        write_link(place, os.fsdecode(result.data))
-    else:
-        write_version(place, io.BytesIO(result.data), result.mode)
-
-
-def _digest(side: Side | None) -> str:
     if side is None:
-        return ""
-    kind = f"{side.is_link}-{side.is_executable}"
-    return f"{kind}-{hashlib.sha256(side.data).hexdigest()}"
+        remove_file(root, path)
+    else:
+        write_file(root, path, state or side.state(), BytesIO(side.data))
 
 
-class UnfinishedMerge:
-    """A merge that a killed run had begun, read from its journal.
+def merged_files(root: Path, journal: Path) -> list[FileChange]:
+    """Return the files that an unfinished merge has written, before it and now."""
+    files = {}
+    for change in read_changes(journal):
+        file = root / change.path
+        if is_same_now(file, change.after) and not is_same_now(file, change.before):
+            files[change.path] = FileChange(change.path, kept_side(change.before), read_side(file))
+    return list(files.values())
 
-    merged: The files that are as the merge left them.
-    changed: The paths of those that were changed since.
-    """
 
-    def __init__(self, root: Path, journal: Path) -> None:
-        self._root = root
-        self._journal = journal
-        self.merged: list[Change] = []
-        self.changed: list[str] = []
-        try:
-            entries = json.loads(journal.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return
-        for path, before, old_digest, new_digest in entries:
-            sweep(root / path)
-            now = _digest(read_side(root / path))
-            if now == old_digest:
-                continue
-            if now == new_digest:
-                state = FileState(*before) if before else None
-                self.merged.append(Change(path, state, None))
-            else:
-                self.changed.append(path)
-
-    def files(self) -> list[FileChange]:
-        """Return the merged files as they were before and as they are now."""
-        files = []
-        for change in self.merged:
-            before = kept_side(change.before)
-            files.append(FileChange(change.path, before, read_side(self._root / change.path)))
-        return files
-
-    def take_back(self) -> list[str]:
-        """Put back what was there before the merge; return the paths for which that worked."""
-        left = put_back(self._root, self.merged)
-        self.changed += left
-        self._journal.unlink(missing_ok=True)
-        return [change.path for change in self.merged if change.path not in left]
+def read_change(change: Change) -> FileChange:
+    """Return both versions of a changed file with their content."""
+    return FileChange(change.path, kept_side(change.before), kept_side(change.after))
 
 
 def kept_side(state: FileState | None) -> Side | None:

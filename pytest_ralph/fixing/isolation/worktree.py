@@ -20,18 +20,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, sweep
+from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
     FileChange,
-    UnfinishedMerge,
+    kept_side,
+    merged_files,
+    read_change,
     read_side,
 )
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.stash import Stash
+from pytest_ralph.fixing.snapshot import Change, stored_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,23 +67,6 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in i
 # The share of the free memory that worktrees may take, and how many of them there may be.
 MEMORY_SHARE = 0.5
 EXPECTED_WORKTREES = 16
-
-
-class WorktreeChange(NamedTuple):
-    """A file that differs from the start of a worktree; None where it does not exist.
-
-    path: Relative to the project root.
-    base: A copy of the file as it was at the start.
-    new: The file in the worktree.
-    """
-
-    path: str
-    base: Path | None
-    new: Path | None
-
-    def read(self) -> FileChange:
-        """Return both versions with their content."""
-        return FileChange(self.path, read_side(self.base), read_side(self.new))
 
 
 class _Location(NamedTuple):
@@ -118,26 +105,29 @@ class Worktree:
     linked: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
 
-    def changes(self) -> tuple[WorktreeChange, ...]:
+    def changes(self) -> tuple[Change, ...]:
         """Return what differs from the start, without ignored files."""
-        options = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
-        listed = self.git("ls-files", *options)
-        tags: dict[str, str] = {}
-        for entry in listed.split("\0"):
-            tag, _, path = entry.partition(" ")
-            # A removed file is listed twice, and a repository in the worktree as a directory.
-            if path and not path.endswith("/") and not self._is_linked(path):
-                tags[path] = tag if tags.get(path) != "R" else "R"
-        inside = [path for path in sorted(tags) if path.startswith(self.prefix)]
-        self.outside = tuple(path for path in sorted(tags) if not path.startswith(self.prefix))
-        base = self.write_base([path for path in inside if tags[path] != "?"])
-
+        changed = self._changed_paths()
+        inside = [path for path in changed if path.startswith(self.prefix)]
+        self.outside = tuple(path for path in changed if not path.startswith(self.prefix))
+        base = self.write_base([path for path in inside if changed[path] != "?"])
         changes = []
         for path in inside:
-            old = None if tags[path] == "?" else base / path
-            new = None if tags[path] == "R" else self.path / path
-            changes.append(WorktreeChange(path.removeprefix(self.prefix), old, new))
+            before = stored_state(base / path)
+            after = stored_state(self.path / path)
+            changes.append(Change(path.removeprefix(self.prefix), before, after))
         return tuple(changes)
+
+    def _changed_paths(self) -> dict[str, str]:
+        """Return the paths that differ from the start, sorted; untracked ones have the tag `?`."""
+        options = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
+        tags: dict[str, str] = {}
+        for entry in self.git("ls-files", *options).split("\0"):
+            tag, _, path = entry.partition(" ")
+            # git lists a repository in the worktree as a directory.
+            if path and not path.endswith("/") and not self._is_linked(path):
+                tags[path] = tag
+        return dict(sorted(tags.items()))
 
     def _is_linked(self, path: str) -> bool:
         return any(path == linked or path.startswith(f"{linked}/") for linked in self.linked)
@@ -447,9 +437,7 @@ class Worktrees:
                 line = f"removed the worktrees of a run that was killed: {len(containers)}"
                 lines.append(line + _kept_as(kept))
             for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
-                lines += self._take_back(journal)
-            for temporary in self.registry.directory.glob(f".{token}-*"):
-                temporary.unlink(missing_ok=True)
+                lines += self._undo_merge(journal)
         return lines
 
     def _keep_patch(self, container: Path) -> str:
@@ -458,20 +446,22 @@ class Worktrees:
         if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
             return ""
         try:
-            files = [one.read() for one in worktree.changes() if self._is_work(one)]
+            changes = worktree.changes()
+            files = [read_change(one) for one in changes if self._is_work(one, worktree)]
         except (GitError, OSError):
             # It was not complete yet, or the executor broke it.
             return ""
         return self._write_patch(files, container.name)
 
-    def _is_work(self, change: WorktreeChange) -> bool:
+    def _is_work(self, change: Change, worktree: Worktree) -> bool:
         """Whether a change in a worktree is the work of an executor that the project lacks."""
         if change.path.rpartition("/")[2] in SPEC_FILES:
             return False
-        if change.new is not None and change.new.is_symlink():
+        if change.after is not None and change.after.is_link:
             # Ignored files of the project are linked.
-            return not change.new.resolve().is_relative_to(self._location.top)
-        return read_side(change.new) != read_side(self.root / change.path)
+            target = (worktree.root / change.path).resolve()
+            return not target.is_relative_to(self._location.top)
+        return kept_side(change.after) != read_side(self.root / change.path)
 
     def _write_patch(self, files: Sequence[FileChange], name: str) -> str:
         if not files:
@@ -480,17 +470,19 @@ class Worktrees:
         write_patch(patch, self.root, files)
         return os.path.relpath(patch, self.root)
 
-    def _take_back(self, journal: Path) -> list[str]:
-        merge = UnfinishedMerge(self.root, journal)
-        kept = self._write_patch(merge.files(), f"merge-{journal.stem}")
-        restored = merge.take_back()
+    def _undo_merge(self, journal: Path) -> list[str]:
+        """Undo a merge that a killed run has not confirmed; return lines about it."""
+        for change in read_changes(journal):
+            sweep(self.root / change.path)
+        kept = self._write_patch(merged_files(self.root, journal), f"merge-{journal.stem}")
+        undone = undo_changes(self.root, journal)
+        remove_directory(journal)
         lines = []
-        if restored:
-            line = f"undid the merge of a run that was killed: {', '.join(restored)}"
+        if undone.restored:
+            restored = ", ".join(sorted(undone.restored))
+            line = f"undid the merge of a run that was killed: {restored}"
             lines.append(line + _kept_as([kept]))
-        if merge.changed:
-            changed = ", ".join(merge.changed)
-            lines.append(f"merged by a run that was killed, and changed since: {changed}")
+        lines += [f"merged by a run that was killed: {problem}" for problem in undone.problems]
         return lines
 
     def close(self) -> None:

@@ -149,7 +149,7 @@ class Inbox:
                 services.tree.protected.setdefault(owner, set()).update(protected)
                 applied.confirm()
                 return (), ""
-            applied.take_back()
+            applied.undo()
         kept = self._keep_patch(files, spec_run, task)
         if not kept:
             return (), "passed on another machine, but not here"

@@ -12,6 +12,8 @@ from pytest_ralph.fixing.isolation.merge import FileChange, Side, apply_merge, r
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ralph.fixing.snapshot import FileState
+
 
 @pytest.mark.parametrize("result", [Side(b"new", 0o644), Side(b"target", 0, True), None])
 def test_nothing_is_written_behind_a_link(tmp_path: Path, result: Side | None) -> None:
@@ -30,10 +32,12 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path, result: Side | None) -
 
 
 def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write_until_full(root: Path, path: str, result: Side | None) -> None:
+    def write_until_full(
+        root: Path, path: str, side: Side | None, state: FileState | None
+    ) -> None:
         if path == "large":
             raise OSError(28, "No space left on device")
-        write_side(root, path, result)
+        write_side(root, path, side, state)
 
     monkeypatch.setattr(merge, "write_side", write_until_full)
     root = tmp_path / "project"
