@@ -32,9 +32,7 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path, result: Side | None) -
 
 
 def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write_until_full(
-        root: Path, path: str, side: Side | None, state: FileState | None
-    ) -> None:
+    def write_until_full(root: Path, path: str, side: Side | None, state: FileState | None) -> None:
         if path == "large":
             raise OSError(28, "No space left on device")
         write_side(root, path, side, state)
