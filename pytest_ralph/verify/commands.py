@@ -138,10 +138,8 @@ def _can_be_program(first: str, rest: str) -> bool:
 
 def _is_program(name: str) -> bool:
     """Whether `name` is a cmdlet, or a program that is known here or to the table of programs."""
-    if name in _EVERYDAY or _CMDLET.match(name):
+    if _CMDLET.match(name):
         return True
-    if name in _NEVER:
-        return False
     # Imported here: most fields are read without it.
     from pytest_ralph.shell.programs import load_programs
 
@@ -152,7 +150,7 @@ def _has_form_of_program(first: str, rest: str) -> bool:
     if not _NAME.match(first) or first in _METHODS or first.lower() in _NEVER:
         return False
     if first.startswith("/"):
-        return bool(_ROOTS.match(first)) and not first.endswith((".", "/"))
+        return bool(_ROOTS.match(first))
     if first.startswith(("-", "@", "+")) or first.endswith((".", "/")):
         return False
     if "=" in rest[:3] or rest.startswith((" : ", " =>", " ->", " {")):

@@ -182,7 +182,7 @@ def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
     """Move what the system says to stderr: `ls x` returns "No such file or directory"."""
     found: list[Expect] = []
     for one in expects:
-        is_text = one.stream == "stdout" and one.op in ("==", "contains")
+        is_text = one.op in ("==", "contains")
         if is_text and _SYSTEM_ERROR.search(str(one.value)):
             found.append(Expect("exit", "nonzero"))
             found.append(Expect("stderr", "contains", one.value))

@@ -38,4 +38,4 @@ def _listed_files(stage: str) -> list[str]:
         return []
     names = [word.rsplit("/", 1)[-1] for word in words[1:] if not word.startswith("-")]
     is_distinct = len(set(names)) == len(names)
-    return names if is_distinct and all(_PLAIN.fullmatch(name) for name in names) else []
+    return names if is_distinct else []

@@ -48,9 +48,8 @@ class Passage(NamedTuple):
     @property
     def lead(self) -> str:
         """The prose that the passage starts with."""
-        if self.pieces and self.pieces[0].kind == "prose":
-            return self.pieces[0].text
-        return ""
+        first = self.pieces[0]
+        return first.text if first.kind == "prose" else ""
 
 
 class Script(NamedTuple):
@@ -77,10 +76,8 @@ def read_passages(text: str) -> tuple[Passage | Script, ...]:
 
 def _long_span(source: str) -> Passage | None:
     """Return a field that starts with a code span over lines which CommonMark takes for blocks."""
-    first, newline, _ = source.partition("\n")
-    if not newline or not source.startswith("`") or source.startswith("``"):
-        return None
-    if not is_open(first):
+    first, _, _ = source.partition("\n")
+    if not source.startswith("`") or not is_open(first):
         return None
     end = closing_backtick(source)
     if end is None:
@@ -178,7 +175,7 @@ def _tag_name(tag: Any) -> str:
 
 def _join_lines(text: str) -> str:
     """Return a span that only the width of the page broke as one line."""
-    if "\n" not in text or heredoc_delimiter(text):
+    if heredoc_delimiter(text):
         return text
     return _LINE_BREAK.sub(lambda match: " " if match["break"] else match[0], text)
 

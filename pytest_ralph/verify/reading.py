@@ -43,8 +43,9 @@ _ABSENCE = regex(
     r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
     re.IGNORECASE,
 )
-_RED = regex(r"\W*(?:verify\s+)?red\b", re.IGNORECASE)
-_GREEN = regex(r"\W*(?:verify\s+)?green\b", re.IGNORECASE)
+# `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
+_COLON = r"\b[^:\n`]{0,20}[:—–-]"
+_RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
 _NAME = r"`[\w./@-]+`|[\w.@-]+/[\w./@-]*"
 _KIND = r"(?:directory|folder|dir\b|package|workspace)"
 _DIRECTORY = regex(
@@ -113,7 +114,7 @@ class Reading:
 def read(text: str) -> Reading:
     """Return what a field asks for; it has no checks where a person has to look."""
     reading = Reading()
-    passages = _without_red(read_passages(text))
+    passages = read_passages(_RED_STEP.sub("", text))
     first = passages[0] if passages else None
     if isinstance(first, Passage) and _MANUAL.match(in_english(first.lead)):
         return reading
@@ -270,11 +271,3 @@ def _directory_name(match: re.Match[str] | None) -> str | None:
     if not name or name.lower() in _NO_DIRECTORY:
         return None
     return name
-
-
-def _without_red(passages: Sequence[Passage | Script]) -> Sequence[Passage | Script]:
-    """Return the passages without RED where there is a GREEN: the task is done by then."""
-    prose = [one.prose if isinstance(one, Passage) else "" for one in passages]
-    if not any(_GREEN.match(words) for words in prose):
-        return passages
-    return [one for one, words in zip(passages, prose, strict=True) if not _RED.match(words)]

@@ -88,9 +88,6 @@ _CONNECTIVE = regex(
 )
 _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
-_COLOUR = regex(
-    r"\b(red|green)\b\s*(?:phase|state|step)?\s*[:—–-]\s*(?:\w+\s+){0,3}$", re.IGNORECASE
-)
 
 
 class Use(Enum):
@@ -290,7 +287,7 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
             use = Use.OPTIONAL
         if use is not Use.NAME:
             chosen.append((index, use))
-    return _without_red(_mentions(pieces, chosen))
+    return _mentions(pieces, chosen)
 
 
 def use_of(span: Span) -> Use:
@@ -340,16 +337,3 @@ def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
     if not _SERVER.match(pieces[index].text.strip()):
         return False
     return any(_LOOKING.search(piece.text) for piece in pieces if piece.kind == "prose")
-
-
-def _without_red(found: list[Mention]) -> list[Mention]:
-    """`RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then."""
-    colours = [_colour_of(mention) for mention in found]
-    if "green" not in colours:
-        return found
-    return [mention for mention, colour in zip(found, colours, strict=True) if colour != "red"]
-
-
-def _colour_of(mention: Mention) -> str:
-    match = _COLOUR.search(mention.before)
-    return match[1].lower() if match else ""
