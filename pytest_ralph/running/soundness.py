@@ -256,8 +256,7 @@ def _exception(check: Check, command: Command, ended: CommandResult, errors: str
     """An uncaught exception, unless a failure or its message is what the field expects."""
     if any(expect.stream == "stderr" or expect.op == "nonzero" for expect in check.expect):
         return None
-    last = command.last
-    is_status_hidden = last is not None and last.before == "|"
+    is_status_hidden = command.last.before == "|"
     if ended.exit_code == 0 and not is_status_hidden:
         # A program that logs an exception and goes on.
         return None

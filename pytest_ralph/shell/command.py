@@ -182,6 +182,9 @@ class Stage:
         return hazards.asks_person(self)
 
 
+_NO_COMMAND = Stage(words=(Word(""),), written=())
+
+
 @dataclass(frozen=True)
 class Command:
     """A command line: its stages in written order, those inside `$(…)` before their user."""
@@ -202,9 +205,12 @@ class Command:
         return tuple(stage for stage in self.stages if not stage.nested)
 
     @property
-    def last(self) -> Stage | None:
-        """The stage whose status and output are those of the command line."""
-        return self.own_stages[-1] if self.own_stages else None
+    def last(self) -> Stage:
+        """The stage whose status and output are those of the command line.
+
+        A line without commands, such as a comment, has one without a name.
+        """
+        return self.own_stages[-1] if self.own_stages else _NO_COMMAND
 
     @cached_property
     def pipelines(self) -> tuple[tuple[Stage, ...], ...]:
@@ -227,10 +233,9 @@ class Command:
     @property
     def hides_status(self) -> bool:
         """Whether a pipe ends in a filter that succeeds whatever it reads."""
-        last = self.last
-        if last is None or last.before != "|" or "pipefail" in self.text:
+        if self.last.before != "|" or "pipefail" in self.text:
             return False
-        return hazards.swallows_failure(last)
+        return hazards.swallows_failure(self.last)
 
     @property
     def has_time_limit(self) -> bool:

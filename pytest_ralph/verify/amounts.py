@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import Expect
@@ -24,8 +25,8 @@ from pytest_ralph.verify.stdout_kind import (
     shows_http_status,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# What is expected: nothing if the exit status says it already, None if that cannot be said.
+Answer: TypeAlias = Sequence[Expect] | None
 
 _WORD = r"(?:[\w-]+ ){0,2}"
 # What only the tool itself counts: its exit status speaks for it.
@@ -72,11 +73,8 @@ class Amount(NamedTuple):
         return self.op == "==" and self.verb in _STATUS_VERBS and not self.noun
 
 
-def expect_amount(command: str, amount: Amount) -> Sequence[Expect] | None:
-    """Return what an amount asks of a command, or None if that cannot be said.
-
-    An empty sequence means that the exit status says it already.
-    """
+def expect_amount(command: str, amount: Amount) -> Answer:
+    """Return what an amount asks of a command."""
     if _MEASURE.match(amount.noun) or _VERSION.search(command):
         return None
     if amount.is_bare_status and prints_nothing(command):
@@ -96,7 +94,7 @@ def expect_amount(command: str, amount: Amount) -> Sequence[Expect] | None:
     return _expect_of_tool(command, amount)
 
 
-def _expect_of_count(command: str, amount: Amount) -> Sequence[Expect] | None:
+def _expect_of_count(command: str, amount: Amount) -> Answer:
     if hides_zero(command) and amount.op == "==" and amount.number == 0:
         return expect_nothing(command)
     if amount.each and amount.op != "==" and counts_several_files(command):
@@ -107,7 +105,7 @@ def _expect_of_count(command: str, amount: Amount) -> Sequence[Expect] | None:
     return [Expect("stdout", amount.op, amount.number)]
 
 
-def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
+def _expect_of_tool(command: str, amount: Amount) -> Answer:
     if _COUNTED_LINES.match(amount.noun):
         return expect_lines(command, amount.op, amount.number)
     if amount.noun:
@@ -119,7 +117,7 @@ def _expect_of_tool(command: str, amount: Amount) -> Sequence[Expect] | None:
     return [Expect("stdout", amount.op, amount.number)]
 
 
-def expect_lines(command: str, op: str, number: float) -> Sequence[Expect] | None:
+def expect_lines(command: str, op: str, number: float) -> Answer:
     """Return what a number of lines asks of a command's output."""
     if adds_lines(command):
         return None
@@ -134,7 +132,7 @@ def expect_lines(command: str, op: str, number: float) -> Sequence[Expect] | Non
     return None
 
 
-def expect_something(command: str) -> Sequence[Expect]:
+def expect_something(command: str) -> Answer:
     """Return what "prints something" asks of a command."""
     if searches(command):
         # A search that finds something exits with 0.
@@ -142,7 +140,7 @@ def expect_something(command: str) -> Sequence[Expect]:
     return [Expect("stdout", "nonempty")]
 
 
-def expect_nothing(command: str) -> Sequence[Expect] | None:
+def expect_nothing(command: str) -> Answer:
     """Return what "prints nothing" asks of a command: a count is 0, anything else is empty."""
     if ends_with_echo(command) or always_prints(command):
         # It prints its own verdict or a heading, so its output is never empty.
@@ -160,7 +158,7 @@ def expect_nothing(command: str) -> Sequence[Expect] | None:
     return [Expect("stdout", "empty")]
 
 
-def _expect_sum(amount: Amount) -> Sequence[Expect]:
+def _expect_sum(amount: Amount) -> Answer:
     if amount.each and amount.op == "==":
         return [Expect("stdout", "each_line==", amount.number)]
     if amount.op in ("==", ">="):
@@ -170,14 +168,14 @@ def _expect_sum(amount: Amount) -> Sequence[Expect]:
     return [Expect("stdout", amount.op, amount.number)]
 
 
-def _expect_http_status(command: str, amount: Amount) -> Sequence[Expect] | None:
+def _expect_http_status(command: str, amount: Amount) -> Answer:
     """Return what a status asks of a client that prints it; others print only the body."""
     if amount.op == "==" and shows_http_status(command):
         return [Expect("stdout", "contains", str(amount.number))]
     return None
 
 
-def _expect_of_listing(command: str, amount: Amount) -> Sequence[Expect] | None:
+def _expect_of_listing(command: str, amount: Amount) -> Answer:
     if _FORMATTED.search(command) and not amount.noun:
         return [Expect("stdout", amount.op, amount.number)]
     if shows_contents(command):
@@ -201,7 +199,7 @@ def _is_one_per_line(command: str, noun: str) -> bool:
     return any(word.rstrip("s") in written for word in noun.split())
 
 
-def _expect_of_contents(command: str, amount: Amount) -> Sequence[Expect] | None:
+def _expect_of_contents(command: str, amount: Amount) -> Answer:
     """`cat count.txt` returns 3: what is in the file, unless lines are counted."""
     if _LINES.match(amount.noun):
         return expect_lines(command, amount.op, amount.number)

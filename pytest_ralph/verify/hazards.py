@@ -67,9 +67,9 @@ def _judged_by_status(check: Check) -> bool:
 
 
 def _status_hazards(command: Command) -> Iterator[Hazard]:
-    last = command.last
-    if last is None:
+    if not command.own_stages:
         return
+    last = command.last
     yield from _always_true(command.own_stages)
     if command.hides_status:
         shown = _shown(last)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.amounts import (
     Amount,
+    Answer,
     expect_amount,
     expect_nothing,
     expect_something,
@@ -34,8 +35,6 @@ from pytest_ralph.verify.stdout_kind import (
 from pytest_ralph.verify.vocabulary import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.verify.clauses import Clause
 
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
@@ -104,7 +103,7 @@ class Statement(NamedTuple):
         return found[0] if found else word
 
 
-Ask = Callable[[Statement], "Sequence[Expect] | None"]
+Ask = Callable[[Statement], Answer]
 
 
 def always(*expects: Expect) -> Ask:
@@ -115,7 +114,7 @@ def always(*expects: Expect) -> Ask:
 def bare_word(op: str) -> Ask:
     """Return an answer that compares the output with a word that has no quotes around it."""
 
-    def ask(said: Statement) -> Sequence[Expect] | None:
+    def ask(said: Statement) -> Answer:
         word = said.word
         if said.place or word.lower() in _DESCRIBING:
             # "does not list any of the names" is not about the word "any".
@@ -129,28 +128,28 @@ def bare_word(op: str) -> Ask:
     return ask
 
 
-def exit_status(said: Statement) -> Sequence[Expect]:
+def exit_status(said: Statement) -> Answer:
     return [Expect("exit", "==", int(said.group("number")))]
 
 
-def exit_status_in(said: Statement) -> Sequence[Expect]:
+def exit_status_in(said: Statement) -> Answer:
     return [Expect("exit", "in", OneOf((int(said.group("number")), int(said.group("other")))))]
 
 
-def failure(said: Statement) -> Sequence[Expect] | None:
+def failure(said: Statement) -> Answer:
     if is_http(said.command):
         # A client that receives an error response has still succeeded.
         return None
     return [Expect("exit", "nonzero")]
 
 
-def failure_count(said: Statement) -> Sequence[Expect]:
+def failure_count(said: Statement) -> Answer:
     if int(said.group("number")) == 0:
         return []
     return [Expect("exit", "nonzero")]
 
 
-def nonzero(said: Statement) -> Sequence[Expect] | None:
+def nonzero(said: Statement) -> Answer:
     noun = said.group("noun")
     counts = prints(said.command) in (Prints.COUNT, Prints.COUNTS)
     if _PRINTS_STATUS.search(said.command):
@@ -162,7 +161,7 @@ def nonzero(said: Statement) -> Sequence[Expect] | None:
     return [Expect("exit", "nonzero")]
 
 
-def amount(said: Statement) -> Sequence[Expect] | None:
+def amount(said: Statement) -> Answer:
     number = _number(said.group("number"))
     noun = f"{said.group('unit')} {said.group('noun')}".strip()
     if not _states_amount(said, noun):
@@ -193,7 +192,7 @@ def _is_part_of_output(said: Statement, noun: str) -> bool:
     return said.group("verb") == "contains" or bool(_AT_ONE_END.search(said.clause.source))
 
 
-def amount_in(said: Statement) -> Sequence[Expect] | None:
+def amount_in(said: Statement) -> Answer:
     asked = amount(said)
     if not asked or asked[0].op != "==" or said.group("op"):
         return asked
@@ -201,7 +200,7 @@ def amount_in(said: Statement) -> Sequence[Expect] | None:
     return [asked[0]._replace(op="in", value=choices)]
 
 
-def amount_between(said: Statement) -> Sequence[Expect] | None:
+def amount_between(said: Statement) -> Answer:
     if shows_contents(said.command) or prints(said.command) is Prints.STATUS:
         return None
     asked = amount(said)
@@ -216,7 +215,7 @@ def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-def silence(said: Statement) -> Sequence[Expect] | None:
+def silence(said: Statement) -> Answer:
     if said.each and lists_names(said.command):
         # `ls a b`: "both empty" is about the files.
         return None
@@ -226,27 +225,27 @@ def silence(said: Statement) -> Sequence[Expect] | None:
     return expect_nothing(said.command)
 
 
-def exists(said: Statement) -> Sequence[Expect] | None:
+def exists(said: Statement) -> Answer:
     """`ls menu.md` exists: `ls` and `test` fail otherwise."""
     if lists_names(said.command) or prints_nothing(said.command):
         return []
     return None
 
 
-def not_there(said: Statement) -> Sequence[Expect] | None:
+def not_there(said: Statement) -> Answer:
     """`ls old.md` shows "file not found": what looks for a file fails without it."""
     if lists_names(said.command) or shows_contents(said.command):
         return [Expect("exit", "nonzero")]
     return None
 
 
-def clean(said: Statement) -> Sequence[Expect] | None:
+def clean(said: Statement) -> Answer:
     if "clean" in said.clause.source.lower() and _TERSE_STATUS.search(said.command):
         return [Expect("stdout", "empty")]
     return None
 
 
-def no_lines(said: Statement) -> Sequence[Expect] | None:
+def no_lines(said: Statement) -> Answer:
     if said.group("noun") in ("diff", "change", "changes", "differences"):
         return expect_nothing(said.command) if compares(said.command) else None
     if prints(said.command) is Prints.STATUS and not said.group("noun").startswith(_IN_OUTPUT):
@@ -254,7 +253,7 @@ def no_lines(said: Statement) -> Sequence[Expect] | None:
     return expect_nothing(said.command)
 
 
-def no_errors(said: Statement) -> Sequence[Expect] | None:
+def no_errors(said: Statement) -> Answer:
     """`… || echo "MISSING $f"` outputs no errors: not the word that announces one."""
     echoed = _ECHOED.search(said.command)
     if echoed is None:
@@ -264,20 +263,20 @@ def no_errors(said: Statement) -> Sequence[Expect] | None:
     return [Expect("stdout", "empty")]
 
 
-def no_hits(said: Statement) -> Sequence[Expect] | None:
+def no_hits(said: Statement) -> Answer:
     """`grep …` returns no hard-coded prices: whatever it looks for, it must not find any."""
     if not searches(said.command) or _SOME_HITS.search(said.clause.text):
         return None
     return expect_nothing(said.command)
 
 
-def results(said: Statement) -> Sequence[Expect]:
+def results(said: Statement) -> Answer:
     if prints(said.command) is Prints.STATUS:
         return []
     return expect_something(said.command)
 
 
-def whole_text(said: Statement) -> Sequence[Expect] | None:
+def whole_text(said: Statement) -> Answer:
     texts = said.texts
     if not texts or counts_only(said.command):
         return None
@@ -292,13 +291,13 @@ def whole_text(said: Statement) -> Sequence[Expect] | None:
     return [Expect("stdout", "==", texts[0])]
 
 
-def whole_text_or_nothing(said: Statement) -> Sequence[Expect] | None:
+def whole_text_or_nothing(said: Statement) -> Answer:
     if len(said.texts) != 1:
         return None
     return [Expect("stdout", "in", OneOf((said.texts[0], "")))]
 
 
-def contained(said: Statement) -> Sequence[Expect] | None:
+def contained(said: Statement) -> Answer:
     texts = said.texts
     if not texts or said.is_choice or counts_only(said.command):
         return None
@@ -311,14 +310,14 @@ def contained(said: Statement) -> Sequence[Expect] | None:
     return [Expect("stdout", "contains", text) for text in texts]
 
 
-def further_text(said: Statement) -> Sequence[Expect] | None:
+def further_text(said: Statement) -> Answer:
     """`exits 0, "3 passed"`: a text on its own goes on about the output."""
     if not said.clause.goes_on:
         return None
     return contained(said)
 
 
-def not_contained(said: Statement) -> Sequence[Expect] | None:
+def not_contained(said: Statement) -> Answer:
     texts = said.texts
     if not texts or counts_only(said.command):
         return None
@@ -335,7 +334,7 @@ def not_contained(said: Statement) -> Sequence[Expect] | None:
     return [Expect("stdout", op, text) for text in texts]
 
 
-def outcome_word(said: Statement) -> Sequence[Expect] | None:
+def outcome_word(said: Statement) -> Answer:
     """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
     if prints(said.command) is not Prints.STATUS or len(said.texts) != 1:
         return None
@@ -353,20 +352,20 @@ def outcome_word(said: Statement) -> Sequence[Expect] | None:
     return None
 
 
-def matched(said: Statement) -> Sequence[Expect] | None:
+def matched(said: Statement) -> Answer:
     value = said.clause.values[int(said.indexes[0])]
     if value.kind == "regex":
         return [Expect("stdout", "matches", value.text)]
     return contained(said)
 
 
-def no_file_name(said: Statement) -> Sequence[Expect] | None:
+def no_file_name(said: Statement) -> Answer:
     if prints(said.command) is not Prints.LINES:
         return None
     return [Expect("stdout", "not_contains", said.word)]
 
 
-def named_in_command(said: Statement) -> Sequence[Expect] | None:
+def named_in_command(said: Statement) -> Answer:
     """`grep -E '^(name|model):' f` returns both fields: the two that the command looks for."""
     count = said.group("number")
     if said.group("both"):

@@ -73,8 +73,6 @@ def compares(command: str) -> bool:
 def adds_lines(command: str) -> bool:
     """Whether a heading or a sum stands above or below the list: `git diff --stat`."""
     last = Command.parse(command).last
-    if last is None:
-        return False
     if last.is_listed("tables"):
         return not has_option(last, _BODY_ONLY_OPTION)
     return last.program == "git" and has_option(last, _SUMMARY_OPTION)
@@ -83,7 +81,7 @@ def adds_lines(command: str) -> bool:
 def counts_only(command: str) -> bool:
     """Whether it prints nothing but numbers: `grep -c`, `wc -l`."""
     last = Command.parse(command).last
-    if last is None or not (last.program == "wc" or last.is_listed("searches")):
+    if last.program != "wc" and not last.is_listed("searches"):
         return False
     return last.stdout in (Prints.COUNT, Prints.COUNTS)
 
@@ -93,15 +91,14 @@ def counts_several_files(command: str) -> bool:
     if prints(command) is Prints.COUNTS:
         return True
     last = Command.parse(command).last
-    if last is None or last.program != "wc":
+    if last.program != "wc":
         return False
     return len(last.operands) > 1 or any("*" in operand for operand in last.operands)
 
 
 def hides_zero(command: str) -> bool:
     """Whether it prints nothing, not 0, if it finds nothing: `rg -c`."""
-    last = Command.parse(command).last
-    return last is not None and last.program == "rg"
+    return Command.parse(command).last.program == "rg"
 
 
 def is_http(command: str) -> bool:
@@ -117,9 +114,7 @@ def shows_http_status(command: str) -> bool:
 def always_prints(command: str) -> bool:
     """Whether it prints a heading or a summary even if there is nothing to list."""
     last = Command.parse(command).last
-    if last is None or not last.is_listed("headed"):
-        return False
-    return not has_option(last, _BODY_ONLY_OPTION)
+    return last.is_listed("headed") and not has_option(last, _BODY_ONLY_OPTION)
 
 
 def prints_in_turn(command: str) -> bool:
@@ -147,8 +142,7 @@ def shows_contents(command: str) -> bool:
 
 def lists_names(command: str) -> bool:
     """Whether it prints names of files."""
-    last = Command.parse(command).last
-    return last is not None and lists_file_names(last)
+    return lists_file_names(Command.parse(command).last)
 
 
 def _is_silent(stage: Stage) -> bool:
@@ -161,8 +155,7 @@ def _is_silent(stage: Stage) -> bool:
 
 
 def _last_is_listed(command: str, key: str) -> bool:
-    last = Command.parse(command).last
-    return last is not None and last.is_listed(key)
+    return Command.parse(command).last.is_listed(key)
 
 
 def _in_turn(command: str) -> list[tuple[Stage, ...]]:
