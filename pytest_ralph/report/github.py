@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.phrases import cost, fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import annotation, one_line, terminal
@@ -70,11 +69,8 @@ def _message(task: TaskResult) -> str:
     if task.outcome != "recovered":
         lines = [problem(task), *task.advice]
         return "\n- ".join(one_line(line, ERROR_LIMIT) for line in lines)
-    first = problem(task)
-    if task.earlier_failures:
-        first = without_shell(task.earlier_failures[0].error)
     how = fix_count(task) or "another attempt"
-    return f"Recovered after {how}. At first: {one_line(first, ERROR_LIMIT)}"
+    return f"Recovered after {how}. At first: {one_line(problem(task), ERROR_LIMIT)}"
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:
@@ -98,6 +94,7 @@ def summary(run: RunSummary) -> str:
 
     failed = [task for task in tasks if task.bad]
     parts += [_details(task) for task in failed[:DETAILS_SHOWN]]
+    parts += [_prose(f"Warning: {finding}") for task in tasks for finding in task.findings]
     parts += [_prose(note) for note in run.notes]
     return "\n\n".join(parts) + "\n\n"
 

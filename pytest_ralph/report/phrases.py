@@ -52,8 +52,13 @@ def fix_count(task: TaskResult) -> str:
 
 
 def problem(task: TaskResult) -> str:
-    """Return the last error of a task, or else the reason for its outcome."""
+    """Return the error of a task: the last, or the first of a task that passes now.
+
+    Return the reason for the outcome of a task that did not fail.
+    """
     failure = task.last_failure
+    if task.passed and task.earlier_failures:
+        failure = task.earlier_failures[0]
     return without_shell(failure.error) if failure else task.reason
 
 

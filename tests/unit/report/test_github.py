@@ -90,6 +90,13 @@ def test_the_summary_shows_foreign_text_literally() -> None:
     assert page.count("<tr>") == 2
 
 
+def test_the_summary_quotes_the_first_error_of_a_recovery() -> None:
+    later = BROKEN._replace(error="another", findings=("1.3.1 changed tests",))
+    text = summary(run(task("recovered", attempts=(BROKEN, later, Attempt()))))
+    assert "| recovered | 100% wrong&#58; a, b |" in text
+    assert "\n\nWarning&#58; 1.3.1 changed tests\n" in text
+
+
 def test_the_summary_opens_with_the_result() -> None:
     story = run(
         task("passed"),
