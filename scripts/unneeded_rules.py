@@ -26,7 +26,7 @@ from pytest_ralph.failure.test_runs.grammar import load_grammars, read_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_ralph.failure.causes.rule import Rule
+    from pytest_ralph.failure.causes import Rule
 
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "pytest_ralph" / "failure" / "causes"

@@ -11,9 +11,9 @@ from pytest_ralph.failure.advice import guidance, suggested_actions
 from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import read_executor
+from pytest_ralph.failure.failure import TYPES
 from pytest_ralph.failure.files import named_files
 from pytest_ralph.failure.fingerprint import fingerprint
-from pytest_ralph.failure.indicators import read_indicators, read_project_indicators
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.failure.root_cause import root_cause
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.failure.kinds import KindRow
 
 LONGEST_ERROR = 1_000
 # Behind a digit and a colon stands a column, or the minutes of a time.
@@ -56,21 +57,38 @@ def classify(
 def classify_evidence(evidence: Evidence, kinds: Kinds) -> Failure:
     """Return what went wrong, by the given table of kinds."""
     context = FailureContext(evidence)
-    failure = read_project_indicators(context, kinds)
-    if failure is None:
-        failure = read_executor(context, kinds)
-    if failure is None:
-        failure = _read_output(context, kinds)
+    # A project knows its tools better than we do: its own words come first.
+    failure = (
+        _first_indicated(context, kinds.added)
+        or read_executor(context, kinds)
+        or _read_output(context, kinds)
+    )
     return _completed(failure, context, kinds)
 
 
 def _read_output(context: FailureContext, kinds: Kinds) -> Failure:
     finding = root_cause(context)
-    if finding.verdict == "unknown":
-        indicated = read_indicators(context, kinds)
-        if indicated is not None:
-            return indicated
-    return finding.as_failure(kinds)
+    failure = finding.as_failure(kinds)
+    if finding.verdict != "unknown":
+        return failure
+    rows = sorted(kinds, key=lambda row: TYPES.index(row.type))
+    if context.evidence.source != "executor":
+        # Only an executor can say that a context window is full.
+        rows = [row for row in rows if row.name != "context_exhausted"]
+    return _first_indicated(context, rows) or failure
+
+
+def _first_indicated(context: FailureContext, rows: Iterable[KindRow]) -> Failure | None:
+    """Return the failure of the first kind of which an indicator word occurs."""
+    for row in rows:
+        if not row.indicators:
+            continue
+        words = "|".join(map(re.escape, row.indicators))
+        pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+        for number, line in enumerate(context.output.lines):
+            if number not in context.ignored and pattern.search(line):
+                return row.as_failure(line.strip())
+    return None
 
 
 def _completed(failure: Failure, context: FailureContext, kinds: Kinds) -> Failure:

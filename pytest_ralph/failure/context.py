@@ -59,8 +59,6 @@ ECHO = re.compile(
 )
 # A sentence, or the result of a test: `test total ... ok`.
 SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b|.* \.{3} ")
-# What stands before a further command, or between two of them.
-CHAIN = re.compile(r"\s(?:&&|\|\||;|\|)\s")
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
@@ -273,7 +271,7 @@ def _shown_stage(text: str) -> Stage | None:
         return None
     first_word = text.partition(" ")[0]
     is_call = program_name(first_word) in load_programs().first_words
-    if not is_call and "=" not in first_word and not CHAIN.search(text):
+    if not is_call and "=" not in first_word:
         return None
     # What the words behind an unknown program suggest counts only in a command line of our own.
     stages = [stage for stage in read_shown(text) if load_programs().has_role(stage.name)]

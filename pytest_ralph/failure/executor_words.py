@@ -24,7 +24,7 @@ from pytest_ralph.failure.failure import (
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.output import CommandOutput, clean
 from pytest_ralph.failure.ownership import with_owner
-from pytest_ralph.failure.report import looks_like_report, parse_report, says_retryable
+from pytest_ralph.failure.report import is_retryable, looks_like_report, parse_report
 from pytest_ralph.failure.similarity import is_circular
 
 if TYPE_CHECKING:
@@ -232,15 +232,13 @@ def _read_report(context: FailureContext, claims: Claims, kinds: Kinds) -> Failu
     if blocker and not (message and blocker.verdict == message.verdict):
         error = f"Blocked on: {report.blocked_on}"
     failure = finding.as_failure(kinds)
-    retryable = failure.retryable
-    if says_retryable(report.raw_output):
-        retryable = report.retryable
+    stated = is_retryable(report.raw_output)
     return replace(
         report,
         kind=failure.kind,
         type=failure.type,
         category=report.category or failure.category,
-        retryable=retryable,
+        retryable=failure.retryable if stated is None else stated,
         error=error,
         missing=failure.missing,
         failed_tests=_test_ids(f"{report.blocked_on or ''} {report.error}"),
@@ -258,12 +256,9 @@ def _read_kind_block(context: FailureContext, _claims: Claims, kinds: Kinds) -> 
     for number, line in enumerate(lines[:LINES_SEARCHED]):
         below = lines[number + 1 :]
         heading = HEADING_KIND.match(line)
-        if heading and heading["kind"] in kinds:
-            is_underlined = bool(below) and UNDERLINE.match(below[0]) is not None
-            if is_underlined:
-                return _of_kind(heading["kind"], below[1:], kinds, line.strip())
-            if line.lstrip().startswith("ERROR"):
-                return _of_kind(heading["kind"], below, kinds, line.strip())
+        is_headed = "ERROR" in line or UNDERLINE.match("".join(below[:1]))
+        if heading and is_headed and heading["kind"] in kinds:
+            return _of_kind(heading["kind"], below, kinds, line.strip())
         field = FIELD_KIND.match(line)
         if field and field["kind"] in kinds:
             detail = DETAIL.search("\n".join(lines[number : number + 6]))
@@ -273,26 +268,17 @@ def _read_kind_block(context: FailureContext, _claims: Claims, kinds: Kinds) -> 
 
 
 def _of_kind(kind: str, body: Sequence[str], kinds: Kinds, error: str) -> Failure:
-    row = kinds[kind]
     text = "\n".join(body[:60])
-    failure_type = row.type
+    missing = MISSING_FIELD.search(text)
+    tests = [name.strip() for line in TESTS_FIELD.findall(text) for name in line.split(",")]
+    failure = kinds[kind].as_failure(missing[0].strip() if missing else error)
     if kind == "parse_error" and ABOUT_EXECUTOR.search(text):
         # An unreadable result of an executor says nothing about the project's code.
-        failure_type = UNKNOWN
-    is_final = "NON-RETRYABLE" in error
-    missing = None
-    match = MISSING_FIELD.search(text)
-    if match:
-        missing = match[1]
-        error = match[0].strip()
-    tests = [name.strip() for line in TESTS_FIELD.findall(text) for name in line.split(",")]
-    return Failure(
-        kind=kind,
-        type=failure_type,
-        category=row.category,
-        retryable=row.retryable and not is_final,
-        error=error,
-        missing=missing,
+        failure = replace(failure, type=UNKNOWN)
+    return replace(
+        failure,
+        retryable=failure.retryable and "NON-RETRYABLE" not in error,
+        missing=missing[1] if missing else None,
         failed_tests=tuple(tests),
     )
 
@@ -330,16 +316,9 @@ def _read_contradiction(_context: FailureContext, claims: Claims, kinds: Kinds) 
     """Read a claim of success that the same text contradicts."""
     if not claims.complete or not claims.contradiction:
         return None
-    row = kinds["verification_mismatch"]
+    failure = kinds["verification_mismatch"].as_failure(claims.contradiction)
     tests = tuple(dict.fromkeys(TEST_NAME.findall(claims.contradiction)))
-    return Failure(
-        row.name,
-        row.type,
-        row.category,
-        row.retryable,
-        error=claims.contradiction,
-        failed_tests=tests,
-    )
+    return replace(failure, failed_tests=tests)
 
 
 def _read_unfinished(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
@@ -353,10 +332,9 @@ def _read_unfinished(context: FailureContext, claims: Claims, kinds: Kinds) -> F
             finding = read_sentence(context, line)
             if finding:
                 return finding.as_failure(kinds)
-    row = kinds["task_incomplete"]
     last_line = lines[-1] if lines else NOT_COMPLETE
-    error = claims.contradiction or last_line
-    return Failure(row.name, UNKNOWN, row.category, row.retryable, error=error)
+    failure = kinds["task_incomplete"].as_failure(claims.contradiction or last_line)
+    return replace(failure, type=UNKNOWN)
 
 
 def _marked_circular(context: FailureContext, failure: Failure) -> Failure:

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
 
 MOST_FILES = 40
-MOST_TOKENS = 5_000
 # git puts these before the two sides of a difference.
-DIFF_SIDES = ("a", "b", "before", "after")
+DIFF_SIDES = ("a/", "b/", "before/", "after/")
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
 FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
@@ -46,7 +45,7 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
     """
     # The name of a file in the project, and the path as it is printed.
     printed: dict[str, str] = {}
-    script = failure.missing or ""
+    script = failure.missing
     if script and context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
         printed[script] = script
     for token in (*_programs_with_path(context), *_tokens(context)):
@@ -54,12 +53,10 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
         name = _project_name(context, path)
         if name is not None:
             printed[name] = _best_path(name, path, printed.get(name))
-        if len(printed) == MOST_FILES:
-            break
     for path in _files_in_question(context, failure):
         name = context.project.find(path) or path
         printed.setdefault(name, path)
-    return tuple(printed.values())
+    return tuple(printed.values())[:MOST_FILES]
 
 
 def _project_name(context: FailureContext, path: str) -> str | None:
@@ -72,8 +69,7 @@ def _project_name(context: FailureContext, path: str) -> str | None:
 def _best_path(name: str, path: str, earlier: str | None) -> str:
     """Return the path to show for a file: the first one printed, or one that ends in its name."""
     if earlier is None:
-        side, _, rest = path.partition("/")
-        is_diff_side = side in DIFF_SIDES and rest == name
+        is_diff_side = path.removesuffix(name) in DIFF_SIDES
         return name if is_diff_side else path
     if path.endswith(name) and not earlier.endswith(name):
         return path
@@ -87,8 +83,9 @@ def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[st
     for token in TOKEN.findall(failure.error):
         if _may_be_own(context, token):
             yield token
-    if failure.kind == "task_incomplete" and FILE_NAME.match(failure.missing or ""):
-        yield failure.missing or ""
+    missing = failure.missing or ""
+    if failure.kind == "task_incomplete" and FILE_NAME.match(missing):
+        yield missing
     if context.compares:
         for word in context.stages[-1].plain_arguments:
             if FILE_NAME.match(word) and word in context.output.text:
@@ -113,18 +110,12 @@ def _programs_with_path(context: FailureContext) -> Iterator[str]:
 
 def _tokens(context: FailureContext) -> Iterator[str]:
     """Yield every word of the output that looks like the name of a file."""
-    remaining = MOST_TOKENS
     for number, line in enumerate(context.output.lines):
         if not any(part in line for part in (".", "file", "BUILD")):
             continue
         if number in context.echoed or UNRELATED.search(line):
             continue
-        for token in TOKEN.findall(line):
-            if FILE_NAME.match(token):
-                yield token
-                remaining -= 1
-        if remaining < 0:
-            return
+        yield from filter(FILE_NAME.match, TOKEN.findall(line))
 
 
 def _by_shape(path: str) -> str | None:

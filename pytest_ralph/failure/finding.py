@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.failure.failure import UNKNOWN, Failure
+from pytest_ralph.failure.failure import UNKNOWN
 
 if TYPE_CHECKING:
+    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.failure.kinds import Kinds
 
 # Findings with a lower rank say why something failed, the others only that it did.
@@ -95,16 +96,13 @@ class Finding:
     def as_failure(self, kinds: Kinds) -> Failure:
         """Return the Failure that this finding amounts to, by the given table of kinds."""
         verdict = VERDICTS[self.verdict]
-        row = kinds[verdict.kind]
-        retryable = row.retryable
-        if verdict.retryable is not None:
-            retryable = verdict.retryable
-        return Failure(
-            kind=row.name,
-            type=self.type or verdict.type or row.type,
-            category=verdict.category or row.category,
+        failure = kinds[verdict.kind].as_failure(self.error)
+        retryable = failure.retryable if verdict.retryable is None else verdict.retryable
+        return replace(
+            failure,
+            type=self.type or verdict.type or failure.type,
+            category=verdict.category or failure.category,
             retryable=retryable,
-            error=self.error,
             missing=self.missing,
             failed_tests=self.tests,
         )

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.failure.failure import CATEGORIES, TYPES
+from pytest_ralph.failure.failure import CATEGORIES, TYPES, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 ACTIONS = ("rollback", "retry", "retry_once", "continue", "escalate")
 OWN_TABLE = Path(__file__).with_name("kinds.yaml")
@@ -43,6 +43,10 @@ class KindRow:
     indicators: tuple[str, ...] = ()
     summary: str = "error"
 
+    def as_failure(self, error: str) -> Failure:
+        """Return a failure of this kind."""
+        return Failure(self.name, self.type, self.category, self.retryable, error=error)
+
 
 COLUMNS = frozenset(field.name for field in dataclasses.fields(KindRow)) - {"name"}
 LISTS = frozenset({"capture", "advice", "symptoms", "indicators"})
@@ -57,29 +61,25 @@ ALLOWED: Mapping[str, tuple[object, ...]] = {
 class Kinds:
     """All rows by name. A kind without a row behaves like `unknown`."""
 
-    def __init__(self, rows: Mapping[str, KindRow], added: Sequence[KindRow] = ()) -> None:
+    def __init__(self, rows: Mapping[str, KindRow]) -> None:
         self._rows = dict(rows)
         # Rows of the project, each with only the indicators that it declares itself.
-        self.added = tuple(added)
+        self.added: list[KindRow] = []
 
     @classmethod
     def load(cls, extra: Path | None = None) -> Kinds:
         """Return our table, extended by that of a project. Raise KindsError for a bad row."""
+        kinds = cls(_own_rows())
         if extra is None:
-            return cls(_own_rows())
-        rows = dict(_own_rows())
-        added = []
+            return kinds
         for name, columns in _read_table(extra).items():
             _check_row(extra, name, columns)
             # Known kinds are changed column by column, new ones start from `unknown`.
-            base = rows.get(name) or dataclasses.replace(rows["unknown"], name=name)
-            rows[name] = dataclasses.replace(base, **_as_columns(columns))
-            indicators = tuple(map(str, columns.get("indicators", ())))
-            added.append((name, indicators))
-        return cls(
-            rows,
-            [dataclasses.replace(rows[name], indicators=words) for name, words in added],
-        )
+            row = dataclasses.replace(kinds[name], **_as_columns(columns))
+            kinds._rows[name] = row
+            words = tuple(columns.get("indicators", ()))
+            kinds.added.append(dataclasses.replace(row, indicators=words))
+        return kinds
 
     def __getitem__(self, name: str) -> KindRow:
         return self._rows.get(name) or dataclasses.replace(self._rows["unknown"], name=name)

@@ -30,10 +30,8 @@ GONE_WORDS = (
     "missing", "find", "open", "read", "access", "stat", "locate", "load", "match",
     "no", "unknown", "undefined", "not", "don",
 )  # fmt: skip
-# make repeats the name of the target that it could not make.
-STOPPED_BY_MAKE = re.compile(r"^\w+(?:\[\d+\])?: \*\*\* ")
 # An argument that names nothing.
-VALUE = re.compile(r"[.*/\s\d]+|.*[\s;=$<>(){}].*")
+VALUE = re.compile(r".|[.*/\s\d]+|.*[\s;=$<>(){}].*")
 # Roles whose arguments are not files or targets of the project.
 FOREIGN_ROLES = {"install", "database", "versions"}
 # What a build starts from; without it nothing was made yet.
@@ -51,17 +49,15 @@ def absences(context: FailureContext) -> Iterator[Finding]:
     """Yield a finding for each line that says that a named thing or a manifest is absent."""
     lines = context.output.english
     runs_tasks = any(stage.is_orchestrator for stage in context.stages)
-    wanted = [word for word in dict.fromkeys(_operands(context)) if len(word) > 1]
-    wanted = [word for word in wanted if word not in context.project.files]
+    operands = dict.fromkeys(_operands(context))
+    wanted = [word for word in operands if word not in context.project.files]
     for number in context.output.numbers_of(GONE_WORDS):
         line = lines[number]
-        if number in context.echoed:
-            continue
         # A task runner that was asked for something quotes it only if it does not know it.
         is_unknown_task = runs_tasks and UNKNOWN_TASK.match(line)
         if not is_unknown_task and not GONE.search(line):
             continue
-        below = lines[number + 1] if number + 1 < len(lines) else ""
+        below = "".join(lines[number + 1 : number + 2])
         operand = _named_operand(wanted, line, below)
         manifest = MANIFESTS.search(line)
         if operand or manifest:
@@ -74,12 +70,9 @@ def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
     for word in wanted:
         if _contains(line, word):
             return word
-    if STOPPED_BY_MAKE.match(below):
-        return None
     for word in wanted:
-        # Without a colon a plain word on the next line may be anything.
-        may_be_meant = line.endswith(":") or "." in word or "/" in word
-        if may_be_meant and _contains(below, word):
+        # Without a colon the next line may be about anything.
+        if line.endswith(":") and _contains(below, word):
             return word
     return None
 
@@ -87,8 +80,6 @@ def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
 def _missing_name(operand: str | None, manifest: re.Match[str] | None) -> str | None:
     """Prefer a file to a word of the command, which may be anything."""
     if manifest is None:
-        return operand
-    if operand and re.search(r"[./]", operand):
         return operand
     return manifest[1].replace("makefile", "Makefile")
 

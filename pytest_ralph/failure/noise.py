@@ -45,7 +45,6 @@ NOISE = re.compile(
 NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE
 )
-PASSED = re.compile(r"\bPASSED\s*(?:\[|$)")
 # A name in a table of tests.
 IN_TABLE = re.compile(r"\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$", re.IGNORECASE)
 CARET = re.compile(r"^\s+\^+\s*$")
@@ -58,15 +57,17 @@ LOGGED = re.compile(
     re.IGNORECASE,
 )
 WARNED = re.compile(r"^[\[(]?\d{2,4}[-/:.]\d\d\S*\s.*\b(?:WARN\w*|INFO|DEBUG)\b")
-CHAINED = ("The above exception was", "During handling of")
-RAISED = re.compile(r"^[\w.]+: ")
+PART_OF_TRACEBACK = re.compile(
+    r"^(?: |$|[\w.]+: |Traceback|The above exception was|During handling of)"
+)
 IGNORED_BY_MAKE = "(ignored)"
 
-# Also the two values that node prints below an AssertionError.
-JSON_VALUE = re.compile(r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)')
-# After the last attempt of pip (`total=0`) the failure counts.
-REPEATED = re.compile(
-    r"\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b", re.IGNORECASE
+# A value in JSON, one of the two that node prints below an AssertionError, or an attempt that will
+# be repeated; after the last attempt of pip (`total=0`) the failure counts.
+DATA = re.compile(
+    r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)'
+    r"|\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b",
+    re.IGNORECASE,
 )
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
@@ -85,11 +86,9 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
 
 def data_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that count only if nothing else says what went wrong."""
-    found = set(_diff_lines(output.lines))
-    for number, line in enumerate(output.lines):
-        if JSON_VALUE.match(line) or REPEATED.search(line):
-            found.add(number)
-    return frozenset(found)
+    lines = output.lines
+    found = {number for number, line in enumerate(lines) if DATA.search(line)}
+    return frozenset(found.union(_diff_lines(lines)))
 
 
 def _noise(lines: Sequence[str]) -> Iterator[int]:
@@ -111,10 +110,7 @@ def _noise(lines: Sequence[str]) -> Iterator[int]:
 def _is_noise(line: str) -> bool:
     if NOISE.match(line) or IN_TABLE.search(line[-LONGEST_TABLE_MARK:]):
         return True
-    # Most lines contain neither: test for the words before searching with a pattern.
-    if "0 " in line or "o " in line:
-        return NOTHING_WRONG.search(line) is not None
-    return "PASSED" in line and PASSED.search(line) is not None
+    return NOTHING_WRONG.search(line) is not None
 
 
 def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
@@ -124,35 +120,26 @@ def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
 
 def _last_ignored(lines: Sequence[str]) -> int:
     """Return the number of the last line in which make ignores an error, else -1."""
-    last = -1
-    for number, line in enumerate(lines):
-        if line.endswith(IGNORED_BY_MAKE):
-            last = number
-    return last
+    ignored = [number for number, line in enumerate(lines) if line.endswith(IGNORED_BY_MAKE)]
+    return ignored[-1] if ignored else -1
 
 
 def _logged_before_traceback(lines: Sequence[str]) -> Iterator[int]:
     """What was logged above the last traceback did not end the program: the traceback did."""
-    last_traceback = 0
+    logged: list[int] = []
     for number, line in enumerate(lines):
-        if line == TRACEBACK:
-            last_traceback = number
-    for number in range(last_traceback):
-        if LOGGED.match(lines[number]):
-            yield number
+        if LOGGED.match(line):
+            logged.append(number)
+        elif line == TRACEBACK:
+            yield from logged
 
 
 def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
     """A traceback below a logged warning did not end the program if more was printed below it."""
     logged: list[int] = []
     for number, line in enumerate(lines):
-        if line.startswith(TRACEBACK) and number and WARNED.match(lines[number - 1]):
-            logged.append(number)
-            continue
-        if not logged:
-            continue
-        is_part = not line or line.startswith((" ", TRACEBACK, *CHAINED)) or RAISED.match(line)
-        if is_part:
+        starts = line.startswith(TRACEBACK) and WARNED.match(lines[number - 1])
+        if starts or (logged and PART_OF_TRACEBACK.match(line)):
             logged.append(number)
         else:
             yield from logged

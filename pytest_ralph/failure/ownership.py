@@ -10,7 +10,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.plugins import missing_plugin
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
@@ -36,6 +35,36 @@ DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties
 # Libraries come as headers, not as sources to compile.
 COMPILED = (".proto", ".c", ".cc", ".cpp", ".cxx", ".m", ".mm", ".S", ".f90")
 SYSTEM_DIRECTORIES = ("/usr/", "/bin/", "/opt/")
+# Options of pytest that only a plugin knows: without it they are a missing package, not a typo.
+# `--cov` and `--cov-report` are options of pytest-cov, and so on.
+NAMED_AFTER_OPTION = frozenset(
+    "cov timeout asyncio benchmark html randomly json-report forked random-order mypy flake8 black "
+    "pylint ruff isort picked testmon memray spec md".split()
+)
+OTHER_OPTIONS = {
+    "-n": "pytest-xdist",
+    "--numprocesses": "pytest-xdist",
+    "--dist": "pytest-xdist",
+    "--no-cov": "pytest-cov",
+    "--reruns": "pytest-rerunfailures",
+    "--self-contained-html": "pytest-html",
+    "--snapshot": "syrupy",
+    "--ds": "pytest-django",
+    "--reuse-db": "pytest-django",
+    "--create-db": "pytest-django",
+    "--nomigrations": "pytest-django",
+    "--alluredir": "allure-pytest",
+    "--headed": "pytest-playwright",
+    "--browser": "pytest-playwright",
+    "--hypothesis": "hypothesis",
+    "--splits": "pytest-split",
+    "--count": "pytest-repeat",
+    "--gherkin": "pytest-bdd",
+    "--nbval": "nbval",
+    "--nbmake": "nbmake",
+}
+OPTIONS = OTHER_OPTIONS | {f"--{name}": f"pytest-{name}" for name in NAMED_AFTER_OPTION}
+UNKNOWN_OPTIONS = re.compile(r"unrecognized arguments?: (.+)$")
 
 
 def with_owner(context: FailureContext, finding: Finding) -> Finding:
@@ -82,7 +111,8 @@ def _is_quoted_include(context: FailureContext, finding: Finding, name: str) -> 
 def _command(_context: FailureContext, finding: Finding) -> Finding:
     """A program named by a path inside the project is a file that is not there."""
     path = finding.missing or ""
-    if "/" not in path or FOREIGN.search(path) or path.startswith(SYSTEM_DIRECTORIES):
+    is_elsewhere = FOREIGN.search(path) or path.startswith(SYSTEM_DIRECTORIES)
+    if "/" not in path or is_elsewhere:
         return finding
     return replace(finding, verdict="absent")
 
@@ -96,10 +126,8 @@ def _crash(context: FailureContext, finding: Finding) -> Finding:
     if match and context.names_member(match[1]):
         return replace(finding, verdict="absent", missing=match[1])
     match = NO_KEY.search(finding.error)
-    if match:
-        above = context.output.lines[max(0, finding.line - 8) : finding.line]
-        if any("environ" in line for line in above):
-            return replace(finding, verdict="value", missing=match[1])
+    if match and context.output.has("environ"):
+        return replace(finding, verdict="value", missing=match[1])
     return finding
 
 
@@ -151,10 +179,23 @@ def _usage(context: FailureContext, finding: Finding) -> Finding:
     if IN_CODE.search(finding.error):
         return replace(finding, verdict="unknown")
     if any(stage.program in {"pytest", "py.test"} for stage in context.stages):
-        plugin = missing_plugin(finding.error)
+        plugin = _missing_plugin(finding.error)
         if plugin:
             return replace(finding, verdict="package", missing=plugin)
     return finding
+
+
+def _missing_plugin(line: str) -> str | None:
+    """Return the plugin to which an option belongs that pytest does not know."""
+    match = UNKNOWN_OPTIONS.search(line)
+    words = match[1].split() if match else []
+    for word in words:
+        name = word.partition("=")[0]
+        while name:
+            if name in OPTIONS:
+                return OPTIONS[name]
+            name = name.rpartition("-")[0]
+    return None
 
 
 _SETTLERS: dict[str, Callable[[FailureContext, Finding], Finding]] = {
@@ -170,6 +211,4 @@ _SETTLERS: dict[str, Callable[[FailureContext, Finding], Finding]] = {
 
 
 def _lines_below(context: FailureContext, finding: Finding, count: int) -> Sequence[str]:
-    if finding.line < 0:
-        return ()
     return context.output.lines[finding.line + 1 : finding.line + 1 + count]

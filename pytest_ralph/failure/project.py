@@ -108,7 +108,7 @@ class Project:
 
     def owns_module(self, name: str) -> bool:
         """Return whether a module is the project's own: named by a path, or found in the tree."""
-        if name.startswith(PATH_PREFIXES) and not name.startswith("src/@"):
+        if name.startswith(PATH_PREFIXES):
             return not FOREIGN.search(name)
         path = name
         if not name.endswith(FILE_MODULES):

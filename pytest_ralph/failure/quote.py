@@ -71,24 +71,25 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
     """
     error = PYTEST_MARK.sub("", finding.error)
     if finding.verdict == "no tests":
-        return replace(finding, error=_reason_for_no_test(context) or error)
-    if finding.line < 0:
-        return replace(finding, error=error)
-    below = _line_below(context, finding.line)
-    if HEADING.search(error):
-        return replace(finding, error=below or error)
-    is_printed_there = context.output.lines[finding.line].rstrip().endswith(error)
-    if ANNOUNCEMENT.search(error) and is_printed_there and below:
-        return replace(finding, error=f"{error} {below}")
+        error = _reason_for_no_test(context) or error
+    elif finding.line >= 0:
+        error = _with_line_below(context, error, finding.line)
     return replace(finding, error=error)
+
+
+def _with_line_below(context: FailureContext, error: str, number: int) -> str:
+    below = _line_below(context, number)
+    if HEADING.search(error):
+        return below or error
+    is_printed_there = context.output.lines[number].endswith(error)
+    if ANNOUNCEMENT.search(error) and is_printed_there:
+        return f"{error} {below}".rstrip()
+    return error
 
 
 def _reason_for_no_test(context: FailureContext) -> str:
     """Return the runner's own error, of which "no tests ran" is only the consequence."""
-    for line in context.output.lines:
-        if RUNNER_ERROR.match(line):
-            return line.strip()
-    return ""
+    return next(filter(RUNNER_ERROR.match, context.output.lines), "").strip()
 
 
 def _line_below(context: FailureContext, number: int) -> str:
@@ -106,24 +107,35 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     The first message in JSON, line that calls itself an error or speaks of a file of the project,
     else the first that is more than the name of a file, a ruler, a count or a report of progress.
     """
-    for number, line in enumerate(context.output.lines):
-        message = JSON_MESSAGE.match(line)
+    lines = context.output.lines
+    messages = [(number, JSON_MESSAGE.match(line)) for number, line in enumerate(lines)]
+    for number, message in messages:
         if message:
             return number, message[1]
     for alarm in _own_alarms(context):
         return alarm
-    complaints: list[tuple[int, str]] = []
-    for number, line in enumerate(context.output.lines):
-        text = line.strip()
-        is_complaint = _has_several_words(text) and not NO_COMPLAINT.search(text)
-        if number not in context.echoed and is_complaint and not SUMMARY.search(text):
-            complaints.append((number, text))
+    complaints = [
+        (number, line.strip())
+        for number, line in enumerate(lines)
+        if number not in context.echoed and _is_complaint(line.strip())
+    ]
     for number, text in complaints[:MOST_COMPLAINTS]:
-        words = text.replace("'", " ").replace('"', " ").split()
-        names_file = any(context.project.find(PLACE_END.sub("", word)) for word in words)
-        if names_file and len(words) > SHORTEST_COMPLAINT:
+        if _names_file(context, text):
             return number, text
-    return complaints[0] if complaints else None
+    return next(iter(complaints), None)
+
+
+def _is_complaint(text: str) -> bool:
+    if NO_COMPLAINT.search(text) or SUMMARY.search(text):
+        return False
+    return _has_several_words(text)
+
+
+def _names_file(context: FailureContext, text: str) -> bool:
+    words = text.replace("'", " ").replace('"', " ").split()
+    if len(words) <= SHORTEST_COMPLAINT:
+        return False
+    return any(context.project.find(PLACE_END.sub("", word)) for word in words)
 
 
 def _has_several_words(text: str) -> bool:
@@ -152,22 +164,14 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     lines = context.output.lines
     for _, line in _own_alarms(context):
         yield line
-    alarming = [
-        lines[number].strip()
-        for number in context.output.numbers_of(ALARMS)
-        if number not in context.ignored
-    ]
-    yield from (line for line in alarming if not SUMMARY.search(line))
+    alarms = [at for at in context.output.numbers_of(ALARMS) if at not in context.ignored]
+    yield from (lines[at].strip() for at in alarms if not SUMMARY.search(lines[at]))
     printed = [line.strip() for line in lines if line.strip()]
     yield from filter(WARNING.match, printed)
-    yield from alarming
+    yield from (lines[at].strip() for at in alarms)
     # The last command of a shell's trace is the one that ended it.
     yield from filter(SHELL_TRACE.match, printed[-1:])
-    spoken = [
-        line.strip()
-        for number, line in enumerate(lines)
-        if line.strip() and number not in context.ignored
-    ]
-    yield from (line for line in spoken[-1:] if not WEAK_ENDING.search(line))
-    yield from spoken
+    spoken = [at for at, line in enumerate(lines) if line.strip() and at not in context.ignored]
+    yield from (lines[at].strip() for at in spoken[-1:] if not WEAK_ENDING.search(lines[at]))
+    yield from (lines[at].strip() for at in spoken)
     yield from printed

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, unescape
 from pytest_ralph.failure.failure import CATEGORIES, NO_ERROR, UNKNOWN, Failure
 from pytest_ralph.failure.output import clean
 
-HEADING = "Child agent failed:"
+HEADING = "Child agent failed"
 METADATA = "<task_metadata>"
 LONGEST = 400_000
 CHECK_MARKS = "✓✔☑√"
@@ -20,7 +20,9 @@ BULLETS = "•-*·‣"
 NOTHING = {"none", "n/a", "-"}
 YES = {"true", "yes", "y", "✅"}
 BLOCKED = re.compile(r"^[ \t]*Blocked on:", re.MULTILINE)
-DURATION = re.compile(r"^[ \t]*Duration:[ \t]*([\d.]{1,12})[ \t]*s", re.MULTILINE | re.IGNORECASE)
+DURATION = re.compile(
+    r"^[ \t]*Duration:[ \t]*(\d{1,9}(?:\.\d{0,9})?)[ \t]*s", re.MULTILINE | re.IGNORECASE
+)
 
 
 def write_report(failure: Failure) -> str:
@@ -34,7 +36,7 @@ def write_report(failure: Failure) -> str:
         f"Retryable: {'Yes' if failure.retryable else 'No'}",
     ]
     sections = [
-        f"{HEADING} {_one_line(failure.error)}",
+        f"{HEADING}: {_one_line(failure.error)}",
         "\n".join(facts),
         "\n".join(["Work completed before failure:", *(steps or ["  None"])]),
         f"Files modified: {files or 'none'}",
@@ -70,12 +72,12 @@ def parse_report(text: str) -> Failure:
     """Return a Failure with what a report says; what it does not say keeps its default."""
     text = clean(text[-LONGEST:])
     blocker = extract_blocker(text)
-    message = _value_of(text, re.escape(HEADING)) or _value_of(text, "Error")
+    message = _value_of(text, HEADING) or _value_of(text, "Error")
     return Failure(
         kind=_tag(text, "failure_kind") or "unknown",
         type=_tag(text, "failure_type") or UNKNOWN,
         category=extract_category(text),
-        retryable=is_retryable(text),
+        retryable=bool(is_retryable(text)),
         error=message or blocker or NO_ERROR,
         completed_steps=extract_completed_steps(text),
         files_modified=extract_files_modified(text),
@@ -89,7 +91,7 @@ def parse_report(text: str) -> Failure:
 
 def looks_like_report(text: str) -> bool:
     """Return whether a text contains a report or a part that only reports have."""
-    if HEADING in text or "<failure_category>" in text:
+    if f"{HEADING}:" in text or "<failure_category>" in text:
         return True
     return BLOCKED.search(text) is not None
 
@@ -101,15 +103,10 @@ def extract_category(text: str) -> str | None:
     return name if name in CATEGORIES else None
 
 
-def is_retryable(text: str) -> bool:
-    """Return whether the report says that trying again can help."""
-    word = _tag(text, "retryable") or _value_of(text, "Retryable") or ""
-    return word.strip().lower() in YES
-
-
-def says_retryable(text: str) -> bool:
-    """Return whether the report says anything about trying again."""
-    return bool(_tag(text, "retryable") or _value_of(text, "Retryable"))
+def is_retryable(text: str) -> bool | None:
+    """Return whether the report says that trying again can help; None if it does not say."""
+    word = _tag(text, "retryable") or _value_of(text, "Retryable")
+    return word.strip().lower() in YES if word else None
 
 
 def extract_completed_steps(text: str) -> tuple[str, ...]:
@@ -137,7 +134,6 @@ def extract_suggested_actions(text: str) -> tuple[str, ...]:
 
 def _value_of(text: str, label: str) -> str | None:
     """Return what stands behind a label at the start of a line."""
-    label = label.rstrip(":").rstrip("\\")
     match = re.search(
         rf"^[ \t>*-]*(?:\*\*)?{label}:?(?:\*\*)?:?[ \t]*(\S.*?)[ \t]*$",
         text,
@@ -155,12 +151,7 @@ def _tag(text: str, name: str) -> str | None:
 
 def _duration(text: str) -> float:
     match = DURATION.search(text)
-    if not match:
-        return 0.0
-    try:
-        return float(match[1])
-    except ValueError:
-        return 0.0
+    return float(match[1]) if match else 0.0
 
 
 def _listed(text: str, heading: str, marks: str) -> tuple[str, ...]:

@@ -115,19 +115,18 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     if len(context.stated_roles) > 1 and shape in context.stated_roles:
         return shape
     role = context.role_at(diagnostic.line)
+    if role == "lint":
+        # What is only guessed to be a linter may be a type checker.
+        is_types = shape == "types" and not context.is_known_at(diagnostic.line)
+        return "types" if is_types else "lint"
+    if role in {"types", "format", "build", "data"}:
+        return role
     if role == "test":
         # A runner of tests points at a failed expectation, or at a file that does not compile.
         return "test" if COMPARISON.search(diagnostic.text) else "build"
-    if shape == "types" and role == "lint" and not context.is_known_at(diagnostic.line):
-        # What is only guessed to be a linter may be a type checker.
-        return "types"
-    if role in COMPLAINING or role in {"build", "data"}:
-        return role
     if role == "run":
         return shape or "crash"
-    if role or shape:
-        return shape
-    return _verdict_of_unknown_tool(context, diagnostic)
+    return shape if role else shape or _verdict_of_unknown_tool(context, diagnostic)
 
 
 def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) -> str:

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
 LONGEST_NAME = 200
-# A name with its number, time, place and expectation.
-LONGEST_TITLE = 600
 MOST_TESTS = 200
 
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
@@ -131,13 +129,10 @@ EXPECTATIONS = (
     re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
     re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$"),
 )
-# The head of a column or of a value on the next line.
-LABEL_ONLY = re.compile(
-    r"^\W*(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$",
-    re.IGNORECASE,
-)
+# Where it failed, or the head of a column or of a value on the next line.
 NOT_AN_EXPECTATION = re.compile(
-    r"^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
+    r"^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
+    r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
     r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
     r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
@@ -206,22 +201,18 @@ class _ShapeReader:
             for sentence in SENTENCES:
                 match = sentence.match(line)
                 if match:
-                    error = match.groupdict().get("error") or ""
+                    error = match.groupdict("").get("error", "")
                     yield from self._test(match["name"], number, error)
                     break
 
     def between_rulers(self) -> Iterator[FailedTest]:
         """Yield names between two rulers, if the block below says that they failed."""
-        rulers = {number for number, line in enumerate(self.lines) if RULER.match(line)}
-        for number in range(1, len(self.lines) - 1):
-            if number in rulers or not {number - 1, number + 1} <= rulers:
-                continue
-            name = self.lines[number].strip()
-            if COLUMNS.search(name):
-                continue
-            block = self._block(number + 1)
-            if name and any(FAILED_WORD.search(self.lines[at]) for at in block):
-                yield from self._test(name, number + 1)
+        rulers = [number for number, line in enumerate(self.lines) if RULER.match(line)]
+        for ruler in rulers:
+            name = self.lines[ruler - 1].strip()
+            is_between = ruler - 2 in rulers and not COLUMNS.search(name)
+            if is_between and any(FAILED_WORD.search(self.lines[at]) for at in self._block(ruler)):
+                yield from self._test(name, ruler)
 
     def marked(self) -> Iterator[FailedTest]:
         """Yield lines that start with a mark for a failure."""
@@ -240,8 +231,6 @@ class _ShapeReader:
 
     def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
         """Yield the test with this name, unless the text is no name."""
-        if len(text) > LONGEST_TITLE:
-            return
         stated = STATED.match(text)
         if stated and not error:
             text = stated["name"]
@@ -249,33 +238,21 @@ class _ShapeReader:
         name = clean_name(text)
         if not name or len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
             return
-        at = number
-        if not error:
-            at, error = self._expectation(number)
-        yield FailedTest(name, error, at)
+        found = Quote(number, error) if error else self._expectation(number)
+        yield FailedTest(name, found.text, found.line)
 
-    def _expectation(self, number: int) -> tuple[int, str]:
-        """Return the line of a block that says what was expected, and its number."""
-        block = self._block(number)
-        block = [at for at in block if not LABEL_ONLY.match(self.lines[at])] or block
-        block = [at for at in block if not NOT_AN_EXPECTATION.match(self.lines[at])]
-        for pattern in EXPECTATIONS:
-            for at in block:
-                match = pattern.match(self.lines[at])
-                if match:
-                    return at, match["error"].strip()
-        return self._expectation_above(number)
+    def _expectation(self, number: int) -> Quote:
+        """Return the line of a block that says what was expected, else one above the name."""
+        below = first_quote(self.lines, self._telling(self._block(number)), EXPECTATIONS)
+        if below:
+            return below
+        lines_above = range(number - 1, max(-1, number - LINES_ABOVE), -1)
+        above = list(takewhile(lambda at: at not in self._boundaries, lines_above))
+        found = first_quote(self.lines, self._telling(above), EXPECTATIONS[:2])
+        return found or Quote(number, "")
 
-    def _expectation_above(self, number: int) -> tuple[int, str]:
-        """Return what a runner says that names the test last."""
-        for at in range(number - 1, max(-1, number - LINES_ABOVE), -1):
-            line = self.lines[at]
-            if at in self._boundaries:
-                break
-            match = EXPECTATIONS[0].match(line.strip()) or EXPECTATIONS[1].match(line.strip())
-            if match and not NOT_AN_EXPECTATION.match(line):
-                return at, line.strip()
-        return number, ""
+    def _telling(self, numbers: Iterable[int]) -> list[int]:
+        return [number for number in numbers if not NOT_AN_EXPECTATION.match(self.lines[number])]
 
     def _block(self, number: int) -> list[int]:
         """Return the numbers of the lines below a title, up to the next title or the summary."""
