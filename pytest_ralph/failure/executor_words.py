@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #   - Status: Blocked, needs manual intervention
 MARKER = re.compile(
     r"^[ \t>*#_-]*Task[ \t]+(?P<id>[A-Za-z]{0,3}-?[A-Za-z]?\d[\w.~-]*?|V[A-Z]*\d*)\.?[ \t]*:"
-    r"(?P<title>.*?)\**[ \t]*\bFAILED\b[ \t*_.!]*$",
+    r".*?\**[ \t]*\bFAILED\b[ \t*_.!]*$",
     re.MULTILINE,
 )
 FIELD = r"^[ \t>]*[-*•]?[ \t]*\**{name}\**[ \t]*:\**[ \t]*(?P<value>\S.*?)[ \t]*$"
@@ -108,36 +108,21 @@ PROGRESS = re.compile(
 VERDICT_OF_CATEGORY = {"timeout": "timeout", "invalid_task": "invalid", "missing_context": "value"}
 
 
-@dataclass(frozen=True)
-class FailedBlock:
-    """What a FAILED block says; every field has a default. `marked` tells whether there is one."""
-
-    task_id: str = ""
-    error: str = NOT_COMPLETE
-    attempted_fix: str = NO_FIX
-    status: str = NO_STATUS
-    title: str = ""
-    marked: bool = False
-
-
-def parse_block(text: str, task_id: str = "") -> FailedBlock:
-    """Return the last FAILED block of a text; without one the task simply did not complete."""
+def parse_block(text: str) -> Failure | None:
+    """Return what the last FAILED block of a text says; every field has a default."""
     text = clean(text[-LONGEST_TEXT:])
     markers = list(MARKER.finditer(text))
     if not markers:
-        return FailedBlock(task_id)
+        return None
     marker = markers[-1]
-    body = text[marker.end() :]
-    next_task = NEXT_TASK.search(body)
-    if next_task:
-        body = body[: next_task.start()]
-    return FailedBlock(
+    body = NEXT_TASK.split(text[marker.end() :], maxsplit=1)[0]
+    return Failure(
+        # A block that tells of no check says nothing but that the task is not done.
+        kind="task_incomplete",
         task_id=marker["id"],
         error=_field(body, "Error") or NO_ERROR,
         attempted_fix=_field(body, r"Attempted fix(?:es)?") or NO_FIX,
         status=_field(body, "Status") or NO_STATUS,
-        title=marker["title"].strip(),
-        marked=True,
     )
 
 
@@ -156,7 +141,7 @@ class Claims:
     """
 
     complete: bool = False
-    failed_block: FailedBlock | None = None
+    failed_block: Failure | None = None
     report: Failure | None = None
     contradiction: str | None = None
     context_limit: str | None = None
@@ -171,12 +156,11 @@ def read_claims(text: str) -> Claims:
 
 def _claims_in(output: CommandOutput) -> Claims:
     lines = [line.strip() for line in output.lines if line.strip()]
-    block = parse_block(output.text)
     manual = _first_line(lines, lambda line: _states(MANUAL, line))
     unfinished = _first_line(lines, lambda line: _states(UNFINISHED, line))
     return Claims(
         complete=any(COMPLETE.match(line) for line in lines[-LAST_LINES:]),
-        failed_block=block if block.marked else None,
+        failed_block=parse_block(output.text),
         report=parse_report(output.text) if looks_like_report(output.text) else None,
         contradiction=manual or unfinished,
         context_limit=_first_line(lines, context_limit),
@@ -287,11 +271,8 @@ def _read_failed_block(context: FailureContext, claims: Claims, kinds: Kinds) ->
     block = claims.failed_block
     if block is None:
         return None
-    # A block that tells of no check says nothing but that the task is not done.
-    failure = Failure(kind="task_incomplete", type=UNKNOWN)
     finding = read_sentence(context, block.error)
-    if finding:
-        failure = finding.as_failure(kinds)
+    failure = finding.as_failure(kinds) if finding else block
     return replace(
         failure,
         task_id=block.task_id,

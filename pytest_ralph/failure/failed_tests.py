@@ -118,7 +118,7 @@ def _read_test(context: FailureContext, test: FailedTest) -> Finding:
 
     is_file = context.project.find(test.name) is not None
     if not test.named or is_file:
-        found = _first_cause(causes) or _unloaded_file(context, test) or context.cause
+        found = _first_cause(causes) or _unloaded_file(test) or context.cause
         return found or Finding(verdict, test.error, test.line)
     return _read_named_test(context, test, printed, causes)
 
@@ -146,18 +146,10 @@ def _read_named_test(
     return Finding("test", test.error, test.line)
 
 
-def _unloaded_file(context: FailureContext, test: FailedTest) -> Finding | None:
-    """Return why a file named as a test failed to load: "no tests found" only follows from it."""
-    if not test.named:
-        return None
+def _unloaded_file(test: FailedTest) -> Finding | None:
+    """Return the exception that a file named as a test died of while it was loaded."""
     deaths = [finding for finding in causes_in(test.error, test.line) if finding.verdict in DEATHS]
-    has_no_tests = any(finding.verdict == "no tests" for finding in context.findings)
-    if has_no_tests:
-        elsewhere = [finding for finding in context.findings if finding.verdict in DEATHS]
-        deaths = elsewhere or deaths
-    if not deaths:
-        return None
-    return replace(deaths[0], verdict="build")
+    return replace(deaths[0], verdict="build") if deaths and test.named else None
 
 
 def _is_c_assertion(context: FailureContext, printed: str) -> bool:

@@ -158,7 +158,7 @@ def with_failed_block(failure: Failure, output: str) -> Failure:
     if "FAILED" not in output:
         return failure
     block = parse_block(output)
-    if block is None or not block.marked:
+    if block is None:
         return failure
     return replace(
         failure, error=block.error, attempted_fix=block.attempted_fix, status=block.status
