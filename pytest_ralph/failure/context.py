@@ -62,6 +62,7 @@ SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b|.* \
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
+RESULT_MARK = re.compile(r"^\s*\[ ?(OK|FAIL)(?:ED)? ?\] \S")
 PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
@@ -165,12 +166,17 @@ class FailureContext:
         """Return whether a command of unknown purpose prints the results of tests."""
         if self.roles & {"lint", "types", "format"}:
             return False
-        if names_tests(self.output):
+        if names_tests(self.output) or self._has_result_marks():
             return True
         runs_tests = self.names("test") or self.names("check")
         if "build" in self.roles and not runs_tests:
             return False
         return any(PASSED_MARK.match(line) for line in self.output.lines)
+
+    def _has_result_marks(self) -> bool:
+        """Return whether lines are marked `[OK]` and `[FAILED]`, which only tests are."""
+        marks = {match[1] for match in map(RESULT_MARK.match, self.output.lines) if match}
+        return len(marks) > 1
 
     # The commands that printed them.
 
@@ -267,14 +273,16 @@ def _shown_stage(text: str) -> Stage | None:
     """Return the stage of a shown command line that has a role, or None for a sentence."""
     # `go build .` ends with a directory, not with a full stop.
     is_sentence = text[-1] in ".:" and text[-2:] != " ."
-    if is_sentence or not text[0].islower() or SENTENCE.match(text):
+    if is_sentence or not (text[0].islower() or text[:2] == "./") or SENTENCE.match(text):
         return None
     first_word = text.partition(" ")[0]
-    is_call = program_name(first_word) in load_programs().first_words
+    is_own = first_word.startswith("./")
+    is_call = is_own or program_name(first_word) in load_programs().first_words
     if not is_call and "=" not in first_word:
         return None
     # What the words behind an unknown program suggest counts only in a command line of our own.
-    stages = [stage for stage in read_shown(text) if load_programs().has_role(stage.name)]
+    programs = load_programs()
+    stages = [stage for stage in read_shown(text) if is_own or programs.has_role(stage.name)]
     if not stages:
         return None
     for stage in reversed(stages):

@@ -43,6 +43,8 @@ RULE_FINDING = re.compile(r"^[a-z][a-z-]*(?:\[[a-z-]+\])?: [A-Z]")
 NAMED_ERROR = re.compile(r"^(?:(?P<kind>[A-Z][a-z]+) e|E|e)rror: \S")
 # The place below a message: `  --> src/a.sol:3:5`.
 ARROW = re.compile(r"^\s*-+>\s+(?P<file>\S+?):\d+(?::\d+)?\b")
+# `  on main.tf line 3, in resource "a" "b":`
+BLOCK_PLACE = re.compile(r"^\s+on (?P<file>\S+) line \d+, in ")
 # What ruff prints above the place of a change that it would make.
 UNFORMATTED = "unformatted: "
 BARE_PLACE = re.compile(r"^\s*(?P<file>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$")
@@ -157,15 +159,13 @@ def _shape(message: str) -> str:
 
 def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read a message whose place stands on the next line, as many compilers print it."""
-    if number + 1 == len(lines):
-        return None
-    below = lines[number + 1]
+    below = next(filter(None, lines[number + 1 : number + 3]), "")
     text = lines[number].strip()
     found = LEVEL.match(text)
     level = found[1].lower() if found else ""
     arrow = ARROW.match(below)
     if arrow is None and (level or RULE_FINDING.match(text)):
-        arrow = BARE_PLACE.match(below)
+        arrow = BARE_PLACE.match(below) or BLOCK_PLACE.match(below)
     if arrow is None or not text or text.startswith(UNFORMATTED):
         return None
     shape = "build" if level in {"", "error"} else "lint"

@@ -53,10 +53,29 @@ VERDICT_OF_ROLE = {
     "check": "absent",
     "data": "absent",
 }
+# What a target of make or a script of npm is for, by a word in its name.
+ROLE_OF_TARGET = {
+    "test": "test",
+    "check": "test",
+    "spec": "test",
+    "lint": "lint",
+    "format": "format",
+    "fmt": "format",
+    "typecheck": "types",
+}
+TARGET = re.compile(r"(?<![\w-])(?:test|check(?![\w:-])|spec|lint|format|fmt|typecheck)")
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
 XARGS = re.compile(r"\bxargs\s")
 LONGEST_COMMAND = 120
+
+
+def purpose(stage: Stage) -> str:
+    """Return the role of a command; that of an orchestrator is what its target is for."""
+    if not stage.is_orchestrator or stage.role != "build":
+        return stage.role
+    target = TARGET.search(" ".join(stage.plain_arguments))
+    return ROLE_OF_TARGET[target[0]] if target else "build"
 
 
 def read_time_limit(context: FailureContext) -> Finding | None:
@@ -140,7 +159,7 @@ def read_unmet(context: FailureContext) -> Finding | None:
     """The first expectation of the Verify field that was not met."""
     if not context.evidence.unmet:
         return None
-    verdict = VERDICT_OF_ROLE.get(context.stage_at(-1).role, "absent")
+    verdict = VERDICT_OF_ROLE.get(purpose(context.stage_at(-1)), "absent")
     return Finding(verdict, f"expected {context.evidence.unmet[0]}")
 
 
@@ -153,7 +172,7 @@ def read_silence(context: FailureContext) -> Finding | None:
     last = context.stages[-1]
     if not context.output.text.strip() and last.role in {"check", "data"}:
         stage = last
-    verdict = VERDICT_OF_ROLE.get(stage.role)
+    verdict = VERDICT_OF_ROLE.get(purpose(stage))
     if verdict is None and _is_condition(context, stage):
         verdict = "absent"
     if verdict is None:

@@ -113,7 +113,8 @@ def _tokens(context: FailureContext) -> Iterator[str]:
     for number, line in enumerate(context.output.lines):
         if not any(part in line for part in (".", "file", "BUILD")):
             continue
-        if number in context.echoed or UNRELATED.search(line):
+        shown = context.echoed.get(number)
+        if UNRELATED.search(line) or (shown and not shown.executable.startswith("./")):
             continue
         yield from filter(FILE_NAME.match, TOKEN.findall(line))
 

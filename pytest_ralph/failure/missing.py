@@ -79,7 +79,7 @@ def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
 
 def _missing_name(operand: str | None, manifest: re.Match[str] | None) -> str | None:
     """Prefer a file to a word of the command, which may be anything."""
-    if manifest is None:
+    if manifest is None or (operand and "/" in operand):
         return operand
     return manifest[1].replace("makefile", "Makefile")
 

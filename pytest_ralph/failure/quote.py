@@ -27,6 +27,8 @@ HEADING = re.compile(
     r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$",
     re.IGNORECASE,
 )
+# A line that only closes what the line above it says.
+FOOTER = re.compile(r"^CallStack \(from HasCallStack\)")
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
 NOT_A_VALUE = re.compile(
@@ -78,6 +80,8 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
 
 
 def _with_line_below(context: FailureContext, error: str, number: int) -> str:
+    if FOOTER.match(error):
+        return context.output.lines[number - 1].strip()
     below = _line_below(context, number)
     if HEADING.search(error):
         return below or error

@@ -161,7 +161,8 @@ def _read_symptom(context: FailureContext) -> Finding | None:
 
 def _with_complaint(context: FailureContext, finding: Finding) -> Finding:
     """Quote what a linter complains about in place of its count."""
-    if finding.verdict not in COMPLAINING or not SUMMARY.search(finding.error):
+    complains = finding.verdict == "test" or finding.verdict in COMPLAINING
+    if not complains or not SUMMARY.search(finding.error):
         return finding
     return _complaint(context, finding.verdict) or finding
 
@@ -186,9 +187,11 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
     An orchestrator has a role only where it speaks for itself (`make: *** ...`).
     """
     stage = context.stage_at(finding.line)
-    if stage.is_orchestrator and not finding.error.startswith(f"{stage.program}: "):
+    if not stage.is_orchestrator:
+        return stage.role
+    if not finding.error.startswith(f"{stage.program}: "):
         return ""
-    return stage.role
+    return exit_status.purpose(stage)
 
 
 # Messages: lines that call themselves an error, and lines that only the tool's role explains.
@@ -228,7 +231,7 @@ def _read_difference(context: FailureContext) -> Finding | None:
         return None
     if stage.role == "format":
         return Finding("format", header)
-    verdict = {"lint": "lint", "": "format"}.get(stage.role)
+    verdict = {"lint": "lint", "": "format", "run": "comparison"}.get(stage.role)
     return Finding(verdict, changed) if verdict else None
 
 
@@ -236,7 +239,7 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     """Words that fit no pattern, from a tool whose role is known."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
-    verdict = VERDICT_OF_WORDS.get(stage.role)
+    verdict = VERDICT_OF_WORDS.get(exit_status.purpose(stage))
     if not stage.role and CHECKING_SCRIPT.match(stage.program):
         verdict = "test"
     if verdict is None or not line:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FailedTest", "read_failed_tests", "read_marked_tests", "read_printed_report"]
 
-READERS = (pytest_run.read, read_runners, tap_run.read, junit.read_printed)
+READERS = (pytest_run.read, tap_run.read, read_runners, junit.read_printed)
 
 
 def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:

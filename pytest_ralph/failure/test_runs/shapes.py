@@ -93,9 +93,9 @@ PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 NOT_A_NAME = re.compile(
     r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*|tests?"
     r"|specs?|build"
-    r"|the build|assertions?|summary|result|results|total|suites?|overall|test run|test suite"
+    r"|the build|assertions?|summary|result|results|suites?|overall|test run|test suite"
     r"|FAIL\b.*|.*\d%|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
-    r"|.*\[(?:build|setup) failed\].*|.*\bcoverage\b.*%.*|coverage"
+    r"|.*\[(?:build|setup) failed\].*|.*\bcompilation|.*\bcoverage\b.*%.*|coverage"
     r"|(?:expected|actual|got|received|status)\b.*|failures?|failed|make\b.*"
     r"|Error \d+.*|exit(?: code| status)? \d+|.*\bprojects?|(?:npm|yarn|pnpm) .*"
     r"|Test Suites:.*|Tests:.*)$",
@@ -103,7 +103,8 @@ NOT_A_NAME = re.compile(
 )
 # A name and, behind a colon, what was expected.
 STATED = re.compile(
-    r"^(?P<name>\S.*?)(?::| -) (?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*)$",
+    r"^(?P<name>\S.*?)(?:(?::| -) | \()"
+    r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
     re.IGNORECASE,
 )
 TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)

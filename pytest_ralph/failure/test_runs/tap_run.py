@@ -40,6 +40,12 @@ EXPLANATIONS = (
     re.compile(r"^\s*#\s+([^(\s].*)$"),
     re.compile(r"^\s*(- \S.*)$"),
 )
+# The two values, or the row of a table in which they differ.
+PERL_EXPLANATIONS = (
+    re.compile(r"^\s*#\s+(got: .*)$"),
+    re.compile(r"^# (\*.*\|.*\*)$"),
+    re.compile(r"^# \|\s*(\S.*\|\s*(?:eq|==|ne)\s*\|.*?)\s*\|$"),
+)
 # `not ok - reverse (got ba, want ab)`
 STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
 # Without a block of data, what was thrown stands below.
@@ -65,7 +71,8 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
             yield FailedTest(stated["name"], output.lines[number].strip(), number)
             continue
         whole = Quote(number, output.lines[number].strip())
-        at, error = _explanation(output.lines, number) or whole
+        found = _perl_explanation(output.lines, number) or _explanation(output.lines, number)
+        at, error = found or whole
         yield FailedTest(name, error, at)
 
 
@@ -90,10 +97,7 @@ def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _explanation(lines: Sequence[str], number: int) -> Quote | None:
     """Return what the block below a failing test says, or what its file threw above it."""
-    end = number + 1
-    while end < min(len(lines), number + LONGEST_BLOCK) and not END_OF_BLOCK.match(lines[end]):
-        end += 1
-    block = range(number + 1, end)
+    block = _block(lines, number)
     for at in block[:-1]:
         if BLOCK_MESSAGE.match(lines[at]):
             return Quote(at + 1, lines[at + 1].strip())
@@ -102,6 +106,23 @@ def _explanation(lines: Sequence[str], number: int) -> Quote | None:
         patterns.append(PLAIN_TEXT)
     values = [at for at in block if not lines[at].endswith(OPENS_BRACKET)]
     return first_quote(lines, values, patterns) or _thrown_above(lines, number)
+
+
+def _perl_explanation(lines: Sequence[str], number: int) -> Quote | None:
+    """Return what Perl writes to stderr about a test, somewhere else than its line."""
+    _, _, name = lines[number].partition(" - ")
+    for at, line in enumerate(lines):
+        if line.endswith(f"Failed test '{name}'"):
+            return first_quote(lines, _block(lines, at), PERL_EXPLANATIONS)
+    return None
+
+
+def _block(lines: Sequence[str], number: int) -> range:
+    """Return the numbers of the lines that explain a failing test."""
+    end = number + 1
+    while end < min(len(lines), number + LONGEST_BLOCK) and not END_OF_BLOCK.match(lines[end]):
+        end += 1
+    return range(number + 1, end)
 
 
 def _thrown_above(lines: Sequence[str], number: int) -> Quote | None:
