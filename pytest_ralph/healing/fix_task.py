@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
@@ -47,7 +48,9 @@ _TYPES_BY_KIND = {
 }
 _STARTS_A_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|`{3}|~{3}|[|>]")
 _MARKER_AT_END = re.compile(r"(\[(?:P|VERIFY|SEQUENTIAL|FIX|SPLIT)[^\[\]]*)\]$", re.IGNORECASE)
-_STEP = re.compile(r"(?P<indent>[ \t]*)(?P<number>\d{1,3}[.)]|[-*+])[ \t]+(?P<text>.*)")
+_NUMBERED = re.compile(r"(?P<indent>[ \t]*)\d{1,3}[.)][ \t]+")
+_BULLETED = re.compile(r"(?P<indent>[ \t]*)[-*+][ \t]+")
+_LIST_MARKER = re.compile(rf"{_NUMBERED.pattern}|[ \t]*[-*+][ \t]+")
 _OPENING = re.compile(r"- \[ \] (\S+) (?:.* )?\[FIX (\S+)\]")
 
 
@@ -152,14 +155,25 @@ def error_type(failure: Failure) -> str:
 
 def steps(task: Task) -> tuple[str, ...]:
     """The numbered, or else bulleted, steps of the Do field, each with the lines below it."""
-    lines = (task.fields.get("Do") or task.fields.get("Steps") or "").split("\n")
-    found = [(at, match) for at, line in enumerate(lines) if (match := _STEP.match(line))]
-    numbered = [(at, match) for at, match in found if match["number"][0].isdigit()]
-    chosen = numbered or found
-    margin = min((len(match["indent"]) for _, match in chosen), default=0)
-    starts = [at for at, match in chosen if len(match["indent"]) == margin]
-    ends = [*starts[1:], len(lines)]
-    return tuple(_step(lines[start:end]) for start, end in zip(starts, ends, strict=False))
+    text = task.fields.get("Do") or task.fields.get("Steps") or ""
+    lines = text.split("\n")
+    starts = _least_indented(lines, _NUMBERED) or _least_indented(lines, _BULLETED)
+    found = []
+    for start, end in pairwise([*starts, len(lines)]):
+        first = _LIST_MARKER.sub("", lines[start], count=1)
+        found.append("\n".join([first, *lines[start + 1 : end]]).rstrip())
+    return tuple(found)
+
+
+def _least_indented(lines: Sequence[str], marker: re.Pattern[str]) -> list[int]:
+    """The numbers of the lines that start with a list marker, without those of inner lists."""
+    indents = {}
+    for number, line in enumerate(lines):
+        match = marker.match(line)
+        if match:
+            indents[number] = len(match["indent"])
+    margin = min(indents.values(), default=0)
+    return [number for number, indent in indents.items() if indent == margin]
 
 
 def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, str]:
@@ -254,12 +268,6 @@ def _field(text: str) -> str:
 
 def _columns(line: str) -> int:
     return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(4))
-
-
-def _step(lines: list[str]) -> str:
-    first = _STEP.match(lines[0])
-    assert first is not None
-    return "\n".join([first["text"], *lines[1:]]).rstrip()
 
 
 def _part_title(step: str) -> str:

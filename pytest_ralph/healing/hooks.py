@@ -100,9 +100,14 @@ def _unusable(name: str, answer: object, wanted: str) -> HookError:
 
 def _place(error: Exception) -> str:
     """Where in the hook: the first frame below pluggy's."""
-    frames = traceback.extract_tb(error.__traceback__)
-    callers = [
-        at for at, frame in enumerate(frames) if Path(frame.filename).parent.name == "pluggy"
-    ]
-    below = frames[callers[-1] + 1 :] if callers else ()
-    return f" ({Path(below[0].filename).name}:{below[0].lineno})" if below else ""
+    place = ""
+    is_below_pluggy = False
+    for frame in traceback.extract_tb(error.__traceback__):
+        file = Path(frame.filename)
+        if file.parent.name == "pluggy":
+            is_below_pluggy = True
+            place = ""
+        elif is_below_pluggy:
+            is_below_pluggy = False
+            place = f" ({file.name}:{frame.lineno})"
+    return place

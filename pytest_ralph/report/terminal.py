@@ -77,8 +77,14 @@ def blocked_lines(tasks: Iterable[TaskResult]) -> list[str]:
     ranges = defaultdict(list)
     for (spec, outcome, reason), group in groupby(in_file_order, _why_not_run):
         if outcome == "blocked":
-            ranges[spec, reason].append(_range([task.id for task in group]))
-    return [f"{spec}: {', '.join(found)} {reason}" for (spec, reason), found in ranges.items()]
+            ids = [task.id for task in group]
+            ranges[spec, reason].append(_range(ids))
+
+    lines = []
+    for (spec, reason), found in ranges.items():
+        blocked = ", ".join(found)
+        lines.append(f"{spec}: {blocked} {reason}")
+    return lines
 
 
 def _why_not_run(task: TaskResult) -> tuple[str, str, str]:
@@ -289,15 +295,18 @@ class Summary:
 
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
         """Write all about fixes that did not help in one row."""
-        sign = _sign(branch.fixes[0])
+        fix = branch.fixes[0]
         attempts = _attempts_of(task, branch)
-        how = ", ".join(_who_and_how(branch.fixes[0]))
-        errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
-        if branch.fixes[0].outcome == "failed" and errors:
-            how += f": {errors[-1]}"
-        text = ", ".join([how, *_changes(attempts)])
+        how = ", ".join(_who_and_how(fix))
+        if fix.outcome == "failed":
+            errors = [attempt.error for attempt in attempts if attempt.failed]
+            last_errors = [error for error in errors if error][-1:]
+            how = ": ".join([how, *last_errors])
+        text = one_line(", ".join([how, *_changes(attempts)]), LONGEST)
+
+        sign = _sign(fix)
         stroke = f"  {branch.stroke}"
-        row = self._cut(f" {branch.ids} {one_line(text, LONGEST)}", len(stroke) + 1)
+        row = self._cut(f" {branch.ids} {text}", len(stroke) + 1)
         self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
 
     def _own_notes(self, task: TaskResult) -> Iterator[str]:

@@ -34,6 +34,8 @@ _MAX_DEPTH = 8
 _VERSION = re.compile(r"(?<=.)@[\w.^~-]+$")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
+# Options of Python that are followed by a value.
+_PYTHON_VALUES = frozenset(["-W", "-X"])
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash"])
 # Interpreters whose first argument may be a program of the table: `php vendor/bin/phpunit`.
 _HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
@@ -431,12 +433,10 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
 
 def _behind_python(outer: _Unwrapped, program: str) -> _Unwrapped | None:
     """Look through `python -m MODULE`."""
-    rest = _past_options(outer.words[1:], frozenset(["-W", "-X"]))
-    if rest[:1] != (Word("-m"),) or len(rest) == 1:
+    rest = _past_options(outer.words[1:], _PYTHON_VALUES)
+    if len(rest) < 2 or rest[0] != Word("-m"):
         return None
-    used = len(outer.words) - len(rest) + 1
-    again = (*outer.again, *(word.text for word in outer.words[:used]))
-    return _Unwrapped(rest[1:], (*outer.launchers, program), again, outer.assignments)
+    return _behind_interpreter(outer, program, rest[1:])
 
 
 def _behind_host(outer: _Unwrapped, program: str) -> _Unwrapped | None:
@@ -445,8 +445,19 @@ def _behind_host(outer: _Unwrapped, program: str) -> _Unwrapped | None:
         return None
     if not load_programs().has_role(program_name(outer.words[1].text)):
         return None
-    again = (*outer.again, outer.words[0].text)
-    return _Unwrapped(outer.words[1:], (*outer.launchers, program), again, outer.assignments)
+    return _behind_interpreter(outer, program, outer.words[1:])
+
+
+def _behind_interpreter(outer: _Unwrapped, program: str, words: tuple[Word, ...]) -> _Unwrapped:
+    """Return what an interpreter runs; the words before that start it again."""
+    count = len(outer.words) - len(words)
+    start = [word.text for word in outer.words[:count]]
+    return replace(
+        outer,
+        words=words,
+        launchers=(*outer.launchers, program),
+        again=(*outer.again, *start),
+    )
 
 
 def _past_options(words: tuple[Word, ...], values: frozenset[str]) -> tuple[Word, ...]:

@@ -102,9 +102,12 @@ class Programs:
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._launchers = _read_launchers(table["launchers"])
         self._roles = _read_roles(table["roles"], table["call_roles"])
-        self._names = {key: frozenset(text.split()) for key, text in table["names"].items()}
-        self._values = {key: frozenset(text.split()) for key, text in table["values"].items()}
-        self._lists = {section: _read_lists(table[section]) for section in ("stdout", "hazards")}
+        self._names = _read_names(table["names"])
+        self._values = _read_names(table["values"])
+        self._lists = {
+            "stdout": _read_lists(table["stdout"]),
+            "hazards": _read_lists(table["hazards"]),
+        }
         self._fixes = table["fixes"]
         self._files = table["files"]
 
@@ -267,6 +270,10 @@ def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[s
         for call in text.split(","):
             found[" ".join(call.split())] = role
     return found
+
+
+def _read_names(section: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    return {key: frozenset(text.split()) for key, text in section.items()}
 
 
 def _read_lists(section: Mapping[str, str]) -> dict[str, _List]:

@@ -24,8 +24,9 @@ def bounded(text: str, head: int, tail: int, *, widest: int = WIDEST, around: st
     """
     lines = text.splitlines()
     if len(lines) > head + tail + 1:
-        last = range(len(lines) - tail, len(lines))
-        wanted = {*range(head), *near(lines, around), *last}
+        wanted = set(range(head))
+        wanted.update(near(lines, around))
+        wanted.update(range(len(lines) - tail, len(lines)))
         lines = list(with_gaps(lines, sorted(wanted)))
     return "\n".join(narrowed(line, widest) for line in lines)
 

@@ -139,13 +139,14 @@ def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path
     """
     output = context.failure.raw_output.splitlines()[:MAX_LINES]
     lines = [line.rstrip() for line in output if len(line) < LONGEST_LINE]
-    files = _own_files(context, mode, step, [*_introduced(lines), *context.failure.files])
+    names: list[str] = [*_introduced(lines), *context.failure.files]
+    files = _own_files(context, mode, step, names)
     if not files:
-        mentioned = [name for line in lines for name in PATH.findall(line)]
-        files = _own_files(context, mode, step, mentioned)
+        names = PATH.findall("\n".join(lines))
+        files = _own_files(context, mode, step, names)
     if not files and step.nested and mode.suffixes:
-        below = [str(file) for file in islice(step.directory.rglob("*"), MAX_LINES)]
-        files = _own_files(context, mode, step, below)
+        below = islice(step.directory.rglob("*"), MAX_LINES)
+        files = _own_files(context, mode, step, map(str, below))
     return files[:MAX_FILES]
 
 
