@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.snapshot import Change, FileState, is_same_now, put_back
+from pytest_ralph.fixing.snapshot import Change, FileState, is_same_now, kept_state, put_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,8 +77,11 @@ def changes_of_others(directory: Path, owner: str) -> set[str]:
     return {change.path for change in read_changes(directory)} - own
 
 
-def undo_changes(root: Path, directory: Path) -> UndoResult:
-    """Put back what the changes in the list changed, except where a file has changed since."""
+def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> UndoResult:
+    """Put back what the changes in the list changed, except where a file has changed since.
+
+    The files as they are now are kept in the directory `keep_in`, so that this can be undone, too.
+    """
     first: dict[str, Change] = {}
     last: dict[str, Change] = {}
     for change in read_changes(directory):
@@ -98,6 +101,12 @@ def undo_changes(root: Path, directory: Path) -> UndoResult:
         else:
             to_undo.append(whole)
 
+    if keep_in is not None:
+        replaced = []
+        for change in to_undo:
+            now = kept_state(root / change.path, keep_in)
+            replaced.append(Change(change.path, now, change.before))
+        append_changes(keep_in, replaced, owner="undo")
     left = put_back(root, to_undo)
     problems += [f"{path}: a link or directory is in the way" for path in left]
     restored = tuple(change.path for change in to_undo if change.path not in left)

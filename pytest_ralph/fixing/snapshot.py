@@ -260,6 +260,17 @@ def stored_state(file: Path) -> FileState | None:
     return state._replace(copy=str(file))
 
 
+def kept_state(file: Path, directory: Path) -> FileState | None:
+    """Return the state of a file, with a copy of it in `directory`."""
+    state = state_of(file)
+    if state is None or state.is_link:
+        return state
+    directory.mkdir(parents=True, exist_ok=True)
+    copy = directory / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
+    shutil.copyfile(file, copy)
+    return state._replace(copy=str(copy))
+
+
 def is_same_now(file: str | Path, state: FileState | None) -> bool:
     """Return whether a file still has the content and mode of an earlier state."""
     if state is not None and is_unchanged(str(file), state):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAST = "last"
+# Behind the name of a run: the directory with the files as they were before that run was undone.
+UNDONE_SUFFIX = "-undone"
 NOT_COVERED = (
     "not put back: ticks and fix tasks in tasks.md, commits, installed packages, "
     "ignored files and anything outside the project"
@@ -27,7 +29,11 @@ def undo_run(config: pytest.Config) -> int:
     """Undo a run and say what was done; return 1 if some files could not be put back."""
     backups = config.rootpath / RALPH_DIRECTORY / BACKUPS_NAME
     directory = _find_run(config, backups)
-    result = undo_changes(config.rootpath, directory)
+    kept = directory.with_name(f"{directory.name}{UNDONE_SUFFIX}")
+    try:
+        result = undo_changes(config.rootpath, directory, kept)
+    except OSError as error:
+        raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
     if result.restored or not result.problems:
         mark_undone(directory)
 
@@ -41,6 +47,8 @@ def undo_run(config: pytest.Config) -> int:
         writer.line(f"put back {path}" if exists else f"removed {path}")
     for problem in result.problems:
         writer.line(f"cannot put back {problem}", red=True)
+    if result.restored:
+        writer.line(f"to get back what was undone: pytest --ralph-undo {kept.name}")
     writer.line(NOT_COVERED)
     return int(pytest.ExitCode.TESTS_FAILED if result.problems else pytest.ExitCode.OK)
 
@@ -56,8 +64,9 @@ def _find_run(config: pytest.Config, backups: Path) -> Path:
     runs = sorted(path.parent for path in backups.glob(f"*/{LIST_NAME}"))
     name = config.getoption("ralph_undo")
     if name == LAST or _is_path(config):
-        if runs:
-            return runs[-1]
+        last = [run for run in runs if not run.name.endswith(UNDONE_SUFFIX)]
+        if last:
+            return last[-1]
         raise pytest.UsageError("--ralph-undo: no run has changed anything that can be put back")
     for run in runs:
         if run.name == name:

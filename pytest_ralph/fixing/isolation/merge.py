@@ -9,7 +9,6 @@ a later run can undo it.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 import tempfile
@@ -22,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.change_log import append_changes, read_changes, undo_changes
 from pytest_ralph.fixing.snapshot import (
-    COPY_SUFFIX,
     Change,
     FileState,
     is_same_now,
+    kept_state,
     remove_file,
     state_of,
     write_file,
@@ -230,7 +229,7 @@ def apply_merge(
     """Write the files of a plan. Return None, with nothing changed, if one is not as planned."""
     planned = []
     for file in files:
-        before = _keep(root / file.path, backups)
+        before = kept_state(root / file.path, backups)
         after = None if file.new is None else file.new.state()
         planned.append(Change(file.path, before, after))
     if not all(_is_as_planned(root, file) for file in files):
@@ -259,17 +258,6 @@ def apply_merge(
 
 def _is_as_planned(root: Path, file: FileChange) -> bool:
     return _is_equal(read_side(root / file.path), file.old)
-
-
-def _keep(path: Path, backups: Path) -> FileState | None:
-    """Return the state of a file with a copy of it."""
-    state = state_of(path)
-    if state is None or state.is_link:
-        return state
-    backups.mkdir(parents=True, exist_ok=True)
-    copy = backups / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
-    shutil.copyfile(path, copy)
-    return state._replace(copy=str(copy))
 
 
 def write_side(root: Path, path: str, side: Side | None, state: FileState | None = None) -> None:

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tests.faults.forkserver import ForkServer
 from tests.faults.model.agent import ACTIONS, GOOD, SLOW
-from tests.faults.model.promises import check, check_lines_kept, look
+from tests.faults.model.promises import check, check_bytes_kept, look
 from tests.faults.model.world import FILES, IGNORED, TRACKED, UNTRACKED, RunPlan, World
 from tests.faults.remains import BrokenError
 
@@ -210,7 +210,8 @@ class Machine(RuleBasedStateMachine):
         before = look(self.world)
         output = self.world.undo()
         try:
-            check_lines_kept(self.world, before)
+            # Also what executors wrote: undoing can be undone.
+            check_bytes_kept(self.world, before, RunPlan())
         except BrokenError as error:
             raise BrokenError(f"{error}\n{output}") from None
 

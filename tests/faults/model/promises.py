@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tests.faults.model.world import Ended, RunPlan, World
 
-# In every line that a user writes.
-USER = b" by the user, "
 MOST_SECONDS = 30.0
 TICK = re.compile(r"\[[ xX]\]")
 KNOWN_REFS = ("refs/heads/", "refs/stash", "refs/ralph/", "HEAD")
@@ -78,16 +76,6 @@ def check_bytes_kept(world: World, before: Before, plan: RunPlan) -> None:
         # The copies are gone with the directory they are in.
         missing = {}
     demand(not missing, f"in no file, ref or backup any more: {missing}")
-
-
-def check_lines_kept(world: World, before: Before) -> None:
-    """Every line that the user wrote is still in some file: undoing only concerns executors."""
-    lines = set(b"\n".join(world.files().values()).splitlines())
-    for path, content in before.files.items():
-        gone = [line for line in content.splitlines() if line not in lines and USER in line]
-        if gone:
-            kept = b"\n".join(_kept_contents(world, {content}))
-            demand(kept, f"lines of {path} are gone: {gone}")
 
 
 def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:

@@ -35,6 +35,17 @@ def test_the_last_run_is_undone(ran: Project) -> None:
     result.stdout.fnmatch_lines(["not put back: *commits*"])
 
 
+def test_an_undo_can_be_undone(ran: Project) -> None:
+    name = next((ran.root / ".ralph/backups").iterdir()).name
+    result = ran.pytester.runpytest("--ralph-undo")
+    result.stdout.fnmatch_lines([f"to get back what was undone: pytest --ralph-undo {name}-undone"])
+
+    assert ran.pytester.runpytest("--ralph-undo", f"{name}-undone").ret == 0
+    assert (ran.root / "new.txt").read_text() == "fixed\n"
+    assert not (ran.root / "old.txt").exists()
+    assert (ran.root / "made.txt").read_text() == "x\n"
+
+
 def test_later_edits_are_left_and_named(ran: Project) -> None:
     ran.write("new.txt", "mine\n")
     result = ran.pytester.runpytest("--ralph-undo")
