@@ -115,10 +115,15 @@ def sweep(path: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in os.scandir(path.parent):
             match = _TEMPORARY.fullmatch(entry.name)
-            if match is None or match["name"] != path.name[:LONGEST_NAME]:
-                continue
-            if not is_process_running(int(match["pid"])):
-                Path(entry.path).unlink()
+            if match is not None and match["name"] == path.name[:LONGEST_NAME]:
+                remove_abandoned(Path(entry.path))
+
+
+def remove_abandoned(temporary: Path) -> None:
+    """Remove a file that was about to replace another one if the process that wrote it is gone."""
+    match = _TEMPORARY.fullmatch(temporary.name)
+    if match is not None and not is_process_running(int(match["pid"])):
+        temporary.unlink(missing_ok=True)
 
 
 def is_process_running(pid: int) -> bool:

@@ -14,7 +14,13 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import LOCKS_NAME, FileLock, is_process_running, write_atomically
+from pytest_ralph.files import (
+    LOCKS_NAME,
+    FileLock,
+    is_process_running,
+    remove_abandoned,
+    write_atomically,
+)
 from pytest_ralph.history.directory import make_private
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.running.strays import Mark, kill_marked
@@ -153,8 +159,18 @@ class TurnLock:
         self._threads.release()
 
 
+def _remove_temporaries(root: Path) -> None:
+    # Imported here: few runs are killed.
+    from pytest_ralph.fixing.git.tree_snapshot import files_below
+
+    for path in files_below(root):
+        remove_abandoned(root / path)
+
+
 def record_mark(directory: Path, mark: int) -> Path | None:
     """Record the mark on the processes of this run, and end those of runs that were killed.
+
+    Temporary files that these runs left beside files of the project are removed.
 
     Return the file to remove at the end of the run; None if it cannot be written.
     """
@@ -164,6 +180,7 @@ def record_mark(directory: Path, mark: int) -> Path | None:
             pid, _, other = file.stem.partition("-")
             if not is_process_running(int(pid)):
                 kill_marked(Mark(int(other, 16), 0), whole_run=True)
+                _remove_temporaries(directory.parent)
                 file.unlink(missing_ok=True)
         own = locks / f"{os.getpid()}-{mark:08x}.mark"
         own.touch()

@@ -1,4 +1,4 @@
-"""A run ends the processes that a killed run left behind."""
+"""A run ends the processes that a killed run left behind, and removes its temporary files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,21 @@ def test_processes_of_a_killed_run_are_ended(tmp_path: Path) -> None:
         ["sleep", "600"], env={**os.environ, VARIABLE: mark.variable}, start_new_session=True
     )
     set_soft_limit(left_behind.pid, mark.limit)
-    locks = tmp_path / LOCKS_NAME
-    locks.mkdir()
+    locks = tmp_path / ".ralph" / LOCKS_NAME
+    locks.mkdir(parents=True)
     stale = locks / f"{gone.pid}-{mark.run:08x}.mark"
     stale.touch()
+    half_written = tmp_path / "src" / f".main.py.{gone.pid}-0123456789ab.tmp"
+    being_written = tmp_path / "src" / f".main.py.{os.getpid()}-0123456789ab.tmp"
+    half_written.parent.mkdir()
+    half_written.touch()
+    being_written.touch()
 
-    own = record_mark(tmp_path, 7)
+    own = record_mark(tmp_path / ".ralph", 7)
     assert left_behind.wait(timeout=60) == -9
     assert not stale.exists()
+    assert not half_written.exists()
+    assert being_written.exists()
     assert own is not None
     assert own.exists()
 
