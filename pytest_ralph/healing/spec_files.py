@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
-from pytest_ralph.healing.document import Document
+from pytest_ralph.healing.document import Document, own_version
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
@@ -376,8 +376,6 @@ class SpecFiles:
 
     def own_version(self, in_head: bytes) -> bytes:
         """Return the text of the document that HEAD has, with what was written into it since."""
-        from pytest_ralph.healing.own_version import own_version
-
         with self.files():
             now = self._document.read()
             text = in_head.decode("utf-8", "surrogateescape")

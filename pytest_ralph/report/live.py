@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from pytest_ralph.text.bounded import columns, fitted
 from pytest_ralph.text.inert import one_line
-from pytest_ralph.text.width import columns, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

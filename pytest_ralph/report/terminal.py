@@ -11,8 +11,8 @@ from pytest_ralph.fixing.agents.base import display_name
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.phrases import cost, duration, listed, token_count
 from pytest_ralph.spec.progress import fix_history_entry
+from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line, terminal
-from pytest_ralph.text.width import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -23,7 +23,7 @@ from pytest_ralph.session.requirements import (
 from pytest_ralph.session.resources import Resources
 from pytest_ralph.session.run_directory import RunDirectory
 from pytest_ralph.session.specs import Specs
-from pytest_ralph.session.xdist.handover import Handover
+from pytest_ralph.session.xdist.worker import Handover
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import set_aside
 
@@ -205,8 +205,7 @@ def _open_files(run: Run, spec: Spec) -> SpecFiles:
     files_class = SpecFiles
     if run.run_directory.is_elsewhere:
         # Only workers on another machine need these modules.
-        from pytest_ralph.session.xdist.outbox import keep_originals
-        from pytest_ralph.session.xdist.recorded_files import RecordedSpecFiles
+        from pytest_ralph.session.xdist.outbox import RecordedSpecFiles, keep_originals
 
         own_files = (spec.path, spec.directory / STATE_NAME, spec.directory / PROGRESS_NAME)
         keep_originals(run, own_files)

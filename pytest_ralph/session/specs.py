@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_ralph.session.xdist.handover import Handover
+    from pytest_ralph.session.xdist.worker import Handover
 
 
 class Specs:

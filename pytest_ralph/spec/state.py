@@ -14,11 +14,10 @@ from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
 from pytest_ralph.spec.completion import current_index
 from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.state_file import DEFAULTS, read_state
-from pytest_ralph.spec.state_text import StateText
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pytest_ralph.spec.task import Task
 
@@ -427,3 +426,65 @@ def _repeat_unfinished_attempt(entry: dict[str, Any]) -> None:
 def _addressed_error(fix: Task) -> str:
     match = _ADDRESSED_ERROR.match(fix.fields.get("Do", "").strip())
     return match[1].strip() if match else fix.title.removeprefix("Fix: ")
+
+
+_INDENT = 2
+# Made once: json.dumps makes an encoder for each call with other than the default options.
+_indenting = json.JSONEncoder(indent=_INDENT, ensure_ascii=False)
+_plain = json.JSONEncoder(ensure_ascii=False)
+
+
+class StateText:
+    """Encodes a state as `json.dumps(…, indent=2)` does, reusing the texts of its entries.
+
+    The indenting encoder is not written in C, and a state with thousands of entries is saved after
+    every task, so only the entries that changed are encoded again.
+    """
+
+    def __init__(self) -> None:
+        # The texts of the entries of each field that is an object.
+        self._entries: dict[str, dict[str, str]] = {}
+        # The texts of the fields themselves, as long as no entry has changed.
+        self._fields: dict[str, str] = {}
+
+    def changed(self, field: str, name: str) -> None:
+        """Note that an entry of a field may have changed since it was encoded."""
+        self._entries.get(field, {}).pop(name, None)
+        self._fields.pop(field, None)
+
+    def encoded(self, data: Mapping[str, Any]) -> bytes:
+        """Return the content of the state file for `data`."""
+        members = []
+        for field, value in data.items():
+            if isinstance(value, dict):
+                text = self._encoded_entries(field, value)
+            else:
+                text = _indented(value, _INDENT)
+            members.append(f"{_plain.encode(field)}: {text}")
+        try:
+            return (_object(members, 0) + "\n").encode()
+        except UnicodeEncodeError:
+            # A lone surrogate has no UTF-8 form; as an escape it is kept.
+            return (json.dumps(data, indent=_INDENT) + "\n").encode()
+
+    def _encoded_entries(self, field: str, entries: Mapping[str, Any]) -> str:
+        known = self._entries.setdefault(field, {})
+        if field not in self._fields or len(known) != len(entries):
+            for name in entries.keys() - known.keys():
+                known[name] = f"{_plain.encode(name)}: {_indented(entries[name], 2 * _INDENT)}"
+            self._fields[field] = _object([known[name] for name in entries], _INDENT)
+        return self._fields[field]
+
+
+def _indented(value: Any, depth: int) -> str:
+    if not isinstance(value, dict | list):
+        return _plain.encode(value)
+    return _indenting.encode(value).replace("\n", "\n" + " " * depth)
+
+
+def _object(members: Collection[str], depth: int) -> str:
+    if not members:
+        return "{}"
+    inner = "\n" + " " * (depth + _INDENT)
+    content = f",{inner}".join(members)
+    return "{" + inner + content + "\n" + " " * depth + "}"

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line
-from pytest_ralph.text.width import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,9 +19,8 @@ from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.session.discovery import split_nodeid
-from pytest_ralph.session.xdist import handover
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
-from pytest_ralph.session.xdist.worker import MESSAGE_KEY
+from pytest_ralph.session.xdist.worker import KEY, send_handover
 from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Controller:
     def pytest_configure_node(self, node: Any) -> None:
         self.run.run_directory.create()
         every_spec = self.run.config.getvalue("dist") == "each"
-        handover.send(node, self.run, every_spec=every_spec)
+        send_handover(node, self.run, every_spec=every_spec)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -118,7 +117,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        message = getattr(node, "workeroutput", {}).get(MESSAGE_KEY, {})
+        message = getattr(node, "workeroutput", {}).get(KEY, {})
         self._receive(message)
         if "root" in message:
             self._places.add_root(node, message["root"])

@@ -12,8 +12,7 @@ from pytest_ralph.fixing.isolation.merge import FileChange, apply_merge, plan_me
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.session.final_check import passes
-from pytest_ralph.session.xdist.outbox import unpack
-from pytest_ralph.session.xdist.recorded_files import repeat
+from pytest_ralph.session.xdist.outbox import repeat, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,20 +1,76 @@
-"""A worker's side of a run with pytest-xdist. Every worker imports this module, so it is small."""
+"""A worker's side of a run with pytest-xdist: what it is given at its start, and what it sends.
+
+Every run imports this module, so it is small.
+"""
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
 
     from pytest_ralph.results import TaskReport
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.xdist.outbox import Outbox
 
-MESSAGE_KEY = "ralph"
+# In what xdist sends to a worker at its start, and in what the worker sends at its end.
+KEY = "ralph"
+
+
+class Handover(NamedTuple):
+    """What a worker knows of the run that it belongs to.
+
+    specs: The text of each spec as it was at the start, by its path in the project. A worker that
+        replaces a dead one must collect the same tasks in the same order, whatever tasks.md
+        contains by then.
+    every_spec: Whether each worker runs every spec (`--dist=each`). xdist does not tell workers.
+    project: The name of the project's directory, which xdist gives to a copy of it, too.
+    """
+
+    run_id: str
+    worker_id: str
+    specs: Mapping[str, str]
+    every_spec: bool
+    project: str
+
+    @classmethod
+    def received(cls, config: pytest.Config) -> Handover | None:
+        """Return what this worker was given; None in a controller and without workers."""
+        given: dict[str, Any] = getattr(config, "workerinput", {})
+        if KEY not in given:
+            return None
+        data = given[KEY]
+        return cls(
+            data["run"], given["workerid"], data["specs"], data["every_spec"], data["project"]
+        )
+
+    def find_project(self, root: Path) -> Path:
+        """Return the root of the project.
+
+        pytest takes the directory around a copy without an ini file for the root.
+        """
+        copy = root / self.project
+        is_around = any((copy / spec).exists() for spec in self.specs)
+        is_root = any((root / spec).exists() for spec in self.specs)
+        return copy if is_around and not is_root else root
+
+
+def send_handover(node: Any, run: Run, *, every_spec: bool) -> None:
+    """Add the data for a worker to what xdist sends it at its start."""
+    node.workerinput[KEY] = {
+        "run": run.id,
+        "project": run.root.name,
+        # A worker may run on another version of Python: see `plugin._fix_import_path`.
+        "python": sys.implementation.cache_tag,
+        "specs": dict(run.specs.snapshots),
+        "every_spec": every_spec,
+    }
 
 
 class Worker:
@@ -70,4 +126,4 @@ class Worker:
         message = self._take_message()
         if self.run.run_directory.is_elsewhere:
             message["root"] = str(self.run.root)
-        session.config.workeroutput[MESSAGE_KEY] = message  # type: ignore[attr-defined]
+        session.config.workeroutput[KEY] = message  # type: ignore[attr-defined]

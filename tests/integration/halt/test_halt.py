@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pexpect
 import pytest
 
-from pytest_ralph.text.width import columns
+from pytest_ralph.text.bounded import columns
 from tests.integration.blocks import spec, task
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pytest_ralph.report.next_steps import next_lines, next_step
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
-from pytest_ralph.text.width import columns
+from pytest_ralph.text.bounded import columns
 
 FAILURE = Attempt(
     outcome="failed",

@@ -21,7 +21,7 @@ from pytest_ralph.history.stats import (
     Totals,
 )
 from pytest_ralph.report.stats import ALERT, as_json, statistics_lines
-from pytest_ralph.text.width import columns
+from pytest_ralph.text.bounded import columns
 
 FULL = Statistics(
     generated=1.0,

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.files import STATE_NAME
-from pytest_ralph.spec.state import State
-from pytest_ralph.spec.state_text import StateText
+from pytest_ralph.spec.state import State, StateText
 
 if TYPE_CHECKING:
     from pathlib import Path

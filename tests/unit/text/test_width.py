@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.text.width import columns, fitted
+from pytest_ralph.text.bounded import columns, fitted
 
 
 @pytest.mark.parametrize(
