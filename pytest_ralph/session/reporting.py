@@ -26,6 +26,8 @@ WORDS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "manual": ("manual", "m", ("MANUAL", {"yellow": True})),
 }
 
+EXPECTED = "expected to fail"
+
 
 class Reporting:
     """Puts the result of a task on its report, and takes both through xdist as plain data."""
@@ -50,6 +52,9 @@ class Reporting:
         return report
 
     def _add_result(self, report: pytest.TestReport, item: TaskItem, result: TaskResult) -> None:
+        if report.skipped and result.bad:
+            # An `xfail` mark of the user: nothing has to be done about it.
+            result = result._replace(outcome="skipped", reason=EXPECTED)
         spec_run = self.run.spec_run(item.parent.spec)
         max_attempts = spec_run.services.max_attempts
         report.ralph = TaskReport(result, spec_run.recovery, max_attempts)  # type: ignore[attr-defined]
