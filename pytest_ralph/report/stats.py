@@ -104,8 +104,7 @@ def _totals(totals: Totals) -> Iterator[Line]:
         f"{count(totals.failures, 'failure')} ({percent(totals.failures, totals.attempts):.1f}%)",
         count(totals.fixes, "fix", "fixes"),
     )
-    cost = "" if totals.cost is None else f", ${totals.cost:.2f}"
-    yield Line(", ".join(counts) + cost)
+    yield Line(", ".join(filter(None, (*counts, _cost(totals.cost)))))
 
 
 def _last_day(day: LastDay) -> Iterator[Line]:
@@ -148,7 +147,7 @@ def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
 
 def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
     """Yield a table of specs or tasks."""
-    header = ("", "attempts", "failures", "runs recovered", "runs failed", "mean time")
+    header = ("", "attempts", "failures", "runs recovered", "runs failed", "mean time", "cost")
     rows = [
         (
             _name(f"{score.task} {score.spec}"),
@@ -157,24 +156,14 @@ def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
             str(score.recovered),
             str(score.unrecovered),
             _time(score.mean_duration),
+            _cost(score.cost),
         )
         for score in scores
     ]
-    return _table(title, *_with_costs(header, rows, [score.cost for score in scores]))
-
-
-def _with_costs(
-    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], costs: Sequence[float | None]
-) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Add a column with costs if any are known."""
-    if not any(cost is not None for cost in costs):
-        return header, rows
-    cells = ["" if cost is None else f"${cost:.2f}" for cost in costs]
-    return (*header, "cost"), [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
+    return _table(title, header, rows)
 
 
 def _executors(statistics: Statistics) -> Iterator[Line]:
-    header = ("", "runs", "succeeded", "rate", "mean time")
     rows = [
         (
             _name(score.executor),
@@ -182,11 +171,11 @@ def _executors(statistics: Statistics) -> Iterator[Line]:
             str(score.succeeded),
             f"{score.rate:.1%}",
             _time(score.mean_duration),
+            _cost(score.cost),
         )
         for score in statistics.by_executor
     ]
-    costs = [score.cost for score in statistics.by_executor]
-    return _table("executors", *_with_costs(header, rows, costs))
+    return _table("executors", ("", "runs", "succeeded", "rate", "mean time", "cost"), rows)
 
 
 def _fix_rates(statistics: Statistics) -> Iterator[Line]:
@@ -227,18 +216,26 @@ def _heading(title: str) -> Iterator[Line]:
 
 
 def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Line]:
-    """Yield a table with the numbers first, so that a narrow terminal cuts only the names."""
+    """Yield a table with the numbers first, so that a narrow terminal cuts only the names.
+
+    A column without any value, such as costs that nobody reported, is left out.
+    """
     if not rows:
         return
     yield from _heading(title)
-    shown = [header, *rows[:MOST_ROWS]]
-    widths = [max(columns(row[index]) for row in shown) for index in range(1, len(header))]
-    for row in shown:
-        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True)]
+    shown = rows[:MOST_ROWS]
+    used = [index for index in range(1, len(header)) if any(row[index] for row in shown)]
+    widths = {index: max(columns(row[index]) for row in (header, *shown)) for index in used}
+    for row in (header, *shown):
+        cells = [f"{row[index]:>{width}}" for index, width in widths.items()]
         text = f"  {'  '.join(cells)}  {row[0]}".rstrip()
         yield Line(text, NOTE if row is header else ())
     if len(rows) > MOST_ROWS:
         yield Line(f"  and {len(rows) - MOST_ROWS} more: --ralph-stats=json has them all", NOTE)
+
+
+def _cost(amount: float | None) -> str:
+    return "" if amount is None else f"${amount:.2f}"
 
 
 def _name(text: str) -> str:
