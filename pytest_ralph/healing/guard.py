@@ -73,6 +73,8 @@ class ProjectTree:
         self.lock = threading.Lock()
         self.runs = 0
         self.active = 0
+        # The plans of specs before the first of the executor runs that are at work now.
+        self.plans: dict[Path, PlanBefore] = {}
         # The index when a task passed last, and how to verify again the tasks that passed.
         self.good_index: Index | None = None
         self.passed: dict[str, Callable[[], bool]] = {}
@@ -105,21 +107,29 @@ class ProjectTree:
         self.snapshots.close()
 
 
+class PlanBefore(NamedTuple):
+    """A tasks.md before executor runs.
+
+    `edits` counts what this process inserted or removed itself; `foreign_edits` grows when another
+    process writes the file, and is None if it cannot be read.
+    """
+
+    tasks: bytes
+    edits: int
+    foreign_edits: int | None
+
+
 class Before(NamedTuple):
     """The project before an executor run.
 
-    `edits` and `commits` count what this process did itself: if they grow during a run, a
-    sibling's fix task was inserted into tasks.md, or a sibling's work was committed.
-    `foreign_edits` grows when tasks.md is written by another process. `moment` is when the snapshot
-    was taken, in nanoseconds.
+    `commits` counts what this process committed itself: if it grows during a run, a sibling's work
+    was committed. `moment` is when the snapshot was taken, in nanoseconds.
     """
 
     snapshot: Snapshot
     position: GitPosition | None
     commits: int
-    tasks: bytes
-    edits: int
-    foreign_edits: int | None
+    plan: PlanBefore
     runs: int
     losses: int
     moment: int
@@ -178,23 +188,34 @@ class Guard:
             # With another run at work, the number at the end must differ from this one.
             runs = tree.runs - 1 if others else tree.runs
         position, commits = self._position()
-        with self.spec_files.lock:
-            foreign_edits = self.spec_files.foreign_edits()
-            edits = self.spec_files.own_edits
-            tasks = b""
-            if foreign_edits is not None:
-                tasks = self.spec_files.spec.source.encode("utf-8", "surrogateescape")
+        plan = self._plan_before(others_at_work=bool(others))
         if self.services.settings.guard != "off" and not self._plan_copy.exists():
             # A disk that cannot be written is reported elsewhere.
             with contextlib.suppress(OSError):
                 self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
-                self._plan_copy.write_bytes(tasks)
+                self._plan_copy.write_bytes(plan.tasks)
         moment = time.time_ns()
         snapshot = self._take_snapshot()
         losses = tree.snapshots.losses
-        return Before(
-            snapshot, position, commits, tasks, edits, foreign_edits, runs, losses, moment
-        )
+        return Before(snapshot, position, commits, plan, runs, losses, moment)
+
+    def _plan_before(self, *, others_at_work: bool) -> PlanBefore:
+        """Return the plan before this run, or before the first of those that are still at work.
+
+        What a sibling's executor has done to the plan meanwhile must not count as given.
+        """
+        path = self.spec_files.spec.path
+        with self.spec_files.lock:
+            known = self._tree.plans.get(path)
+            if others_at_work and known is not None:
+                return known
+            foreign_edits = self.spec_files.foreign_edits()
+            tasks = b""
+            if foreign_edits is not None:
+                tasks = self.spec_files.spec.source.encode("utf-8", "surrogateescape")
+            plan = PlanBefore(tasks, self.spec_files.own_edits, foreign_edits)
+            self._tree.plans[path] = plan
+            return plan
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -203,6 +224,7 @@ class Guard:
             tree.active -= 1
             alone = tree.runs == before.runs
             if not tree.active:
+                tree.plans.clear()
                 with contextlib.suppress(OSError):
                     self._plan_copy.unlink()
         root = self.services.root
@@ -358,13 +380,13 @@ class Guard:
         path = self.spec_files.spec.path
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
-            if foreign_edits is not None and foreign_edits == before.foreign_edits:
+            if foreign_edits is not None and foreign_edits == before.plan.foreign_edits:
                 return []
             seen = file_signature(path)
             edited = self._read_tasks()
-            text = before.tasks.decode("utf-8", "surrogateescape")
+            text = before.plan.tasks.decode("utf-8", "surrogateescape")
             # Fix tasks of siblings may have been inserted meanwhile.
-            text = self.spec_files.with_own_edits(text, before.edits)
+            text = self.spec_files.with_own_edits(text, before.plan.edits)
             expected = text.encode("utf-8", "surrogateescape")
             restored = without_edits(expected, edited)
             if restored == edited:
