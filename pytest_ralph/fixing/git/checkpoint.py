@@ -269,16 +269,15 @@ class Git:
     @cached_property
     def _location(self) -> _RepositoryPaths:
         """Where the project is. GitError if it is not in a repository that can be used."""
-        questions = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir")
+        questions = ("--absolute-git-dir", "--show-toplevel", "--show-prefix")
         result = self._git.run("rev-parse", *questions)
-        if result.status != 0:
+        answers = result.stdout.splitlines()
+        if result.status != 0 and not answers:
             raise GitError(_why_no_repository(self.root, result.stderr))
-        inside, bare, git_dir = result.stdout.splitlines()[:3]
-        if bare == "true" or inside != "true":
+        if result.status != 0:
+            # git stops at the first question without an answer.
             raise GitError(f"{self.root.name}: a bare repository has no files to go back to")
-
-        top = self._git("rev-parse", "--show-toplevel").rstrip("\n")
-        prefix = self._git("rev-parse", "--show-prefix").rstrip("\n")
+        git_dir, top, prefix = answers
         if prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
         sweep_scratch(Path(git_dir))
