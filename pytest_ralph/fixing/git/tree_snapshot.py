@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from itertools import islice
 from operator import attrgetter
@@ -37,21 +38,6 @@ SKIPPED_DIRECTORIES = frozenset(
 )
 MAX_FILES = 20_000
 
-# Path below the root → time of the last change in nanoseconds.
-TreeSnapshot = dict[str, int]
-
-
-def take_snapshot(root: Path) -> TreeSnapshot:
-    """Return the snapshot of the first 20,000 files below `root`, in a fixed order."""
-    snapshot: TreeSnapshot = {}
-    for path in files_below(root):
-        try:
-            status = os.lstat(f"{root}{os.sep}{path}")
-        except OSError:
-            continue
-        snapshot[path] = status.st_mtime_ns
-    return snapshot
-
 
 def files_below(root: Path) -> Iterator[str]:
     """Return the paths of the first 20,000 files below `root`, relative to it, in a fixed order."""
@@ -60,11 +46,12 @@ def files_below(root: Path) -> Iterator[str]:
 
 def last_change(root: Path) -> float:
     """Return when a file below `root` was changed last, except those that a run itself writes."""
-    latest = 0
-    for path, changed in take_snapshot(root).items():
+    latest = 0.0
+    for path in files_below(root):
         if path.rpartition("/")[2] not in SPEC_FILES:
-            latest = max(latest, changed)
-    return latest / 1e9
+            with contextlib.suppress(OSError):
+                latest = max(latest, os.lstat(f"{root}/{path}").st_mtime)
+    return latest
 
 
 def _paths_below(directory: str, prefix: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Snapshots of a directory: times of files, links not followed."""
+"""The files below a directory: which they are, and when the last of them was changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.git import tree_snapshot
-from pytest_ralph.fixing.git.tree_snapshot import last_change, take_snapshot
+from pytest_ralph.fixing.git.tree_snapshot import files_below, last_change
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ def test_directories_of_tools_are_skipped(tmp_path: Path) -> None:
     for name in ("a.py", "src/b.py", "node_modules/c.js", ".git/config", "src/__pycache__/b.pyc"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert [*take_snapshot(tmp_path)] == ["a.py", "src/b.py"]
+    assert [*files_below(tmp_path)] == ["a.py", "src/b.py"]
 
 
 def test_the_last_change_is_not_one_of_ours(tmp_path: Path) -> None:
@@ -35,10 +35,10 @@ def test_the_number_of_files_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(tree_snapshot, "MAX_FILES", 3)
     for name in "edcba":
         (tmp_path / name).touch()
-    assert [*take_snapshot(tmp_path)] == ["a", "b", "c"]
+    assert [*files_below(tmp_path)] == ["a", "b", "c"]
 
 
 def test_missing_directories_and_links_are_not_followed(tmp_path: Path) -> None:
-    assert take_snapshot(tmp_path / "gone") == {}
+    assert [*files_below(tmp_path / "gone")] == []
     (tmp_path / "link").symlink_to(tmp_path)
-    assert [*take_snapshot(tmp_path)] == ["link"]
+    assert [*files_below(tmp_path)] == ["link"]
