@@ -67,7 +67,7 @@ class SpecFiles:
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
         # Where each file really was when the run began, and what told its directory from others.
         paths = (spec.path, self.state.path, self._log.path)
-        self._places = {path: os.path.realpath(path) for path in paths}
+        self._places = {str(path): os.path.realpath(path) for path in paths}
         self._directory = _identity(spec.directory)
 
     @property
@@ -399,13 +399,13 @@ class SpecFiles:
 
     def _require_in_place(self) -> None:
         """Raise OSError if a link leads elsewhere since the run began: an executor may do that."""
-        has_links = any(path.is_symlink() for path in self._places)
+        has_links = any(map(os.path.islink, self._places))
         if not has_links and _identity(self.spec.directory) == self._directory:
             # Resolving the paths takes twenty times as long.
             return
         for path, place in self._places.items():
             if os.path.realpath(path) != place:
-                raise OSError(errno.ELOOP, "a link was put in its place", str(path))
+                raise OSError(errno.ELOOP, "a link was put in its place", path)
 
 
 def _identity(directory: Path) -> tuple[object, ...]:

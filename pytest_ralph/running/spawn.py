@@ -77,11 +77,16 @@ def shell_argv(shell: str, command: str) -> list[str]:
 
 def find_shell(wanted: str | None, environ: Mapping[str, str]) -> str | None:
     """Return the path of the wanted shell, or of the first usual one that is installed."""
-    names = (wanted,) if wanted else USUAL_SHELLS
+    return _first_program((wanted,) if wanted else USUAL_SHELLS, environ.get("PATH"))
+
+
+@cache
+def _first_program(names: Sequence[str], path: str | None) -> str | None:
+    # Asked for every command line, and looking into all directories takes longer than the start.
     for name in names:
-        shell = shutil.which(name, path=environ.get("PATH"))
-        if shell:
-            return shell
+        program = shutil.which(name, path=path)
+        if program:
+            return program
     return None
 
 
