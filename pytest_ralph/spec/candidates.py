@@ -111,7 +111,7 @@ def find_sections(blocks: Sequence[Block], lines: Sequence[str]) -> dict[int, Se
     sections: dict[int, Section] = {}
     open_lines: list[int] = []
     for block in blocks:
-        level = block.level or _boxed_level(block, lines)
+        level = block.level or boxed_heading_level(lines[block.line])
         if not level:
             continue
         while open_lines and sections[open_lines[-1]].level >= level:
@@ -121,18 +121,6 @@ def find_sections(blocks: Sequence[Block], lines: Sequence[str]) -> dict[int, Se
         sections[block.line] = Section(level, parent, len(lines))
         open_lines.append(block.line)
     return sections
-
-
-def _boxed_level(block: Block, lines: Sequence[str]) -> int:
-    """Return the level of a list item with an id that is written as a heading, or 0."""
-    line = lines[block.line]
-    if block.kind != "item" or "#" not in line:
-        return 0
-    level = boxed_heading_level(line)
-    if not level:
-        return 0
-    title = read_checkbox(line)
-    return level if title is not None and title.certain else 0
 
 
 def _with_bold_lines(text: TaskText) -> Sequence[Block]:
@@ -175,9 +163,6 @@ def _read_heading(text: TaskText, line: int, end: int) -> TaskLine | None:
     for number in range(line + 1, end):
         if text.field_name(number) in WORK_FIELDS:
             return title._replace(certain=True)
-        box = read_checkbox(text.lines[number])
-        if box is not None and box.certain:
-            return None
     return None
 
 

@@ -183,9 +183,7 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
     if reading.checks and _RESULT.match(in_english(found[0].before)):
         _take_words(found[0].before, reading)
     shared = found[-1].after if _EVERY.search(found[-1].after) else ""
-    directory = _directory_of(found)
-    if directory is None and passage.listed:
-        directory = reading.directory
+    directory = _directory_of(found) or reading.directory
     for mention in found:
         demands = read_expectations(mention.command, _without_directory(mention.after))
         if not demands.expect:
@@ -225,10 +223,9 @@ def _expected_elsewhere(
     mention: Mention, passage: Passage, shared: str, is_only: bool, reading: Reading
 ) -> Sequence[Expect]:
     """Return what is said of a command in another place than right behind it."""
-    if shared:
-        expect = read_expectations(mention.command, shared).expect
-        if expect:
-            return expect
+    expect = read_expectations(mention.command, shared).expect
+    if expect:
+        return expect
     if is_only and _LEAD.match(mention.before) and _LEAD_END.search(mention.before):
         return read_expectations(mention.command, _LEAD_END.sub("", mention.before)).expect
     if searches(mention.command) and _NONE_OF_IT.fullmatch(mention.before):
