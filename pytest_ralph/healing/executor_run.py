@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.files import TASKS_NAME, fault_point
-from pytest_ralph.fixing.agents.base import Job, display_name
+from pytest_ralph.fixing.agents import display_name
+from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.facts import collect_facts
 from pytest_ralph.fixing.git.command import GitError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.failure.build_evidence import shows_broken_build
 from pytest_ralph.failure.failure import BROKEN_BUILD, NO_FIX, NOT_COMPLETE
 from pytest_ralph.files import fault_point
-from pytest_ralph.fixing.agents.base import display_name
+from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.prompts import shortened_diff
 from pytest_ralph.fixing.repair import find_repair

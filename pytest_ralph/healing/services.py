@@ -180,7 +180,7 @@ class Services:
         if not self.executors or self.has_agent:
             return ""
         # Imported here: most runs need no name of an executor.
-        from pytest_ralph.fixing.agents.base import display_name
+        from pytest_ralph.fixing.agents import display_name
 
         commands = [executor.command for executor in self.executors]
         return "; ".join(

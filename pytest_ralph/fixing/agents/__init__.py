@@ -5,13 +5,15 @@ Each preset has a module of its own, which is imported only when that preset is 
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.settings import NO_EXECUTOR
+from pytest_ralph.text.bounded import fitted
+from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,9 +33,18 @@ PRESETS: dict[str, str] = {
 }
 
 # A command line with one of these does not use the preset.
-SHELL_SYNTAX = re.compile(r"[|&;<>$`\n(){}]")
+SHELL_SYNTAX = regex(r"[|&;<>$`\n(){}]")
 PROMPT_OPTIONS = frozenset(
     {"-p", "--print", "--prompt", "-x", "--execute", "--message", "--message-file"}
+)
+
+LONGEST_NAME = 32
+
+# A path that is a word of its own, quoted or not: `/usr/bin/python`, `./agent.sh`,
+# `"C/my tools/agent"`. One of the two groups is its last part.
+PATH = regex(
+    r"""(?<!\S)(?:~?|\.{1,2})/(?:[^\s"'/]+/)*([^\s"'/]+)(?!\S)"""
+    r"""|(?<!\S)(["'])(?:[^"'/]*/)+([^"'/]+)\2"""
 )
 
 
@@ -84,3 +95,9 @@ def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
     if arguments and not arguments[0].startswith("-"):
         return "", ()
     return name, arguments
+
+
+def display_name(executor: str) -> str:
+    """Return `python agent.py` for `"/opt/venv/bin/python" ./agent.py`; presets keep their name."""
+    without_directories = PATH.sub(lambda path: path[1] or path[3], one_line(executor))
+    return fitted(without_directories, LONGEST_NAME)

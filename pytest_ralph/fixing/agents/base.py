@@ -5,12 +5,8 @@ A `Trouble` is why an executor itself cannot work, which is no failure of the pr
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-from pytest_ralph.text.bounded import fitted
-from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -172,19 +168,3 @@ class Executor(Protocol):
         self, job: Job, runner: Runner, on_output: Callable[[str], None] | None = None
     ) -> Outcome:
         """Carry out the job. `on_output` gets the latest line of output twice a second."""
-
-
-LONGEST_NAME = 32
-
-# A path that is a word of its own, quoted or not: `/usr/bin/python`, `./agent.sh`,
-# `"C/my tools/agent"`. One of the two groups is its last part.
-PATH = re.compile(
-    r"""(?<!\S)(?:~?|\.{1,2})/(?:[^\s"'/]+/)*([^\s"'/]+)(?!\S)"""
-    r"""|(?<!\S)(["'])(?:[^"'/]*/)+([^"'/]+)\2"""
-)
-
-
-def display_name(executor: str) -> str:
-    """Return `python agent.py` for `"/opt/venv/bin/python" ./agent.py`; presets keep their name."""
-    without_directories = PATH.sub(lambda path: path[1] or path[3], one_line(executor))
-    return fitted(without_directories, LONGEST_NAME)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.fixing.agents.base import display_name
+from pytest_ralph.fixing.agents import display_name
 
 
 @pytest.mark.parametrize(
