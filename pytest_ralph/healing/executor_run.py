@@ -273,10 +273,14 @@ class ExecutorRuns:
             with self.services.turn:
                 # A plugin does not know of worktrees.
                 before = self.guard.begin()
-                outcome = self.services.hooks.execute(task, job.prompt, timeout)
-                by_plugin = outcome is not None
-                if outcome is None and executor is not None and not isolated:
-                    outcome = executor.run(job, self.services.runner, on_output)
+                try:
+                    outcome = self.services.hooks.execute(task, job.prompt, timeout)
+                    by_plugin = outcome is not None
+                    if outcome is None and executor is not None and not isolated:
+                        outcome = executor.run(job, self.services.runner, on_output)
+                except KeyboardInterrupt:
+                    self.guard.interrupted(before)
+                    raise
                 report = self.guard.end(before, task)
             if outcome is None and isolated and executor is not None:
                 return self._run_isolated(executor, task, job, on_output)

@@ -249,6 +249,12 @@ class Guard:
         self.accept(report, changes)
         return report
 
+    def interrupted(self, before: Before) -> None:
+        """Record what an executor changed until the user stopped it, so that it can be undone."""
+        with self._tree.lock:
+            self._tree.active -= 1
+        self._tree.record(self.owner, self._changes(before))
+
     def accept(self, report: GuardReport, changes: tuple[Change, ...]) -> None:
         """Record the changes that a run made in the project."""
         self._tree.record(self.owner, changes)

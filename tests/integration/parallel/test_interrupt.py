@@ -61,3 +61,21 @@ def test_ctrl_c_ends_all_tasks_of_a_group(
     assert path.read_text() == tasks
     state = path.parent / ".ralph-state.json"
     assert not state.exists() or "taskResults" not in json.loads(state.read_text())
+
+
+def test_what_an_interrupted_executor_did_is_undone(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec("- [ ] 1.1 Write it\n  - **Verify**: `grep -q fixed it.txt`\n")
+    (pytester.path / "it.txt").write_text("mine\n")
+    executor = "echo half > it.txt; echo new > new.txt; echo x > ready; sleep 300"
+    process = start(pytester.path, "--ralph-recovery", f"--ralph-executor={executor}", "specs")
+    wait_for((pytester.path / "ready").exists)
+
+    to_the_process(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    result = pytester.runpytest("--ralph-undo")
+    result.stdout.fnmatch_lines(["put back it.txt", "removed new.txt"])
+    assert (pytester.path / "it.txt").read_text() == "mine\n"
