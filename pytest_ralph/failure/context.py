@@ -57,8 +57,11 @@ ECHO = re.compile(
     r"|nox > (?:Running )?|❯ )?"
     r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )
-# A sentence, or the result of a test: `test total ... ok`.
-SENTENCE = re.compile(r"\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b|.* \.{3} ")
+# A sentence, or the result of a test: `test total ... ok`. `go build .` ends with a directory.
+NOT_A_COMMAND = re.compile(
+    r"(?![a-z]|\./)|.*(?:[^ ]\.|:)$"
+    r"|\S+ (?:error|ERR!|warn|notice|WARN|failed|is|has)\b|.* \.{3} "
+)
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
@@ -270,22 +273,19 @@ def _names(word: str, wanted: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def _shown_stage(text: str) -> Stage | None:
-    """Return the stage of a shown command line that has a role, or None for a sentence."""
-    # `go build .` ends with a directory, not with a full stop.
-    is_sentence = text[-1] in ".:" and text[-2:] != " ."
-    if is_sentence or not (text[0].islower() or text[:2] == "./") or SENTENCE.match(text):
+    """Return the stage of a shown command line that has a role, or None for a sentence.
+
+    A program of the project (`./run_tests`) has none, but what it prints is not the compiler's.
+    """
+    if NOT_A_COMMAND.match(text):
         return None
+    programs = load_programs()
     first_word = text.partition(" ")[0]
     is_own = first_word.startswith("./")
-    is_call = is_own or program_name(first_word) in load_programs().first_words
-    if not is_call and "=" not in first_word:
+    is_call = is_own or "=" in first_word or program_name(first_word) in programs.first_words
+    if not is_call:
         return None
     # What the words behind an unknown program suggest counts only in a command line of our own.
-    programs = load_programs()
     stages = [stage for stage in read_shown(text) if is_own or programs.has_role(stage.name)]
-    if not stages:
-        return None
-    for stage in reversed(stages):
-        if stage.role != "check":
-            return stage
-    return stages[0]
+    working = [stage for stage in stages if stage.role != "check"]
+    return next(iter([*reversed(working), *stages]), None)

@@ -57,13 +57,14 @@ VERDICT_OF_ROLE = {
 ROLE_OF_TARGET = {
     "test": "test",
     "check": "test",
+    "verify": "test",
     "spec": "test",
     "lint": "lint",
     "format": "format",
     "fmt": "format",
     "typecheck": "types",
 }
-TARGET = re.compile(r"(?<![\w-])(?:test|check(?![\w:-])|spec|lint|format|fmt|typecheck)")
+TARGET = re.compile(r"(?<![\w-])(?:test|check(?![\w:-])|verify|spec|lint|format|fmt|typecheck)")
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
 XARGS = re.compile(r"\bxargs\s")

@@ -119,14 +119,14 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         # What is only guessed to be a linter may be a type checker.
         is_types = shape == "types" and not context.is_known_at(diagnostic.line)
         return "types" if is_types else "lint"
-    if role in {"types", "format", "build", "data"}:
+    if role in {"types", "format", "build"}:
         return role
     if role == "test":
         # A runner of tests points at a failed expectation, or at a file that does not compile.
         return "test" if COMPARISON.search(diagnostic.text) else "build"
-    if role == "run":
-        return shape or "crash"
-    return shape if role else shape or _verdict_of_unknown_tool(context, diagnostic)
+    if shape or role not in VERDICT_OF_PLACE:
+        return shape
+    return VERDICT_OF_PLACE[role](context, diagnostic)
 
 
 def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) -> str:
@@ -135,6 +135,28 @@ def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) ->
     if counts_failures and COMPARISON.search(diagnostic.text):
         return "test"
     return "lint" if context.names(diagnostic.file) else ""
+
+
+def _verdict_of_program(context: FailureContext, diagnostic: Diagnostic) -> str:
+    """A program died at a place in its own source; at another file it points as a check does."""
+    script = context.stage_at(diagnostic.line).plain_arguments[:1]
+    if diagnostic.file.removeprefix("./") in script:
+        return "crash"
+    if not context.project.find(diagnostic.file):
+        return "crash"
+    return "test" if COMPARISON.search(diagnostic.text) else "lint"
+
+
+def _verdict_of_data_tool(_context: FailureContext, _diagnostic: Diagnostic) -> str:
+    return "data"
+
+
+# What a line with a place and no telling shape means, by the role of the tool.
+VERDICT_OF_PLACE = {
+    "": _verdict_of_unknown_tool,
+    "run": _verdict_of_program,
+    "data": _verdict_of_data_tool,
+}
 
 
 # Symptoms: lines that say that something failed, but not why.
@@ -156,7 +178,7 @@ def _read_symptom(context: FailureContext) -> Finding | None:
         own = [finding for finding in symptoms if finding.verdict == role]
         first = _first_statement([*own, *_error_messages(context)]) or best
         return _with_complaint(context, replace(first, verdict=role))
-    return best
+    return _with_complaint(context, best)
 
 
 def _with_complaint(context: FailureContext, finding: Finding) -> Finding:
@@ -246,7 +268,7 @@ def _read_by_role(context: FailureContext) -> Finding | None:
         return None
     if verdict in COMPLAINING:
         return _complaint(context, verdict) or Finding(verdict, line)
-    return Finding(verdict, line)
+    return _with_complaint(context, Finding(verdict, line))
 
 
 def _complaint(context: FailureContext, verdict: str) -> Finding | None:

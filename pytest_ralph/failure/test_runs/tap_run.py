@@ -40,6 +40,7 @@ EXPLANATIONS = (
     re.compile(r"^\s*#\s+([^(\s].*)$"),
     re.compile(r"^\s*(- \S.*)$"),
 )
+PERL_TITLE = re.compile(r"^\s*#\s+Failed test '(.+)'$")
 # The two values, or the row of a table in which they differ.
 PERL_EXPLANATIONS = (
     re.compile(r"^\s*#\s+(got: .*)$"),
@@ -65,13 +66,17 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     """
     if not output.has("ok"):
         return
+    perl_titles = _perl_titles(output.lines)
     for number, name in _innermost(output.lines):
         stated = STATED.match(name)
         if stated:
             yield FailedTest(stated["name"], output.lines[number].strip(), number)
             continue
         whole = Quote(number, output.lines[number].strip())
-        found = _perl_explanation(output.lines, number) or _explanation(output.lines, number)
+        _, _, own_name = output.lines[number].partition(" - ")
+        at = perl_titles.get(own_name, number)
+        found = first_quote(output.lines, _block(output.lines, at), PERL_EXPLANATIONS)
+        found = found or _explanation(output.lines, number)
         at, error = found or whole
         yield FailedTest(name, error, at)
 
@@ -108,13 +113,10 @@ def _explanation(lines: Sequence[str], number: int) -> Quote | None:
     return first_quote(lines, values, patterns) or _thrown_above(lines, number)
 
 
-def _perl_explanation(lines: Sequence[str], number: int) -> Quote | None:
-    """Return what Perl writes to stderr about a test, somewhere else than its line."""
-    _, _, name = lines[number].partition(" - ")
-    for at, line in enumerate(lines):
-        if line.endswith(f"Failed test '{name}'"):
-            return first_quote(lines, _block(lines, at), PERL_EXPLANATIONS)
-    return None
+def _perl_titles(lines: Sequence[str]) -> dict[str, int]:
+    """Return where Perl writes to stderr about its tests, by the name of the test."""
+    titles = (PERL_TITLE.match(line) for line in lines)
+    return {match[1]: number for number, match in enumerate(titles) if match}
 
 
 def _block(lines: Sequence[str], number: int) -> range:
