@@ -50,7 +50,8 @@ function evidence(attempt) {
 
 function quote(task, failure) {
   const eased = !NEEDS_YOU.has(task.outcome);
-  const chips = [failure.kind, failure.type, failure.category, failure.retryable === false && "not retryable"];
+  const codes = [failure.kind, failure.type, failure.category].filter((code) => code && !/^unknown$/i.test(code));
+  const chips = [...codes, failure.retryable === false && "not retryable"];
   return h(
     "div",
     { class: `quote${eased ? " is-eased" : ""}` },
