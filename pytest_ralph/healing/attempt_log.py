@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.fixing.agents.base import Outcome
     from pytest_ralph.fixing.prompts import Tried
     from pytest_ralph.fixing.repair import Repair, RepairResult
     from pytest_ralph.healing.decide import Decision
+    from pytest_ralph.healing.executor_run import ObservedRun
     from pytest_ralph.running.checks import VerifyResult
     from pytest_ralph.spec.task import Task
 
 # The approach of an executor that does not name it.
 NOT_SAID = "approach not reported"
+NOT_MERGED = "it passed but could not be merged; make the changes again in the current files"
+UNCHANGED = "the error stayed the same"
 # Lines of an output that a report keeps.
 HEAD, TAIL = 40, 120
 
@@ -32,7 +34,6 @@ class _Done(NamedTuple):
     """A fix, repair or execution since the last verification that claims success."""
 
     task_id: str
-    approach: str
     repair: bool = False
 
 
@@ -58,7 +59,8 @@ class AttemptLog:
         self.notes: list[str] = []
         self.failures: list[Failure] = []
         self.approaches: list[str] = []
-        self.tried_before: list[Tried] = []
+        # Executor runs and repairs, with what each of them changed.
+        self.tried: list[Tried] = []
         self.repairs: list[str] = []
         self.fingerprints: list[str] = []
         self.trees: list[str] = []
@@ -236,7 +238,8 @@ class AttemptLog:
         self._attempts.append(attempt)
         self.repairs.append(repair.command)
         if fix is not None:
-            self._done = _Done(fix.id, repair.command, repair=True)
+            self._done = _Done(fix.id, repair=True)
+            self._add_tried(fix.id, repair.command, UNCHANGED, "")
             self._fix_ended(fix.id, "completed", attempt.executor)
         self._store(attempt.answering(answered))
 
@@ -244,20 +247,18 @@ class AttemptLog:
         self,
         task: Task,
         answered: Failure | None,
-        outcome: Outcome,
+        run: ObservedRun,
         approach: str,
         *,
         started: float,
         duration: float,
         executor: str,
         prediction: float | None = None,
-        changed: tuple[str, ...] = (),
-        diff: str = "",
-        findings: tuple[str, ...] = (),
     ) -> None:
         """Record an executor run. `answered` is the failure it was meant to fix."""
         is_fix = task is not self.task
-        facts: dict[str, Any] = {
+        outcome = run.outcome
+        facts = _facts_of(run) | {
             "number": len(self._attempts) + 1,
             "what": "fix" if is_fix else "execute",
             "started": started,
@@ -266,17 +267,10 @@ class AttemptLog:
             "executor": executor,
             "approach": approach,
             "prediction": prediction,
-            "session_id": outcome.session_id,
-            "changed": changed,
-            "diff": diff,
-            "findings": findings,
-            "trouble": str(outcome.trouble or ""),
-            "cost": outcome.usage.cost,
-            "tokens": (outcome.usage.input_tokens + outcome.usage.output_tokens) or None,
-            "log": str(outcome.ended.stdout.path) if outcome.ended else "",
-            "transcript": str(outcome.transcript or ""),
         }
         self.runs += 1
+        if run.diff or outcome.trouble is None:
+            self._add_tried(task.id, approach, _result_of(task, run), run.diff)
         if outcome.trouble is not None and outcome.failure is not None:
             # Not an attempt to fix anything: it is no fix in the history, and no approach.
             attempt = _failed(outcome.failure, **(facts | {"what": "execute"}))
@@ -285,7 +279,7 @@ class AttemptLog:
             return
         if outcome.failure is None:
             attempt = Attempt(**facts, output=bounded(outcome.output, HEAD, TAIL))
-            self._done = _Done(task.id, approach)
+            self._done = _Done(task.id)
             self._fix_ended(task.id, "completed", executor)
         else:
             attempt = _failed(outcome.failure, **facts)
@@ -294,14 +288,17 @@ class AttemptLog:
         self._attempts.append(attempt)
         if approach:
             self.approaches.append(approach)
+        self._store_run(attempt, answered)
 
-        if not is_fix:
+    def _store_run(self, attempt: Attempt, answered: Failure | None) -> None:
+        """Write an executor run to the history: a failed fix as a run and as a fix."""
+        if not attempt.fix_id:
             self._store(attempt)
             return
         if attempt.failed:
             # The cost is stored once, with the fix.
-            run = attempt._replace(what="execute", prediction=None, cost=None, tokens=None)
-            self._store(run)
+            without_cost = attempt._replace(prediction=None, cost=None, tokens=None)
+            self._store(without_cost._replace(what="execute"))
         self._store(attempt.answering(answered))
 
     def _did_not_help(self, failure: Failure) -> None:
@@ -312,16 +309,18 @@ class AttemptLog:
         self.claimed_by = ""
         if done is None:
             return
-        from pytest_ralph.fixing.prompts import Tried
-
         self.claimed = not done.repair
         if done.task_id in self._fixes:
             self.claimed_by = done.task_id
-        approach = done.approach or NOT_SAID
-        self.tried_before.append(
-            Tried(task_id=done.task_id, approach=approach, result=failure.error)
-        )
+        self.tried[-1] = replace(self.tried[-1], result=failure.error)
         self._fix_ended(done.task_id, "verification_mismatch")
+
+    def _add_tried(self, task_id: str, approach: str, result: str, diff: str) -> None:
+        # Imported here: a passing task needs no prompt.
+        from pytest_ralph.fixing.prompts import Tried
+
+        approach = approach or NOT_SAID
+        self.tried.append(Tried(task_id=task_id, approach=approach, result=result, diff=diff))
 
     def _helped(self) -> None:
         """Mark the last fix as completed, whatever its executor said: Verify passes."""
@@ -389,6 +388,32 @@ class AttemptLog:
                 report = report.replace("Child agent failed:", "Task failed:", 1)
             result = result._replace(report=report)
         return result.masked(self._mask)
+
+
+def _facts_of(run: ObservedRun) -> dict[str, Any]:
+    """What an attempt records of an executor run. What was not merged is no change."""
+    outcome = run.outcome
+    usage = outcome.usage
+    return {
+        "session_id": outcome.session_id,
+        "changed": run.report.changed if run.merged else (),
+        "diff": run.diff if run.merged else "",
+        "findings": run.report.findings,
+        "trouble": str(outcome.trouble or ""),
+        "cost": usage.cost,
+        "tokens": (usage.input_tokens + usage.output_tokens) or None,
+        "log": str(outcome.ended.stdout.path) if outcome.ended else "",
+        "transcript": str(outcome.transcript or ""),
+    }
+
+
+def _result_of(task: Task, run: ObservedRun) -> str:
+    """What came of an executor run, before Verify says whether it helped."""
+    if run.conflicts:
+        return NOT_MERGED
+    if run.outcome.failure is not None:
+        return run.outcome.failure.error
+    return "done" if task.has_marker("SPLIT") else UNCHANGED
 
 
 def _shown(verified: VerifyResult) -> dict[str, Any]:

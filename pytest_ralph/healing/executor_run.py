@@ -16,8 +16,7 @@ from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.facts import collect_facts
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.prompts import PromptContext, Tried, shortened_diff
-from pytest_ralph.healing.attempt_log import NOT_SAID
+from pytest_ralph.fixing.prompts import PromptContext, shortened_diff
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
@@ -50,7 +49,6 @@ _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE
 # Bytes of a diff that are kept for the report and for later prompts, which show still less of it.
 DIFF_LIMIT = 30_000
 MAX_DOCUMENTS = 20
-NOT_MERGED = "it passed but could not be merged; make the changes again in the current files"
 LONGEST_NOTE = 200
 
 # Actions with a prompt of their own; every other action is a fix.
@@ -126,8 +124,6 @@ class ExecutorRuns:
         # The last run, if it ended with a verification.
         self.observed: ObservedRun | None = None
         self._session_id = ""
-        # What each run changed, and how it ended if it failed.
-        self._ended: list[Tried] = []
 
     def run(self, request: Request) -> ObservedRun | None:
         """Have a task carried out once; None if there is no executor for it.
@@ -183,26 +179,24 @@ class ExecutorRuns:
         report = observed.report
         outcome = self._read_outcome(task, observed.outcome, report)
         self._session_id = outcome.session_id
-        diff = shortened_diff(observed.diff, DIFF_LIMIT)
-        self._remember(task, outcome, diff, is_merged=not observed.conflicts)
+        observed = observed._replace(
+            outcome=outcome, diff=shortened_diff(observed.diff, DIFF_LIMIT)
+        )
         self.log.carried_out(
             task,
             failure,
-            outcome,
+            observed,
             approach_of(outcome),
             started=started,
             duration=time.monotonic() - clock,
             executor=name,
             prediction=chance,
-            changed=report.changed if observed.merged else (),
-            diff=diff if observed.merged else "",
-            findings=report.findings,
         )
         if observed.merged:
             self.services.record_changed(self.spec_files.spec.path, task, report.changed)
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
-        return observed._replace(outcome=outcome)
+        return observed
 
     def _job(self, request: Request, prompt: str) -> Job:
         task = request.task
@@ -240,27 +234,6 @@ class ExecutorRuns:
             # Changed files are progress, even of an executor that said nothing.
             return replace(outcome, trouble=None)
         return outcome
-
-    def _remember(self, task: Task, outcome: Outcome, diff: str, *, is_merged: bool) -> None:
-        """Keep what a run changed, for the prompt of the next one."""
-        if outcome.trouble is not None and not diff:
-            return
-        approach = approach_of(outcome) or NOT_SAID
-        result = ""
-        if not is_merged:
-            result = NOT_MERGED
-        elif outcome.failure is not None:
-            result = outcome.failure.error
-        elif task.has_marker("SPLIT"):
-            result = "done"
-        self._ended.append(
-            Tried(
-                task_id=task.id,
-                approach=approach,
-                result=result,
-                diff=diff,
-            )
-        )
 
     def _execute(
         self, executor: Executor | None, task: Task, job: Job, timeout: float, row: str
@@ -358,7 +331,7 @@ class ExecutorRuns:
             culprit=self.log.culprit,
             culprit_diff=self.log.culprit_diff,
             guidance=self._guidance(failure, history.action),
-            tried=self._tried(history),
+            tried=self.log.tried,
             learnings=history.learnings,
             hints=self.services.advisor.hints(failure) if failure else (),
             facts=collect_facts(self.services.root) if history.action == "enrich" else None,
@@ -380,19 +353,6 @@ class ExecutorRuns:
             for document in documents[:MAX_DOCUMENTS]
             if document.name != TASKS_NAME
         ]
-
-    def _tried(self, history: TaskHistory) -> list[Tried]:
-        """What did not help, repairs included, with what each executor run has changed."""
-        tried = list(history.tried)
-        for run in self._ended:
-            known = [at for at, one in enumerate(tried) if one.task_id == run.task_id]
-            if known:
-                last = known[-1]
-                tried[last] = replace(tried[last], diff=tried[last].diff + run.diff)
-            else:
-                result = run.result or "the error stayed the same"
-                tried.append(replace(run, result=result))
-        return tried
 
     def _guidance(self, failure: Failure | None, action: str) -> str:
         """The advice for this failure, and a warning if the executor before claimed success.

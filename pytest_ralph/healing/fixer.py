@@ -166,7 +166,7 @@ class Fixer:
             trees=tuple(self.log.trees),
             spec=self.spec_files.spec.name,
             spec_path=self.spec_files.spec.path,
-            tried=tuple(self.log.tried_before),
+            tried=tuple(self.log.tried),
             learnings=tuple(self.spec_files.learnings()),
         )
         if failed is None:
@@ -498,7 +498,7 @@ class Fixer:
         if not fixes or failure.attempted_fix not in ("", NO_FIX):
             return failure
         previous = f"fix {fixes[-1]} did not help"
-        approaches = [tried.approach for tried in self.log.tried_before if tried.task_id in fixes]
+        approaches = [tried.approach for tried in self.log.tried if tried.task_id in fixes]
         if approaches and approaches[-1] != NOT_SAID:
             previous += f": {approaches[-1]}"
         return replace(failure, attempted_fix=previous)

@@ -16,6 +16,8 @@ from pytest_ralph.fixing.repair import Repair, RepairResult
 from pytest_ralph.fixing.snapshot import Change
 from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
+from pytest_ralph.healing.executor_run import ObservedRun
+from pytest_ralph.healing.guard import GuardReport
 from pytest_ralph.results import Attempt
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.runner import Runner
@@ -80,13 +82,12 @@ def carry_out(
     kept.attempt_log.carried_out(
         task,
         NO,
-        outcome,
+        ObservedRun(outcome, GuardReport(("sum.py",))),
         approach,
         started=9.0,
         duration=3.0,
         executor="claude",
         prediction=0.7,
-        changed=("sum.py",),
     )
 
 
@@ -222,9 +223,7 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
         1,
         ["by hand"],
     )
-    assert attempt_log.tried_before == [
-        Tried(task_id="1.3.1", approach="by hand", result="assert 1 == 2")
-    ]
+    assert attempt_log.tried == [Tried(task_id="1.3.1", approach="by hand", result="assert 1 == 2")]
     result = attempt_log.ended("failed")
     assert [(fix.id, fix.for_id, fix.title, fix.executor, fix.outcome) for fix in result.fixes] == [
         ("1.3.1", "1.3", "Fix: no", "claude", "verification_mismatch")
@@ -274,12 +273,12 @@ def test_a_claim_holds_for_the_next_verification_only(kept: Kept) -> None:
     kept.attempt_log.fix_planned(FIX, "1.3", "claude")
     carry_out(kept, approach="")
     fail(kept)
-    assert [one.approach for one in kept.attempt_log.tried_before] == ["approach not reported"]
+    assert [one.approach for one in kept.attempt_log.tried] == ["approach not reported"]
     fail(kept)
     assert (
         kept.attempt_log.claimed,
         kept.attempt_log.claimed_by,
-        len(kept.attempt_log.tried_before),
+        len(kept.attempt_log.tried),
     ) == (
         False,
         "",
@@ -310,10 +309,8 @@ def test_a_fix_whose_executor_fails_is_two_records_of_two_failures(kept: Kept) -
 def test_the_task_itself_carried_out_is_one_record_of_how_it_ended(
     kept: Kept, failure: Failure | None, kind: str, outcome: str
 ) -> None:
-    outcome_of_it = Outcome(completed=failure is None, failure=failure)
-    kept.attempt_log.carried_out(
-        TASK, None, outcome_of_it, "", started=1.0, duration=2.0, executor="claude"
-    )
+    run = ObservedRun(Outcome(completed=failure is None, failure=failure), GuardReport())
+    kept.attempt_log.carried_out(TASK, None, run, "", started=1.0, duration=2.0, executor="claude")
     assert kept.told("what", "outcome", "kind", "fix_id", "prediction") == [
         ("execute", outcome, kind, "", None)
     ]
