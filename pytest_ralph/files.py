@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.text.regex import regex
 
@@ -285,6 +286,32 @@ def _replace(
         raise
     fault_point(f"after write {place.name}")
     return written
+
+
+def append_json(path: Path, value: object) -> None:
+    """Append a value as a line of JSON, in one write: several processes may add to the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        # A newline at both ends: the line before may be incomplete.
+        os.write(descriptor, f"\n{json.dumps(value)}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def read_json_lines(path: Path, position: int = 0) -> Iterator[Any]:
+    """Yield the values that were appended to a file since it was `position` bytes long."""
+    try:
+        with path.open("rb") as file:
+            file.seek(position)
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        # Empty, or incomplete because its writer was killed.
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
 
 
 def write_at(place: Path, offset: int, old: bytes, new: bytes) -> Seen:

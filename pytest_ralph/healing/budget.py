@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import FileLock
+from pytest_ralph.files import FileLock, append_json, read_json_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,25 +127,11 @@ class Outages:
     def add(self, executor: str, reason: str) -> None:
         """Stop using an executor."""
         self._reasons[executor] = reason
-        if self._file is None:
-            return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self._file, flags, 0o644)
-        try:
-            os.write(descriptor, f"{json.dumps([executor, reason])}\n".encode())
-        finally:
-            os.close(descriptor)
+        if self._file is not None:
+            append_json(self._file, [executor, reason])
 
     def reason(self, executor: str) -> str | None:
         """Return why an executor is not used, or None if it can be."""
-        if executor not in self._reasons:
-            self._read()
+        if executor not in self._reasons and self._file is not None:
+            self._reasons.update(read_json_lines(self._file))
         return self._reasons.get(executor)
-
-    def _read(self) -> None:
-        if self._file is None or not self._file.exists():
-            return
-        for line in self._file.read_text(encoding="utf-8").splitlines():
-            executor, reason = json.loads(line)
-            self._reasons[executor] = reason

@@ -18,7 +18,6 @@ from pytest_ralph.text.inert import one_line
 if TYPE_CHECKING:
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.healing.decide import TaskHistory
-    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 
@@ -63,20 +62,9 @@ class Hooks:
             raise _unusable("execute", answer, "True, False, a Failure or an Outcome")
         return answer
 
-    def failed(self, task: Task, failure: Failure, attempt: int) -> None:
-        self._call("failed", task=task, failure=failure, attempt=attempt)
-
-    def fix_inserted(self, task: Task, fix: Task, failure: Failure) -> None:
-        self._call("fix_inserted", task=task, fix=fix, failure=failure)
-
-    def recovered(self, task: Task, fixes: tuple[str, ...]) -> None:
-        self._call("recovered", task=task, fixes=fixes)
-
-    def escalated(self, task: Task, failure: Failure, reason: str) -> None:
-        self._call("escalated", task=task, failure=failure, reason=reason)
-
-    def halted(self, spec: Spec, failed: tuple[str, ...], blocked: tuple[str, ...]) -> None:
-        self._call("halted", spec=spec, failed=failed, blocked=blocked)
+    def notify(self, name: str, **given: Any) -> None:
+        """Call a hook whose answers do not matter, such as pytest_ralph_recovered."""
+        self._call(name, **given)
 
     def _text(self, name: str, **given: Any) -> str | None:
         answer = self._call(name, **given)

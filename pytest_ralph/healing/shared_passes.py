@@ -6,9 +6,9 @@ whoever changes a file verifies again what passed in other workers and may need 
 
 from __future__ import annotations
 
-import json
-import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pytest_ralph.files import append_json, read_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -74,23 +74,10 @@ class SharedPasses:
         return False
 
     def _append(self, event: SharedEvent) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        # One write in append mode: several workers add to the list.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self._file, flags, 0o666)
-        try:
-            os.write(descriptor, f"{json.dumps(event)}\n".encode())
-        finally:
-            os.close(descriptor)
+        append_json(self._file, event)
 
     def _events_of_others(self, position: int) -> Iterator[SharedEvent]:
-        try:
-            with self._file.open("rb") as file:
-                file.seek(position)
-                lines = file.read().splitlines()
-        except FileNotFoundError:
-            return
-        for line in lines:
-            event = SharedEvent(*json.loads(line))
+        for fields in read_json_lines(self._file, position):
+            event = SharedEvent(*fields)
             if event.worker != self._worker:
                 yield event

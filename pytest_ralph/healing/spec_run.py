@@ -196,7 +196,7 @@ class SpecRun:
         """Have a task that passed verified again after a rollback."""
         if self.services.settings.rollback:
             owner = self.spec_files.record_name(task)
-            self.services.tree.passed[owner] = self._task_run(task).still_passes
+            self.services.tree.passed[owner] = self._task_run(task).passes
 
     # Regressions
 

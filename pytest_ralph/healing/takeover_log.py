@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.files import append_json, read_json_lines
 from pytest_ralph.results import TaskResult
 
 if TYPE_CHECKING:
@@ -38,29 +37,11 @@ class TakeoverLog:
         self.unfinished = {name: line.worker for name, line in lines.items() if line.result is None}
 
     def begun(self, name: str) -> None:
-        self._append([self._worker, name])
+        append_json(self._path, [self._worker, name])
 
     def ended(self, name: str, result: TaskResult) -> None:
-        self._append([self._worker, name, result.to_json()])
-
-    def _append(self, line: list[Any]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(
-            self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
-        )
-        try:
-            # A newline at both ends: the line before may be incomplete.
-            os.write(descriptor, f"\n{json.dumps(line)}\n".encode())
-        finally:
-            os.close(descriptor)
+        append_json(self._path, [self._worker, name, result.to_json()])
 
     def _read(self) -> Iterator[TakeoverEntry]:
-        if self.is_new:
-            return
-        for text in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                worker, task, *told = json.loads(text)
-            except ValueError:
-                # Empty or incomplete.
-                continue
-            yield TakeoverEntry(worker, task, TaskResult.from_json(told[0]) if told else None)
+        for worker, task, *ended in read_json_lines(self._path):
+            yield TakeoverEntry(worker, task, TaskResult.from_json(ended[0]) if ended else None)

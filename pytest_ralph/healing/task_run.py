@@ -209,7 +209,7 @@ class TaskRun:
             return False
         self._probed = True
         self.services.pause(pause)
-        return self._passes(flaky=True)
+        return self.passes(flaky=True)
 
     def _confirm(self, failed: FailedAttempt, decision: Decision) -> Decision:
         """The decision to act on: a person may change it, and retries are limited."""
@@ -238,7 +238,7 @@ class TaskRun:
             return unfinished
         fault_point("before verifying again")
         if unfinished is not None and unfinished.trouble is not None:
-            return None if self._passes() else unfinished
+            return None if self.passes() else unfinished
         still_failed = self.verify()
         if still_failed is None:
             return None
@@ -275,9 +275,6 @@ class TaskRun:
     def verify(self) -> FailedAttempt | None:
         """Run the task's Verify once; None if it passes."""
         verified = self._run_verify()
-        if _is_interrupted(verified):
-            # Not recorded: interrupted, not failed.
-            raise KeyboardInterrupt
         if verified.passed:
             self.log.verified(verified, None, timeout=self.timeout)
             fault_point("after an attempt")
@@ -287,28 +284,28 @@ class TaskRun:
         fault_point("after an attempt")
         return failed
 
-    def _passes(self, *, flaky: bool = False) -> bool:
+    def passes(self, *, flaky: bool = False) -> bool:
         """Run Verify, and record only a pass: a failure is no further attempt."""
         verified = self._run_verify()
-        if _is_interrupted(verified):
-            raise KeyboardInterrupt
         if verified.passed:
             self.log.verified(verified, None, timeout=self.timeout, flaky=flaky)
         return verified.passed
 
-    def still_passes(self) -> bool:
-        """Verify a task that passed before. A failure is not recorded."""
-        return self._passes()
-
     def _run_verify(self) -> VerifyResult:
-        """Run Verify in the project, unless the executor run before has ended with that."""
-        if "fixer" in self.__dict__:
-            observed = self.fixer.take_observed()
-            if observed is not None and observed.verified is not None:
-                self._tree = observed.tree
-                return observed.verified
-        self._tree = ""
-        return self._verify_in(self.services.root, self.services.runner, self.log.changed)
+        """Run Verify in the project, unless the executor run before has ended with that.
+
+        Raises KeyboardInterrupt if it is interrupted: that is no attempt.
+        """
+        observed = self.fixer.take_observed() if "fixer" in self.__dict__ else None
+        if observed is not None and observed.verified is not None:
+            self._tree = observed.tree
+            verified = observed.verified
+        else:
+            self._tree = ""
+            verified = self._verify_in(self.services.root, self.services.runner, self.log.changed)
+        if any(checked.ended.interrupted for checked in verified.checked):
+            raise KeyboardInterrupt
+        return verified
 
     def _verify_in(self, root: Path, runner: Runner, changed: Sequence[str]) -> VerifyResult:
         """Run Verify in the project or in a worktree of it.
@@ -369,7 +366,9 @@ class TaskRun:
             if self.log.claimed_by:
                 self.spec_files.did_not_help(self.log.claimed_by, failure)
             self.spec_files.attempt_failed(self.task, failure, self.services.max_attempts)
-        self.services.hooks.failed(self.task, failure, self.log.attempts)
+        self.services.hooks.notify(
+            "failed", task=self.task, failure=failure, attempt=self.log.attempts
+        )
         return FailedAttempt(
             task=self.task,
             failure=failure,
@@ -452,7 +451,7 @@ class TaskRun:
 
     def _verify_execution(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
         if unfinished is not None and unfinished.trouble is not None and self._last_verified:
-            return None if self._passes() else unfinished
+            return None if self.passes() else unfinished
         failed = self.verify()
         if unfinished is None:
             return failed
@@ -517,7 +516,7 @@ class TaskRun:
 
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task, self.services.max_attempts)
-        self.services.hooks.recovered(self.task, fixes)
+        self.services.hooks.notify("recovered", task=self.task, fixes=fixes)
         reason = "passed when tried again"
         if fixes:
             reason = f"recovered by {self.log.last_fix or ', '.join(fixes)}"
@@ -533,7 +532,9 @@ class TaskRun:
         self.log.note(*decision.lines)
         final = "" if decision.final == "no executor" else decision.final
         self.spec_files.gave_up(self.task, final)
-        self.services.hooks.escalated(self.task, failure, decision.reason)
+        self.services.hooks.notify(
+            "escalated", task=self.task, failure=failure, reason=decision.reason
+        )
         return self.log.ended(self._failed_outcome, decision.reason, final)
 
     def _report_failure(self) -> TaskResult:
@@ -564,7 +565,3 @@ class TaskRun:
     @property
     def _failed_outcome(self) -> str:
         return "regression" if self.task.checked else "failed"
-
-
-def _is_interrupted(verified: VerifyResult) -> bool:
-    return any(checked.ended.interrupted for checked in verified.checked)

@@ -48,7 +48,8 @@ class HaltedSpec:
         failed = tuple(result.id for result in self.results if result.bad)
         blocked = tuple(result.id for result in self.results if result.outcome == "blocked")
         try:
-            Hooks(self.run.hooks_for(self._spec.path)).halted(self._spec, failed, blocked)
+            hooks = Hooks(self.run.hooks_for(self._spec.path))
+            hooks.notify("halted", spec=self._spec, failed=failed, blocked=blocked)
         except HookError as error:
             self.run.messages.note(str(error))
 
