@@ -12,6 +12,7 @@ from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, undo_changes
+from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ LAST = "last"
 UNDONE_SUFFIX = "-undone"
 NOT_COVERED = (
     "not put back: ticks and fix tasks in tasks.md, commits, installed packages, "
-    "ignored files and anything outside the project"
+    "ignored files, submodules and anything outside the project"
 )
 
 
@@ -44,9 +45,9 @@ def undo_run(config: pytest.Config) -> int:
     for path in result.restored:
         exists = os.path.lexists(config.rootpath / path)
         # A file that the run had created is gone now.
-        writer.line(f"put back {path}" if exists else f"removed {path}")
+        writer.line(one_line(f"put back {path}" if exists else f"removed {path}"))
     for problem in result.problems:
-        writer.line(f"cannot put back {problem}", red=True)
+        writer.line(one_line(f"cannot put back {problem}"), red=True)
     if result.restored:
         writer.line(f"to get back what was undone: pytest --ralph-undo {kept.name}")
     writer.line(NOT_COVERED)

@@ -46,6 +46,14 @@ def test_an_undo_can_be_undone(ran: Project) -> None:
     assert (ran.root / "made.txt").read_text() == "x\n"
 
 
+def test_names_of_files_are_made_harmless(project: Project) -> None:
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e made`\n")
+    project.run(executor=project.shell("touch made \"$(printf 'a\\nb\\033[31m')\""))
+    result = project.pytester.runpytest("--ralph-undo")
+
+    result.stdout.fnmatch_lines(["removed a b", "removed made"])
+
+
 def test_later_edits_are_left_and_named(ran: Project) -> None:
     ran.write("new.txt", "mine\n")
     result = ran.pytester.runpytest("--ralph-undo")
