@@ -203,7 +203,7 @@ class Checkpoints:
 
         broken = [name for name, still_passes in tree.passed.items() if not still_passes()]
         if broken:
-            left = git.take_back(changes, index)
+            left = git.undo_rollback(changes, index)
             note = f"no rollback: {', '.join(broken)} would no longer pass; it was undone"
             return f"{note}, except {', '.join(left)}" if left else note
         tree.record(ROLLBACK, changes)

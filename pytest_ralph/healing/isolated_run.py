@@ -163,7 +163,7 @@ class IsolatedRuns:
         fault_point("before an executor runs in a worktree")
         outcome = candidate.executor.run(job, candidate.runner, on_output)
         with self._services.git_lock:
-            stashed = stash.put_right()
+            stashed = stash.restore()
         changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
         report = self._guard.inspect(changes, task, tasks_before, _read(tasks_file))
         findings = [stashed] if stashed else []

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
-from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.git.command import (
+    GitCommand,
+    GitError,
+    Repository,
+    find_repository,
+    null_separated,
+)
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
 from pytest_ralph.fixing.git.index import IndexEntry, read_head, read_index, set_index
@@ -53,15 +58,6 @@ class GitPosition(NamedTuple):
     branch: str
     commit: str
     stash: str
-
-
-@dataclass(frozen=True)
-class _RepositoryPaths:
-    """Where the project is in its repository. `prefix` is empty or ends with a slash."""
-
-    top: Path
-    prefix: str
-    git_dir: Path
 
 
 class Git:
@@ -178,7 +174,7 @@ class Git:
         """Return the entries of the index."""
         return read_index(self._top)
 
-    def take_back(self, changes: Collection[Change], index: Index) -> tuple[str, ...]:
+    def undo_rollback(self, changes: Collection[Change], index: Index) -> tuple[str, ...]:
         """Undo the changes that a rollback made; return the paths that could not be put back."""
         with self._lock:
             left = put_back(self.root, changes)
@@ -246,7 +242,7 @@ class Git:
             env = {
                 "GIT_INDEX_FILE": str(scratch / "index"),
                 "GIT_OBJECT_DIRECTORY": str(scratch),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._objects,
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self._location.common_dir / "objects"),
             }
             head = self.head()
             if head is not None:
@@ -267,27 +263,13 @@ class Git:
     # Calls of git
 
     @cached_property
-    def _location(self) -> _RepositoryPaths:
+    def _location(self) -> Repository:
         """Where the project is. GitError if it is not in a repository that can be used."""
-        questions = ("--absolute-git-dir", "--show-toplevel", "--show-prefix")
-        result = self._git.run("rev-parse", *questions)
-        answers = result.stdout.splitlines()
-        if result.status != 0 and not answers:
-            raise GitError(_why_no_repository(self.root, result.stderr))
-        if result.status != 0:
-            # git stops at the first question without an answer.
-            raise GitError(f"{self.root.name}: a bare repository has no files to go back to")
-        git_dir, top, prefix = answers
-        if prefix and self._git.succeeds("check-ignore", "-q", "."):
+        repository = find_repository(self._git)
+        if repository.prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
-        sweep_scratch(Path(git_dir))
-        return _RepositoryPaths(Path(top), prefix, Path(git_dir))
-
-    @cached_property
-    def _objects(self) -> str:
-        """The directory of the objects of the repository."""
-        directory = self._git("rev-parse", "--git-path", "objects").rstrip("\n")
-        return str((self.root / directory).resolve())
+        sweep_scratch(repository.git_dir)
+        return repository
 
     @property
     def _top(self) -> GitCommand:
@@ -307,10 +289,3 @@ def _is_private(path: str) -> bool:
     first, _, _ = path.partition("/")
     name = path.rpartition("/")[2]
     return first in ("", RALPH_DIRECTORY) or name == STATE_NAME or is_temporary(name)
-
-
-def _why_no_repository(root: Path, errors: str) -> str:
-    if "not a git repository" in errors:
-        return f"{root.name} is not in a git repository"
-    lines = errors.strip().splitlines()
-    return f"{root.name}: {lines[0].strip() if lines else 'git cannot read it'}"

@@ -53,6 +53,14 @@ CONFIGURATION = (
     "core.splitIndex=false",
 )
 
+# The author of commits that are not the user's: git may not know the user's name yet.
+OWN_AUTHOR = {
+    "GIT_AUTHOR_NAME": "pytest-ralph",
+    "GIT_AUTHOR_EMAIL": "pytest-ralph@localhost",
+    "GIT_COMMITTER_NAME": "pytest-ralph",
+    "GIT_COMMITTER_EMAIL": "pytest-ralph@localhost",
+}
+
 # `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.
 TIME_LIMIT = 600.0
 
@@ -159,6 +167,44 @@ def _readable(data: bytes) -> Iterator[str]:
         file.write(data)
         file.flush()
         yield file.name
+
+
+class Repository(NamedTuple):
+    """The repository around a project.
+
+    top: The directory of the main worktree, or of the linked one that the project is in.
+    prefix: The way from there to the project; empty, or it ends with a slash.
+    git_dir: What git stores for this worktree.
+    common_dir: What git stores for all worktrees.
+    """
+
+    top: Path
+    prefix: str
+    git_dir: Path
+    common_dir: Path
+
+
+def find_repository(git: GitCommand) -> Repository:
+    """Return the repository around git's directory. Raise GitError if it has no files there."""
+    questions = ("--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir")
+    result = git.run("rev-parse", *questions, "--show-prefix", "--show-toplevel")
+    name = git.directory.name
+    if result.stdout.startswith("false"):
+        raise GitError(f"{name}: a bare repository has no files to go back to")
+    if result.status != 0:
+        raise GitError(_why_no_repository(name, result.stderr))
+    answers = result.stdout.removesuffix("\n").split("\n")
+    if len(answers) != 5:
+        raise GitError(f"{name}: a path with a line break cannot be used")
+    _, git_dir, common_dir, prefix, top = answers
+    return Repository(Path(top), prefix, Path(git_dir), (git.directory / common_dir).resolve())
+
+
+def _why_no_repository(name: str, errors: str) -> str:
+    if "not a git repository" in errors:
+        return f"{name} is not in a git repository"
+    lines = errors.strip().splitlines()
+    return f"{name}: {lines[0].strip() if lines else 'git cannot read it'}"
 
 
 def null_separated(paths: Iterable[str]) -> bytes:

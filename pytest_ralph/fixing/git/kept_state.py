@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
-from pytest_ralph.fixing.git.command import GitCommand, null_separated
+from pytest_ralph.fixing.git.command import OWN_AUTHOR, GitCommand, null_separated
 from pytest_ralph.fixing.git.index import NO_ENTRY, flagged_paths, git_mode, read_index
 
 if TYPE_CHECKING:
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.snapshot import Change, FileState
 
-# Snapshots must work where git does not know the user's name yet.
-SNAPSHOT_AUTHOR = {
-    "GIT_AUTHOR_NAME": "pytest-ralph",
-    "GIT_AUTHOR_EMAIL": "pytest-ralph@localhost",
-    "GIT_COMMITTER_NAME": "pytest-ralph",
-    "GIT_COMMITTER_EMAIL": "pytest-ralph@localhost",
-}
 SCRIPT_NAME = "restore.sh"
 SCRIPT_HEADING = """\
 # Puts back {count} files, and their entries in the index, as they were before a rollback.
@@ -123,7 +116,7 @@ class KeptState:
         return {"GIT_INDEX_FILE": str(copy)}
 
     def _commit_tree(self, tree: str, parents: tuple[str, ...], message: str) -> str:
-        commit = self._git("commit-tree", tree, *parents, "-m", message, env=SNAPSHOT_AUTHOR)
+        commit = self._git("commit-tree", tree, *parents, "-m", message, env=OWN_AUTHOR)
         return commit.strip()
 
     # The script

@@ -35,7 +35,7 @@ class Stash:
         self._log = log
         self._before = self._entries()
 
-    def put_right(self) -> str:
+    def restore(self) -> str:
         """Take out what was stashed in worktrees since, and put back what was dropped.
 
         Return what was done; empty if there was nothing to do.

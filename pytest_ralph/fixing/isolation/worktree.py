@@ -18,11 +18,18 @@ import threading
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, sweep
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
-from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.git.command import (
+    OWN_AUTHOR,
+    GitCommand,
+    GitError,
+    Repository,
+    find_repository,
+    null_separated,
+)
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
@@ -40,13 +47,6 @@ from pytest_ralph.fixing.snapshot import Change, stored_state
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Commits must work where git does not know the user's name yet.
-AUTHOR = {
-    "GIT_AUTHOR_NAME": "pytest-ralph",
-    "GIT_AUTHOR_EMAIL": "pytest-ralph@localhost",
-    "GIT_COMMITTER_NAME": "pytest-ralph",
-    "GIT_COMMITTER_EMAIL": "pytest-ralph@localhost",
-}
 NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
 SUBMODULE = "160000"
 VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
@@ -67,17 +67,6 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in i
 # The share of the free memory that worktrees may take, and how many of them there may be.
 MEMORY_SHARE = 0.5
 EXPECTED_WORKTREES = 16
-
-
-class _Location(NamedTuple):
-    """The repository around a project. `prefix` is empty or ends with a slash."""
-
-    top: Path
-    git_directory: Path
-    prefix: str
-    worktrees: Path
-    index_file: Path
-    stash_log: Path
 
 
 @dataclass
@@ -175,7 +164,7 @@ class Worktrees:
 
     def stash(self) -> Stash:
         """Return the stash of the project as it is now."""
-        return Stash(self.git, self._location.stash_log)
+        return Stash(self.git, self._location.common_dir / "logs/refs/stash")
 
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
@@ -194,13 +183,8 @@ class Worktrees:
                 )
 
     @cached_property
-    def _location(self) -> _Location:
-        options = ["--show-toplevel", "--absolute-git-dir", "--show-prefix"]
-        for name in ("worktrees", "index", "logs/refs/stash"):
-            options += ["--git-path", name]
-        top, directory, prefix, *files = self._git("rev-parse", *options).splitlines()
-        worktrees, index_file, stash_log = (self.root / file for file in files)
-        return _Location(Path(top), Path(directory), prefix, worktrees, index_file, stash_log)
+    def _location(self) -> Repository:
+        return find_repository(self._git)
 
     @property
     def git(self) -> GitCommand:
@@ -246,7 +230,7 @@ class Worktrees:
         location = self._location
         path = container / location.top.name
         variables = {
-            "GIT_DIR": str(location.git_directory),
+            "GIT_DIR": str(location.git_dir),
             "GIT_WORK_TREE": str(path),
             "GIT_INDEX_FILE": str(container / START_INDEX),
         }
@@ -288,8 +272,9 @@ class Worktrees:
         """Write the current state of the project to an index file, and return its tree."""
         environ = {"GIT_INDEX_FILE": str(index)}
         index.unlink(missing_ok=True)
-        if self._location.index_file.exists():
-            shutil.copy2(self._location.index_file, index)
+        own_index = self._location.git_dir / "index"
+        if own_index.exists():
+            shutil.copy2(own_index, index)
         for _ in range(ADD_TRIES):
             result = self.git.run("add", "-A", "--", ".", NOT_OURS, env=environ)
             # A file vanished while git looked: other programs are at work.
@@ -308,7 +293,7 @@ class Worktrees:
         if found.status == 0:
             head, *names = found.stdout.splitlines()
             return head, frozenset(names)
-        head = self._git("commit-tree", tree, "-m", "no commit yet", env=AUTHOR).strip()
+        head = self._git("commit-tree", tree, "-m", "no commit yet", env=OWN_AUTHOR).strip()
         return head, frozenset(self._git("rev-parse", *branches).splitlines())
 
     def _staged(self, tree: str) -> list[str]:
@@ -370,7 +355,7 @@ class Worktrees:
         try:
             administrative = _administrative_directory(worktree)
             names = {entry.name for entry in administrative.iterdir()}
-            is_ours = administrative.parent.samefile(self._location.worktrees)
+            is_ours = administrative.parent.samefile(self._location.common_dir / "worktrees")
         except OSError:
             # The executor removed it, or made a repository of its own.
             return False
@@ -408,7 +393,7 @@ class Worktrees:
     def _remove_files(self, container: Path) -> None:
         """Remove a container, and what the repository knows of the worktree in it."""
         remove_directory(container)
-        worktrees = self._location.worktrees
+        worktrees = self._location.common_dir / "worktrees"
         for directory in worktrees.glob("*"):
             try:
                 link = (directory / "gitdir").read_text("utf-8", "surrogateescape").strip()
