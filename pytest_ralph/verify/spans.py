@@ -180,7 +180,7 @@ def _is_shown(span: Span) -> bool:
 
 def _is_headed(span: Span) -> bool:
     """Whether the clause is a heading over the command: `Build output:`, `The page has:`."""
-    ends_with_colon = "`" not in span.clause and span.clause.rstrip().endswith(":")
+    ends_with_colon = span.clause.rstrip().endswith(":")
     if ends_with_colon and _LOOKS_UP.match(span.text):
         return True
     return bool(_HEADING.fullmatch(span.clause))
@@ -190,7 +190,7 @@ def _is_told_to_run(span: Span) -> bool:
     if not _RUN.search(span.before):
         return False
     # "`test_model` imports and runs `fit_model`": a function.
-    return not (span.likeness is Likeness.WORD and _RUNS.search(span.before))
+    return not _RUNS.search(span.before)
 
 
 def _is_in_a_row(span: Span) -> bool:
@@ -219,7 +219,7 @@ def _stands_by_itself(span: Span) -> bool:
     if words_behind.strip(" .,;"):
         return False
     last_words = span.before.rpartition("`")[2]
-    return not (span.has_command and _OUTCOME.search(last_words))
+    return not _OUTCOME.search(last_words)
 
 
 def _may_be_done(span: Span) -> bool:
