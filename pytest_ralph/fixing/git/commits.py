@@ -60,6 +60,10 @@ def commit_paths(
         set_index(git, not_staged, _with_flags(to_commit, index))
         fault_point("before git commit")
         result = git.run("commit", "-q", f"--message={message}", env=env)
+        committed = read_index(git, *paths, env=env)
+    if result.status == 0 and committed != to_commit:
+        # A hook changed files and added them.
+        set_index(git, not_staged, _with_flags(committed, index))
     if result.status != 0:
         set_index(git, not_staged, _with_flags(in_head, index))
         raise GitError(_why_no_commit(result.stdout + result.stderr))

@@ -244,6 +244,9 @@ def check_index_kept(world: World, before: Before, plan: RunPlan) -> None:
         return
     now = world.index()
     for path, entry in before.index.items():
+        if path.endswith("/.progress.md"):
+            # The run commits it, and perhaps first as it was staged.
+            continue
         was_staged = before.head_index.get(path) != entry.blob
         if was_staged and (path not in now or now[path].blob != entry.blob):
             kept = "--ralph-rollback" in plan.options and _is_in_kept_index(world, path, entry.blob)

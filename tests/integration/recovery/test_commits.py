@@ -50,6 +50,17 @@ def test_what_newly_passes_is_committed_and_noted_with_its_commit(repository: Pr
     assert "1.1" not in repository.progress
 
 
+def test_a_hook_that_formats_leaves_nothing_staged(repository: Project) -> None:
+    hook = repository.root / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho formatted >> new.txt; git add new.txt\n")
+    hook.chmod(0o755)
+    repository.run("--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt"))
+
+    assert repository.git("show", "HEAD:new.txt").split() == ["fixed", "formatted"]
+    assert repository.git("status", "--short", "--", "new.txt") == ""
+
+
 def test_an_executor_that_removes_all_copies(repository: Project) -> None:
     clean = "git clean -ffdxq; echo fixed > new.txt"
     result = repository.run("--ralph-commit=auto", executor=repository.shell(clean))
