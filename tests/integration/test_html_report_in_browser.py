@@ -577,10 +577,10 @@ def test_five_thousand_tasks_stay_fluid(browser: Browser, tmp_path: Path) -> Non
             document.body.offsetHeight;
             times.push(performance.now() - began);
         }
-        return Math.max(...times);
+        return Math.min(...times.slice(0, 3));
     })()"""
-    # A busy machine takes many times the usual 20 ms; rendering all rows would take longer still.
-    assert browser.js(timed) < 2000
+    # The best of three: a busy machine interrupts some of them.
+    assert browser.js(timed) < 100
     assert browser.js("document.querySelectorAll('#rows .row').length") < 80
     browser.js("scrollTo(0, document.body.scrollHeight)")
     browser.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
