@@ -225,8 +225,6 @@ class Guard:
             alone = tree.runs == before.runs
             if not tree.active:
                 tree.plans.clear()
-                with contextlib.suppress(OSError):
-                    self._plan_copy.unlink()
         root = self.services.root
         losses = [
             f"put a link in place of {os.path.relpath(path, root)}: removed, what was there is gone"
@@ -241,6 +239,10 @@ class Guard:
 
         findings = losses
         edited_fields = self._undo_edits_of_tasks(before, findings, task)
+        with tree.lock, contextlib.suppress(OSError):
+            # Not before the edits are undone: this run may be killed meanwhile.
+            if not tree.active:
+                self._plan_copy.unlink()
         self._undo_edits_of_other_specs(findings)
         findings += self._moved(before, alone=alone)
         report = self._report(changes, task, findings, edited_fields, "undone")
