@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 200
 NO_MESSAGE = re.compile(
-    r"(?i)^(?:none|n/?a|no commit.*|no changes?.*|not? needed.*|skip.*|-+|—|tbd)?[.\s]*"
+    r"(?i)^(?:none|n/?a|no commit\b.*|no changes?|not needed|skip(?: commit)?|-+|—|tbd)?[.\s]*"
     r"(?:[(\[].*)?$"
 )
 # A whole message in backquotes, with or without a remark behind it.

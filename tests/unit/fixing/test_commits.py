@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         ("feat: a (optional)", "feat: a"),
         ("fix: call f() (#12)", "fix: call f() (#12)"),
         ("fix: close f()", "fix: close f()"),
+        ("skip blank rows in the reader", "skip blank rows in the reader"),
+        ("no changes of the order any more", "no changes of the order any more"),
     ],
 )
 def test_the_message_comes_from_field_or_title(field: str, message: str) -> None:
@@ -49,6 +51,9 @@ def test_the_message_comes_from_field_or_title(field: str, message: str) -> None
         ("-", False),
         ("N/A", False),
         ("No commit", False),
+        ("No commit needed if no changes", False),
+        ("skip", False),
+        ("skip blank rows", True),
         ("None (verification only)", False),
     ],
 )
