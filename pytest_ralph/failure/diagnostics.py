@@ -176,7 +176,7 @@ def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
 def _read_below_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read an error whose place stands alone on the line above, as Next.js prints it."""
     error = NAMED_ERROR.match(lines[number])
-    if error is None:
+    if error is None or number == 0:
         return None
     place = BARE_PLACE.match(lines[number - 1])
     if place is None:

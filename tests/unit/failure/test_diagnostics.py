@@ -70,3 +70,7 @@ def test_a_place_with_its_message_on_the_next_line_has_that_for_its_text() -> No
         "src/a.ts:1:2 lint/style/useConst ━━━━━━━━━━", "", "  × This let declares a constant."
     )
     assert (found.line, found.file, found.text) == (0, "src/a.ts", "This let declares a constant.")
+
+
+def test_the_place_of_an_error_is_not_below_it() -> None:
+    assert read("Error: cannot start", "on the way", "./src/a.py:3:5") == []
