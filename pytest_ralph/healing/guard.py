@@ -312,6 +312,8 @@ class Guard:
         is_bad = bool(protected or edited_fields)
         if is_bad and self.services.settings.guard == "refuse":
             refusal = f"refused and {refused}: {'; '.join(lines)}"
+            undone = [f"{finding} ({refused})" for finding in about_checks]
+            lines = tuple(f"{task.id} {finding}" for finding in (*undone, *findings))
             return GuardReport((), lines, refusal, changes, protected)
         return GuardReport(_paths(changes), lines, "", changes, protected)
 

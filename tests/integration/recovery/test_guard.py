@@ -93,6 +93,7 @@ def test_fix_after_a_refused_one(repository: Project) -> None:
     prompt = repository.prompt(2)
     refusal = "refused and undone: 1.3.1 changed tests: tests/test_parser.txt"
     assert f"- 1.3.1: bend the test → {refusal}\n" in prompt
+    result.stdout.fnmatch_lines(["*1.3.1 changed tests: tests/test_parser.txt (undone)*"])
 
 
 @pytest.mark.parametrize("recovery", [True, False])
