@@ -153,7 +153,7 @@ class Document:
             original = self._require(target)
             added = None
             if len(blocks) == 1 and not before:
-                texts, spec, added = self._with_fix(original, blocks)
+                spec, texts, added = self._with_fix(original, blocks)
             else:
                 spec, texts = self._with_tasks(original, blocks, before=before)
             seen = replace_if_unchanged(self._place, spec.source, self._seen)
@@ -179,8 +179,8 @@ class Document:
 
     def _with_fix(
         self, original: Task, blocks: Mapping[str, str]
-    ) -> tuple[dict[str, str], Spec, Task | None]:
-        """Return the inserted text, the spec with it and, if only that was parsed, the new task."""
+    ) -> tuple[Spec, dict[str, str], Task | None]:
+        """Return the spec, the inserted text and, if only that was parsed, the new task."""
         from pytest_ralph.spec.splice import spliced
 
         ((fix_id, block),) = blocks.items()
@@ -189,8 +189,8 @@ class Document:
         changed = spliced(self.spec, original, insertion, source)
         if changed is None:
             spec, texts = self._with_tasks(original, blocks, before=False)
-            return texts, spec, None
-        return {fix_id: insertion.text}, changed.spec, changed.added
+            return spec, texts, None
+        return changed.spec, {fix_id: insertion.text}, changed.added
 
     def _with_tasks(
         self, original: Task, blocks: Mapping[str, str], *, before: bool
@@ -241,7 +241,7 @@ class Document:
     def _tick(self, task: Task) -> None:
         """Tick one box, unless another process saved the file at the same moment."""
         line = self.spec.lines.line(task.line)
-        ticked = edit.ticked_line(line)
+        ticked = ticked_line(line)
         if ticked is None:
             # A heading without a box: `.progress.md` says that it is done.
             self._mark_checked(task, self.spec.source)
