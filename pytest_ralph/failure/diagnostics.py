@@ -16,8 +16,7 @@ PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 AT_PLACE = re.compile(
     r"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
     rf"(?:file://)?(?P<file>{PATH})"
-    r"(?::(?P<line>\d+)(?:[:.,-]\d+)*|\((?P<line2>\d+)(?:[,:]\d+)*\)"
-    r"|, line (?P<line3>\d+)|: line (?P<line4>\d+)| line (?P<line5>\d+))"
+    r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:]\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )

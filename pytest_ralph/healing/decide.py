@@ -359,15 +359,15 @@ def _answer(
 ) -> Callable[[Failure, TaskHistory], Decision]:
     """Return a rule whose reason is a template over the failure, its headline and the past."""
 
-    def decide(failure: Failure, past: TaskHistory) -> Decision:
+    def answer(failure: Failure, past: TaskHistory) -> Decision:
         what = headline(failure.kind)
         return Decision(action, reason.format(f=failure, p=past, what=what), final)
 
-    return decide
+    return answer
 
 
-def _is(kind: str) -> Callable[[Failure, TaskHistory], bool]:
-    return lambda failure, _: failure.type == kind
+def _has_type(wanted: str) -> Callable[[Failure, TaskHistory], bool]:
+    return lambda failure, _: failure.type == wanted
 
 
 def _broken_and_rollback(failure: Failure, past: TaskHistory) -> bool:
@@ -423,10 +423,10 @@ RULES: tuple[Rule, ...] = (
         _broken_and_rollback,
         _answer("rollback", "the build is broken: back to the last good commit, then fix"),
     ),
-    (_is(BROKEN_BUILD), _answer("fix", "the build is broken: fix it")),
+    (_has_type(BROKEN_BUILD), _answer("fix", "the build is broken: fix it")),
     (_first_failure, _answer("fix", "verification failed; creating a fix task")),
     (
-        _is(VERIFICATION_FAILED),
+        _has_type(VERIFICATION_FAILED),
         _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
     (_unknown_once, _answer("fix", "{what}: one fix, then a person has to look at it")),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.lexer import Word
     from pytest_ralph.shell.programs import FixMode
 
-_DEEPEST = 4
-_MOST = 200
+_MAX_DEPTH = 4
+_MAX_CALLS = 200
 _OTHER_USER = frozenset(["sudo", "doas"])
 
 
@@ -96,11 +96,11 @@ class _Place:
 
 def steps(command: str, root: Path) -> tuple[Step, ...]:
     """Return the calls of programs behind a command line, with how and where they run."""
-    return tuple(islice(_read(command, _Place(root, root)), _MOST))
+    return tuple(islice(_read(command, _Place(root, root)), _MAX_CALLS))
 
 
 def _read(source: str, place: _Place) -> Iterator[Step]:
-    if place.depth > _DEEPEST:
+    if place.depth > _MAX_DEPTH:
         return
     activated = place.activated
     stages = Command.parse(source).stages
