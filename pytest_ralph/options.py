@@ -323,7 +323,7 @@ OPTIONS = (
         "remote",
         "lines",
         None,
-        "further commands that change something outside this machine, such as `make deploy`",
+        "further commands that change something outside this machine, such as `make ship`",
         where=(INI,),
     ),
     Option(

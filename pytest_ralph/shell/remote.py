@@ -19,14 +19,14 @@ HINT = regex(
     r"|skopeo|release|release-it|semantic-release|changeset|gh|glab|hub|helm|kubectl|terraform|tofu"
     r"|terragrunt|pulumi|ansible|ansible-playbook|cdk|vercel|netlify|fly|flyctl|firebase|wrangler"
     r"|serverless|sls|sam|railway|heroku|eas|fastlane|surge|ssh|scp|sftp|supabase|prisma|curl|https?"
-    r"|wget|xh|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci)\b"
+    r"|wget|xh|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci|oc|skaffold)\b"
 )
 
 
 def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | None:
     """Return the first part of `command` that changes something outside, or None.
 
-    `additional` are calls that a project adds to the table of programs, such as `make deploy`.
+    `additional` are calls that a project adds to the table of programs, such as `make ship`.
     """
     if not HINT.search(command) and not _mentions(command, additional):
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # What must not be cut at a semicolon inside it.
 _ITEM = regex(r"(?:\"(?:\\.|[^\"\\])*\"|(?<=matches )/(?:\\.|[^/\\])*/|[^;])+")
-_EXIT = regex(r"exit (?P<status>\d+)")
+_EXIT = regex(r"exits?(?: code| status)?:? (?P<status>\d+)", re.IGNORECASE)
 _COMPARED = regex(r"(?P<stream>stdout|stderr) (?P<op>==|!=|>=|>|<=|<) (?P<value>\S.*)")
 _CONTAINED = regex(
     r"(?P<stream>stdout|stderr) (?P<op>contains|not contains) (?P<text>\"(?:\\.|[^\"\\])*\")"
@@ -66,7 +66,10 @@ def parse_expect_field(text: str) -> ExpectField:
 
 def is_prose(text: str) -> bool:
     """Whether an Expect field is written in words of its own, such as "All tests pass"."""
-    return bool(text.strip(" `")) and not _ATTEMPT.match(text)
+    written = text.strip(" `.")
+    if _EXIT.fullmatch(written):
+        return False
+    return bool(written) and not _ATTEMPT.match(text)
 
 
 def apply_expect_field(verify: Verify, text: str) -> Verify:

@@ -307,7 +307,9 @@ def _mentions(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> lis
         after = prose(pieces[index + 1 : min(end, index + 1 + 2 * _NEAR)])
         if at + 1 < len(chosen):
             is_optional = chosen[at + 1][1] is Use.OPTIONAL
-            after, _ = _split_lead(_CONNECTIVE.sub("", after), is_optional)
+            # "`a` or, failing that, `b`" says nothing about `a`.
+            after = _OR.sub("", _CONNECTIVE.sub("", after))
+            after, _ = _split_lead(after, is_optional)
         if use is Use.OPTIONAL:
             _, before = _split_lead(before, is_optional=True)
         command = without_prompt(pieces[index].text.strip())

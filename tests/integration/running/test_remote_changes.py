@@ -15,8 +15,8 @@ SPEC = """
     - [ ] 1.1 Publish
       - **Verify**: `echo before && npm publish --access public`
 
-    - [ ] 1.2 Deploy
-      - **Verify**: `make deploy`
+    - [ ] 1.2 Ship
+      - **Verify**: `make ship`
 
     - [ ] 1.3 Look
       - **Verify**: `true`
@@ -58,7 +58,7 @@ def test_a_project_names_calls_of_its_own(
 ) -> None:
     fake(pytester, monkeypatch, "npm", "make")
     make_spec(SPEC)
-    pytester.makeini("[pytest]\nralph_remote =\n    make deploy\n")
+    pytester.makeini("[pytest]\nralph_remote =\n    make ship\n")
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=1, skipped=2)
 
 

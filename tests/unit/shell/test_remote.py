@@ -23,6 +23,14 @@ def test_the_hint_covers_the_table() -> None:
     [
         ("make build && git push origin main; echo done", "git push origin main"),
         ("npm publish", "npm publish"),
+        ("npm run deploy", "npm run deploy"),
+        ("make -C web deploy", "make -C web deploy"),
+        ("./scripts/deploy.sh prod", "./scripts/deploy.sh prod"),
+        ("oc apply -f x.yml", "oc apply -f x.yml"),
+        ("jj git push", "jj git push"),
+        ("mvn release:perform", "mvn release:perform"),
+        ("ls deploy", None),
+        ("make release", None),
         ("make test", None),
         ("git status", None),
         ("true", None),
@@ -35,12 +43,12 @@ def test_the_changing_part_is_named(command: str, change: str | None) -> None:
 @pytest.mark.parametrize(
     ("command", "change"),
     [
-        ("cd web && make deploy", "make deploy"),
-        ("make deploy-docs", None),
-        ("make -C web deploy", "make -C web deploy"),
+        ("cd web && make ship", "make ship"),
+        ("make ship-docs", None),
+        ("make -C web ship", "make -C web ship"),
         ("./release.sh --yes 1.2", "./release.sh --yes 1.2"),
         ("./release.sh 1.2", None),
     ],
 )
 def test_a_project_adds_calls_of_its_own(command: str, change: str | None) -> None:
-    assert find_remote_change(command, ("", "make deploy", "release.sh --yes")) == change
+    assert find_remote_change(command, ("", "make ship", "release.sh --yes")) == change

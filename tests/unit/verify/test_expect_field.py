@@ -14,6 +14,8 @@ from pytest_ralph.verify.model import Expect
     ("text", "wanted"),
     [
         ("exit 2", Expect("exit", "==", 2)),
+        ("Exits 2", Expect("exit", "==", 2)),
+        ("exit code: 2", Expect("exit", "==", 2)),
         ("stdout == 3", Expect("stdout", "==", 3)),
         ("stdout == 3.5", Expect("stdout", "==", 3.5)),
         ("stdout == ready", Expect("stdout", "==", "ready")),
@@ -47,7 +49,6 @@ def test_several_are_joined_with_semicolons() -> None:
     ("text", "reason"),
     [
         ("", "is empty"),
-        ("exits 2", "`exits 2` is not an expectation"),
         ("stdout is 3", "`stdout is 3` is not an expectation"),
         ("stdout contains x", "`stdout contains x` is not an expectation"),
         ('stdout contains "x', "is not an expectation"),

@@ -198,6 +198,7 @@ def test_nothing_written_is_nothing(text: str) -> None:
         ("`make a` o `make b`", "any"),
         ("`make a` и `make b`", "all"),
         ("`make a` or something like it", "all"),
+        ("`make a` or, failing that, `make b`", "any"),
         ("- `make a` (it waits)\n- Or `make b` (it polls)\n- All must be green", "any"),
         ("- Lint: `make a`\n- Test: `make b` (or `make c`)", "all"),
         ("`make a` and `make b`", "all"),
@@ -205,6 +206,11 @@ def test_nothing_written_is_nothing(text: str) -> None:
 )
 def test_or_means_that_one_is_enough(text: str, mode: str) -> None:
     assert read_verify(text).mode == mode
+
+
+def test_a_second_choice_says_nothing_about_the_first() -> None:
+    verify = read_verify("`make a` or, failing that, `make b`")
+    assert [check.expect for check in verify.checks] == [(), ()]
 
 
 def test_what_may_stand_in_for_a_command_among_others_is_not_required() -> None:
