@@ -186,9 +186,11 @@ class Fixer:
         """Whether Verify, and not only the words of an executor, shows a broken build.
 
         A build that was broken at first, and still is after a fix, may be on its way: what the fix
-        did is not undone.
+        did is not undone. What a fix broke in a worktree is not in the project.
         """
         earlier = self.log.failures[:-1]
+        if earlier and self.settings.isolate != "none":
+            return False
         if earlier and all(failure.type == BROKEN_BUILD for failure in earlier):
             return False
         commands = [check.command for check in self.task.verify.checks]

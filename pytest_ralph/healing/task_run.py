@@ -100,7 +100,7 @@ class TaskRun:
         self.timeout = task_timeout(task, services.settings.timeout)
         self.result: TaskResult | None = None
         self.failed: FailedAttempt | None = None
-        self._first_attempt_ended = 0.0
+        self._first_attempt_ended: float | None = None
         self._extended = False
         self._retries = 0
         self._probed = False
@@ -164,7 +164,8 @@ class TaskRun:
         if self.result is None:
             assert self.failed is not None
             # Waiting for the siblings in a [P] group is not time of this task.
-            self.log.waited += time.monotonic() - self._first_attempt_ended
+            if self._first_attempt_ended is not None:
+                self.log.waited += time.monotonic() - self._first_attempt_ended
             if self.recovery:
                 with self.services.file_turn(self._files_at_stake):
                     self.result = self._recover()

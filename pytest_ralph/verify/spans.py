@@ -35,6 +35,8 @@ _OR = any_of(
     r"(?:^|[\s(,;])",
     r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
 )
+# "`a` or, failing that, `b`" says nothing about `a`.
+_SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
 _EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
 _PLACEHOLDER = regex(
     r"(?<![\w\"'])<[A-Za-z][\w .|/-]*>|…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']"
@@ -307,8 +309,7 @@ def _mentions(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> lis
         after = prose(pieces[index + 1 : min(end, index + 1 + 2 * _NEAR)])
         if at + 1 < len(chosen):
             is_optional = chosen[at + 1][1] is Use.OPTIONAL
-            # "`a` or, failing that, `b`" says nothing about `a`.
-            after = _OR.sub("", _CONNECTIVE.sub("", after))
+            after = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", after))
             after, _ = _split_lead(after, is_optional)
         if use is Use.OPTIONAL:
             _, before = _split_lead(before, is_optional=True)

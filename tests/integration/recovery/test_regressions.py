@@ -50,8 +50,9 @@ def test_the_culprit_is_named(words: Project) -> None:
     progress = (words.root / "specs/demo/.progress.md").read_text()
     assert "[x] 1.1 " not in progress
     assert "[x] 1.2 " in progress
-    cases = ElementTree.parse(words.root / "junit.xml").iter("testcase")
+    cases = list(ElementTree.parse(words.root / "junit.xml").iter("testcase"))
     assert [case.find("failure") is not None for case in cases] == [True, False]
+    assert all(float(case.attrib["time"]) >= 0 for case in cases)
 
 
 def test_a_broken_task_stops_the_run_with_x(words: Project) -> None:

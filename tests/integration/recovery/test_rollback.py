@@ -410,3 +410,25 @@ def test_fix_of_a_build_that_never_worked_stays(project: Project) -> None:
 
     assert result.ret == 0
     assert (project.root / "seen-build.sh").read_text() == "if true; then (\n"
+
+
+def test_break_in_a_worktree_leaves_the_project_alone(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.0 Begin
+          - **Verify**: `true`
+        - [ ] 1.1 It builds
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+    """)
+    write_parts(project)
+    project.write("mine.txt", "of the user\n")
+    executor = project.shell("""\
+        case $task in
+            1.1.1) echo "if then fi (" > build.sh;;
+            *) echo true > build.sh; echo fixed > note.txt;;
+        esac
+    """)
+    result = project.run("--ralph-rollback", "--ralph-isolate=worktree", executor=executor)
+
+    assert result.ret == 0
+    assert "went back" not in result.stdout.str()
+    assert (project.root / "mine.txt").read_text() == "of the user\n"
