@@ -130,6 +130,8 @@ class TaskHistory:
     made_progress: bool = False
     # The failure is that of an executor, not of the task's own Verify.
     by_executor: bool = False
+    # No earlier failure of the task was of this kind.
+    is_new_kind: bool = False
     timeout: float = 300.0
     approaches: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
@@ -379,7 +381,10 @@ def _first_failure(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
-    return failure.type in (UNKNOWN, CONTEXT_EXHAUSTED) and not past.fixes
+    if failure.type not in (UNKNOWN, CONTEXT_EXHAUSTED):
+        return False
+    # What a fix has uncovered is another error.
+    return not past.fixes or past.is_new_kind
 
 
 def _came_back(failure: Failure, past: TaskHistory) -> Decision:

@@ -172,12 +172,14 @@ class Fixer:
         if failed is None:
             return history
         repair = None if failed.by_executor else self._find_repair(target, failed.failure)
+        earlier_kinds = {failure.kind for failure in self.log.failures[:-1]}
         return replace(
             history,
             repair=repair.name if repair else None,
             extended=failed.extended,
             made_progress=failed.progress,
             by_executor=failed.by_executor,
+            is_new_kind=failed.failure.kind not in earlier_kinds,
             timeout=failed.timeout,
             rollback=self.settings.rollback and self._shows_broken_build(failed),
         )
