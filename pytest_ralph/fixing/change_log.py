@@ -49,6 +49,11 @@ def append_changes(
         file.write("".join(lines).encode())
 
 
+def has_changes(directory: Path) -> bool:
+    """Return whether `directory` has a list of changes that are not undone."""
+    return (directory / LIST_NAME).exists()
+
+
 def read_changes(directory: Path, owner: str | None = None) -> list[Change]:
     """Return the changes in the list in `directory`, oldest first: all, or those of one task."""
     try:
@@ -115,7 +120,7 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
 
 def mark_undone(directory: Path) -> None:
     """Set the list in `directory` aside, so that its changes are not undone twice."""
-    (directory / LIST_NAME).rename(directory / f"{LIST_NAME}-undone")
+    (directory / LIST_NAME).replace(directory / f"{LIST_NAME}-undone")
 
 
 def _to_json(state: FileState | None, directory: Path) -> list[object] | None:

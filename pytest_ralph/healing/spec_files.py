@@ -28,7 +28,7 @@ from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
@@ -353,6 +353,22 @@ class SpecFiles:
             if self.state.exists:
                 self.state.set_number("taskIndex", self._document.index())
                 self.state.save()
+
+    def reopen(self, tasks: Iterable[Task]) -> list[str]:
+        """Take back the tasks that are checked off by now; return their names.
+
+        `tasks` are as they were before they were ticked. This is not for use during a run.
+        """
+        reopened = []
+        for task in tasks:
+            if self.is_checked(task):
+                self.take_back(task)
+                reopened.append(task.name)
+        with self.files():
+            if reopened and self.state.exists:
+                self.state.reconcile(self.spec.tasks)
+                self.state.save()
+        return reopened
 
     def gave_up(self, task: Task, final: str) -> None:
         self.untick(task)

@@ -24,6 +24,7 @@ from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.healing.errors import GaveUpError
+from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
@@ -502,6 +503,8 @@ class TaskRun:
         if self.task.name in self.spec_files.gone:
             document = self.spec_files.spec.path.name
             self.log.note(f"{self.task.id} is not ticked: it was removed from {document} meanwhile")
+        if self.recovery or self.services.settings.execute:
+            record_tick(self.services, self.spec_files, self.task)
         try:
             commit = self.checkpoints.passed(self.task)
         except GitError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -11,47 +11,133 @@ import pytest
 from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY
-from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, undo_changes
+from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes, undo_changes
+from pytest_ralph.healing.errors import SpecFilesError
+from pytest_ralph.healing.spec_files import SpecFiles
+from pytest_ralph.healing.ticks import read_ticks
+from pytest_ralph.session.preflight import refuse_to_write
+from pytest_ralph.spec.completion import with_progress
+from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.spec.order import plan
+from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from _pytest._io import TerminalWriter
+
+    from pytest_ralph.fixing.change_log import UndoResult
+    from pytest_ralph.spec.task import Task
 
 LAST = "last"
 # Behind the name of a run: the directory with the files as they were before that run was undone.
 UNDONE_SUFFIX = "-undone"
 NOT_COVERED = (
-    "not put back: ticks and fix tasks in tasks.md, commits, installed packages, "
+    "not put back: fix tasks in tasks.md, commits, installed packages, "
     "ignored files, submodules and anything outside the project"
 )
 
 
+class Reopening(NamedTuple):
+    """The tasks that were reopened, and why others were not: a line for each spec."""
+
+    reopened: list[str]
+    problems: list[str]
+
+
 def undo_run(config: pytest.Config) -> int:
-    """Undo a run and say what was done; return 1 if some files could not be put back."""
-    backups = config.rootpath / RALPH_DIRECTORY / BACKUPS_NAME
-    directory = _find_run(config, backups)
-    kept = directory.with_name(f"{directory.name}{UNDONE_SUFFIX}")
+    """Undo a run and say what was done; return 1 if some of it could not be undone.
+
+    Undoing an undo is a redo: the run counts as not undone again.
+    """
+    root = config.rootpath
+    directory = _find_run(config, root / RALPH_DIRECTORY / BACKUPS_NAME)
+    run_name = directory.name.removesuffix(UNDONE_SUFFIX)
+    is_redo = run_name != directory.name
+    kept_name = run_name if is_redo else f"{run_name}{UNDONE_SUFFIX}"
     try:
-        result = undo_changes(config.rootpath, directory, kept)
+        result = undo_changes(root, directory, directory.with_name(kept_name))
     except OSError as error:
         raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
+    reopening = _reopen_tasks(root, directory, result.restored)
     if result.restored or not result.problems:
         mark_undone(directory)
 
     writer = create_terminal_writer(config)
-    writer.line(f"ralph: undoing run {directory.name}")
+    writer.line(f"ralph: redoing run {run_name}" if is_redo else f"ralph: undoing run {run_name}")
     if _is_path(config):
         writer.line("the run is undone as a whole: --ralph-undo takes the name of a run, no path")
+    _print_result(writer, root, result, reopening)
+    if is_redo:
+        writer.line("tasks that were reopened stay open until they pass again")
+    if result.restored:
+        purpose = "to undo it again" if is_redo else "to get back what was undone"
+        writer.line(f"{purpose}: pytest --ralph-undo {kept_name}")
+    writer.line(NOT_COVERED)
+    is_incomplete = result.problems or reopening.problems
+    return int(pytest.ExitCode.TESTS_FAILED if is_incomplete else pytest.ExitCode.OK)
+
+
+def _print_result(
+    writer: TerminalWriter, root: Path, result: UndoResult, reopening: Reopening
+) -> None:
     for path in result.restored:
-        exists = os.path.lexists(config.rootpath / path)
+        exists = os.path.lexists(root / path)
         # A file that the run had created is gone now.
         writer.line(one_line(f"put back {path}" if exists else f"removed {path}"))
     for problem in result.problems:
         writer.line(one_line(f"cannot put back {problem}"), red=True)
-    if result.restored:
-        writer.line(f"to get back what was undone: pytest --ralph-undo {kept.name}")
-    writer.line(NOT_COVERED)
-    return int(pytest.ExitCode.TESTS_FAILED if result.problems else pytest.ExitCode.OK)
+    for tasks in reopening.reopened:
+        writer.line(one_line(f"reopened: {tasks}"))
+    for problem in reopening.problems:
+        writer.line(one_line(f"cannot reopen tasks in {problem}"), red=True)
+
+
+def _reopen_tasks(root: Path, directory: Path, restored: Iterable[str]) -> Reopening:
+    """Reopen the tasks that the run ticked and that may rest on files which were put back."""
+    reopened = []
+    problems = []
+    for spec_path, tasks in _tasks_to_reopen(directory, set(restored)).items():
+        try:
+            names = _reopen_in_spec(root, spec_path, tasks)
+        except (SpecError, SpecFilesError, StateError, OSError, pytest.UsageError) as error:
+            reason = str(error).removeprefix("ERROR: ")
+            problems.append(f"{spec_path}: {reason}")
+            continue
+        if names:
+            reopened.append(f"{', '.join(names)} ({spec_path})")
+    return Reopening(reopened, problems)
+
+
+def _tasks_to_reopen(directory: Path, restored: set[str]) -> dict[str, list[Task]]:
+    """Return the tasks to reopen, by the paths of their specs.
+
+    A task without work of its own may have passed thanks to the work on another one.
+    """
+    tasks: dict[str, list[Task]] = {}
+    if not restored:
+        return tasks
+    for tick in read_ticks(directory):
+        own_work = {change.path for change in read_changes(directory, tick.owner)}
+        if own_work and own_work.isdisjoint(restored):
+            # The user has changed these files since then, so they were left as they are.
+            continue
+        tasks.setdefault(tick.spec_path, []).append(tick.task)
+    return tasks
+
+
+def _reopen_in_spec(root: Path, spec_path: str, tasks: Iterable[Task]) -> list[str]:
+    """Reopen the tasks of one spec that are checked off by now; return their names."""
+    path = root / spec_path
+    if not path.exists():
+        # The user has deleted the spec since then.
+        return []
+    spec = with_progress(Spec.load(path))
+    spec_files = SpecFiles(spec, plan(spec.tasks))
+    refuse_to_write(spec_files.own_files, root)
+    return spec_files.reopen(tasks)
 
 
 def _is_path(config: pytest.Config) -> bool:
@@ -62,7 +148,10 @@ def _is_path(config: pytest.Config) -> bool:
 
 def _find_run(config: pytest.Config, backups: Path) -> Path:
     """Return the directory of the run to undo. Raise UsageError if there is none."""
-    runs = sorted(path.parent for path in backups.glob(f"*/{LIST_NAME}"))
+    # Runs that are undone have no list of this name. By time, as a redo is newer than its run, and
+    # two runs may begin in the same second, which is all that their names tell.
+    lists = sorted(backups.glob(f"*/{LIST_NAME}"), key=lambda path: path.stat().st_mtime_ns)
+    runs = [path.parent for path in lists]
     name = config.getoption("ralph_undo")
     if name == LAST or _is_path(config):
         last = [run for run in runs if not run.name.endswith(UNDONE_SUFFIX)]

@@ -11,6 +11,7 @@ from pytest_ralph.fixing.git.command import GitCommand, GitError
 from pytest_ralph.fixing.isolation.merge import FileChange, apply_merge, plan_merge, write_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.healing.errors import RecoveryError
+from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.session.final_check import passes
 from pytest_ralph.session.xdist.outbox import repeat, unpack
 
@@ -84,6 +85,8 @@ class Inbox:
             result, problem = self._recover(result, files, conflicts, spec_run, task)
         if problem:
             spec_run.spec_files.gave_up(task, NOT_MERGED)
+        else:
+            record_tick(spec_run.services, spec_run.spec_files, task)
         return result, problem
 
     def _recover(

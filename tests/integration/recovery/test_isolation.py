@@ -297,6 +297,7 @@ def test_merged_change_is_undone(isolated: Project) -> None:
     result = isolated.pytester.runpytest("--ralph-undo")
 
     assert result.ret == 0
+    assert isolated.boxes == {"1.3": False, "1.3.1": True, "1.4": False}
     assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
     assert not (isolated.root / "new.txt").exists()
 

@@ -46,6 +46,139 @@ def test_an_undo_can_be_undone(ran: Project) -> None:
     assert (ran.root / "made.txt").read_text() == "x\n"
 
 
+def test_undo_and_redo_take_turns(ran: Project) -> None:
+    name = next((ran.root / ".ralph/backups").iterdir()).name
+    new = ran.root / "new.txt"
+    ran.pytester.runpytest("--ralph-undo")
+    redone = ran.pytester.runpytest("--ralph-undo", f"{name}-undone")
+    redone.stdout.fnmatch_lines(
+        [f"ralph: redoing run {name}", f"to undo it again: pytest --ralph-undo {name}"]
+    )
+    assert new.read_text() == "fixed\n"
+
+    undone = ran.pytester.runpytest("--ralph-undo")
+    undone.stdout.fnmatch_lines(
+        [f"ralph: undoing run {name}", f"*: pytest --ralph-undo {name}-undone"]
+    )
+    assert new.read_text() == "broken\n"
+
+    ran.pytester.runpytest("--ralph-undo", f"{name}-undone")
+    assert new.read_text() == "fixed\n"
+
+
+def test_earlier_runs_are_undone_in_turn(ran: Project) -> None:
+    ran.write("new.txt", "broken again\n")
+    ran.run(executor=ran.shell("echo fixed twice > new.txt"))
+    assert ran.pytester.runpytest("--ralph-undo").ret == 0
+    assert (ran.root / "new.txt").read_text() == "broken again\n"
+
+    # The first run is next, and what the user wrote into its file since then stays.
+    assert ran.pytester.runpytest("--ralph-undo").ret == 1
+    assert (ran.root / "new.txt").read_text() == "broken again\n"
+    assert (ran.root / "old.txt").read_text() == "old\n"
+
+
+def test_an_undone_task_is_open_again(ran: Project) -> None:
+    ran.tasks.write_text(f"# Mine\n\n{ran.tasks.read_text()}\nA note.\n", encoding="utf-8")
+    before = ran.tasks.read_text()
+    result = ran.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["reopened: 1.1 (specs/demo/tasks.md)"])
+    assert "- [x] 1.1 Write it" in before
+    # The fix task stays ticked: it was carried out.
+    assert ran.tasks.read_text() == before.replace("- [x] 1.1 Write it", "- [ ] 1.1 Write it")
+    assert "- [x] 1.1 Write it" not in (ran.directory / ".progress.md").read_text()
+    assert "1.1" not in ran.state.get("taskResults", {})
+    assert ran.state["taskIndex"] == 0
+
+    again = ran.run("--ralph-pending", executor="none")
+    assert again.ret == 1
+    assert "ALL_TASKS_COMPLETE" not in again.stdout.str()
+
+
+def test_a_redone_task_stays_open(ran: Project) -> None:
+    name = next((ran.root / ".ralph/backups").iterdir()).name
+    ran.pytester.runpytest("--ralph-undo")
+    result = ran.pytester.runpytest("--ralph-undo", f"{name}-undone")
+    result.stdout.fnmatch_lines(["tasks that were reopened stay open until they pass again"])
+    assert "- [ ] 1.1 Write it" in ran.tasks.read_text()
+
+    # Once it has passed, the next undo opens it again.
+    assert ran.run("--ralph-pending").ret == 0
+    result = ran.pytester.runpytest("--ralph-undo")
+    result.stdout.fnmatch_lines(["reopened: 1.1 (specs/demo/tasks.md)"])
+
+
+def test_undo_reopens_what_rests_on_it(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Passes before anything changes
+          - **Verify**: `true`
+        - [ ] 1.2 Write it
+          - **Verify**: `grep -q fixed new.txt`
+        - [ ] 1.3 Passes thanks to the work on 1.2
+          - **Verify**: `test -e new.txt`
+    """)
+    project.run(executor=project.shell("echo fixed > new.txt"))
+    result = project.pytester.runpytest("--ralph-undo")
+
+    result.stdout.fnmatch_lines(["reopened: 1.2, 1.3 (specs/demo/tasks.md)"])
+    assert "- [x] 1.1" in project.tasks.read_text()
+
+
+def test_ticks_from_before_the_run_stay(project: Project) -> None:
+    project.spec("- [x] 1.1 Write it\n  - **Verify**: `grep -q fixed new.txt`\n")
+    project.run(executor=project.shell("echo fixed > new.txt"))
+    result = project.pytester.runpytest("--ralph-undo")
+
+    result.stdout.no_fnmatch_line("reopened*")
+    assert "- [x] 1.1" in project.tasks.read_text()
+
+
+def test_work_that_stays_keeps_its_tick(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Write a
+          - **Verify**: `grep -q fixed a.txt`
+        - [ ] 1.2 Write b
+          - **Verify**: `grep -q fixed b.txt`
+    """)
+    body = "case $RALPH_FIX_FOR in 1.1) echo fixed > a.txt;; *) echo fixed > b.txt;; esac\n"
+    project.write("executor.sh", body)
+    project.run(executor="sh executor.sh")
+    project.write("a.txt", "fixed by me\n")
+    result = project.pytester.runpytest("--ralph-undo")
+
+    result.stdout.fnmatch_lines(["reopened: 1.2 (specs/demo/tasks.md)"])
+    assert "- [x] 1.1 Write a" in project.tasks.read_text()
+
+
+def test_an_executed_task_is_reopened(project: Project) -> None:
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e made`\n")
+    project.verify("--ralph-execute", executor=project.shell("touch made"))
+    assert "- [x] 1.1" in project.tasks.read_text()
+    project.pytester.runpytest("--ralph-undo")
+
+    assert "- [ ] 1.1" in project.tasks.read_text()
+    assert not (project.directory / ".progress.md").exists()
+
+
+def test_a_renumbered_task_is_reopened(ran: Project) -> None:
+    text = ran.tasks.read_text().replace("- [x] 1.1 Write it", "- [x] 7.1 Write it")
+    ran.tasks.write_text(text, encoding="utf-8")
+    ran.pytester.runpytest("--ralph-undo")
+
+    assert "- [ ] 7.1 Write it" in ran.tasks.read_text()
+
+
+def test_a_broken_state_file_is_named(ran: Project) -> None:
+    (ran.directory / ".ralph-state.json").write_text("{", encoding="utf-8")
+    result = ran.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 1
+    assert (ran.root / "new.txt").read_text() == "broken\n"
+    result.stdout.fnmatch_lines(["cannot reopen tasks in specs/demo/tasks.md: *"])
+
+
 def test_names_of_files_are_made_harmless(project: Project) -> None:
     project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e made`\n")
     project.run(executor=project.shell("touch made \"$(printf 'a\\nb\\033[31m')\""))

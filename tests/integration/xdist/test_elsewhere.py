@@ -218,6 +218,7 @@ def test_a_healed_spec_comes_home(
     code, _ = run(pytester.path, "--ralph-undo")
     assert code == 0
     assert not (pytester.path / "fixed.txt").exists()
+    assert "- [ ] 1.2 " in path.read_text()
 
 
 def test_edits_at_home_and_a_copy_elsewhere_stay(
