@@ -78,12 +78,16 @@ BLANK_LINES = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """An attempt that did not help. `diff` is what it changed, if that is known."""
+    """An attempt that did not help. `diff` is what it changed, if that is known.
+
+    `origin` says that an earlier run made the attempt, and with which executor.
+    """
 
     task_id: str
     approach: str
     result: str
     diff: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +257,10 @@ class _TemplateValues:
         result = attempt.result
         if self._verified is not None and result == self._verified.error:
             result = "the error stayed the same"
-        return f"{attempt.task_id}: {attempt.approach} → {result}"
+        task = attempt.task_id
+        if attempt.origin:
+            task += f" ({attempt.origin})"
+        return f"{task}: {attempt.approach} → {result}"
 
     def _failure(self, failure: Failure | None) -> dict[str, object] | None:
         if failure is None:

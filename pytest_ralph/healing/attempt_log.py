@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NOT_SAID = "approach not reported"
 NOT_MERGED = "it passed but could not be merged; make the changes again in the current files"
 UNCHANGED = "the error stayed the same"
+NO_HELP = "it did not help"
 # Lines of an output that a report keeps.
 HEAD, TAIL = 40, 120
 
@@ -59,7 +60,7 @@ class AttemptLog:
         self.notes: list[str] = []
         self.failures: list[Failure] = []
         self.approaches: list[str] = []
-        # Executor runs and repairs, with what each of them changed.
+        # Executor runs and repairs, of earlier runs too, with what each of them changed.
         self.tried: list[Tried] = []
         self.repairs: list[str] = []
         self.fingerprints: list[str] = []
@@ -127,6 +128,23 @@ class AttemptLog:
             elif attempt.what == "verify" and attempt.failed:
                 self.fingerprints.append(attempt.fingerprint)
                 self.trees.append(attempt.tree)
+
+    def add_earlier(self, attempts: Sequence[Attempt], fixes: Sequence[str]) -> None:
+        """Take over what earlier runs tried without success, so that prompts name it.
+
+        `attempts` come from the history, which may have been deleted, `fixes` from the state file.
+        """
+        # Imported here: a passing task needs no prompt.
+        from pytest_ralph.fixing.prompts import Tried
+
+        tried = _tried_in(attempts)
+        recorded = {one.task_id for one in tried}
+        for fix_id in fixes:
+            if fix_id not in recorded:
+                self.tried.append(
+                    Tried(task_id=fix_id, approach=NOT_SAID, result=NO_HELP, origin="earlier")
+                )
+        self.tried += tried
 
     def absorb(self, result: TaskResult) -> None:
         """Add the work on another task that was done on account of this one."""
@@ -405,6 +423,32 @@ def _facts_of(run: ObservedRun) -> dict[str, Any]:
         "log": str(outcome.ended.stdout.path) if outcome.ended else "",
         "transcript": str(outcome.transcript or ""),
     }
+
+
+def _tried_in(attempts: Sequence[Attempt]) -> list[Tried]:
+    """The fixes and repairs among the attempts of earlier runs, and what came of each."""
+    from pytest_ralph.fixing.agents import display_name
+    from pytest_ralph.fixing.prompts import Tried
+
+    tried: list[Tried] = []
+    has_claimed = False
+    error_before = ""
+    for attempt in attempts:
+        if attempt.what in ("fix", "repair") and attempt.fix_id:
+            has_claimed = not attempt.failed
+            one = Tried(
+                task_id=attempt.fix_id,
+                approach=attempt.approach or NOT_SAID,
+                # A failed fix follows the record of its executor run, which has the error.
+                result=error_before if attempt.failed else NO_HELP,
+                origin=f"earlier, by {display_name(attempt.executor)}",
+            )
+            tried.append(one)
+        elif has_claimed and attempt.what == "verify":
+            has_claimed = False
+            tried[-1] = replace(tried[-1], result=attempt.error)
+        error_before = attempt.error
+    return tried
 
 
 def _result_of(task: Task, run: ObservedRun) -> str:

@@ -495,14 +495,14 @@ class Fixer:
 
     def _with_previous_fix(self, target: Task, failure: Failure) -> Failure:
         """The failure with the fix of `target` that did not help, unless it names one itself."""
-        fixes = self.spec_files.fixes_of(target)
+        fixes = self.spec_files.unsuccessful_fixes(target)
         if not fixes and target is not self.task:
             # The fix to be fixed has been tried itself.
             fixes = (target.id,)
         if not fixes or failure.attempted_fix not in ("", NO_FIX):
             return failure
         previous = f"fix {fixes[-1]} did not help"
-        approaches = [tried.approach for tried in self.log.tried if tried.task_id in fixes]
+        approaches = [tried.approach for tried in self.log.tried if tried.task_id == fixes[-1]]
         if approaches and approaches[-1] != NOT_SAID:
             previous += f": {approaches[-1]}"
         return replace(failure, attempted_fix=previous)

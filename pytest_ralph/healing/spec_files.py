@@ -134,6 +134,12 @@ class SpecFiles:
                 if waiting is None or fix != waiting.id
             )
 
+    def unsuccessful_fixes(self, task: Task) -> tuple[str, ...]:
+        """The fixes that any run carried out for a task and that did not make it pass."""
+        with self.files():
+            fixes = self.state.fix_ids(task.name)
+            return tuple(fix for fix in fixes if self.state.status(fix) == EXECUTED)
+
     def parts_of(self, task: Task) -> tuple[Task, ...]:
         with self.files():
             return tuple(fix for fix in self._document.made_for(task) if fix.has_marker("SPLIT"))

@@ -126,6 +126,8 @@ class TaskRun:
         # Imported here: a passing task needs none of it.
         from pytest_ralph.healing.fixer import Fixer
 
+        earlier = self.services.advisor.since_pass(self.spec_files.spec.name, self.task.id)
+        self.log.add_earlier(earlier, self.spec_files.unsuccessful_fixes(self.task))
         return Fixer(
             self.services,
             self.spec_files,

@@ -69,15 +69,18 @@ class Advisor:
 
     def left_off(self, spec: str, task: str) -> Sequence[Attempt]:
         """Return what was tried on a task since it last passed or was given up."""
+        return _after_last(_is_end, self._attempts(spec, task))
+
+    def since_pass(self, spec: str, task: str) -> Sequence[Attempt]:
+        """Return what was tried on a task since it last passed."""
+        return _after_last(_is_pass, self._attempts(spec, task))
+
+    def _attempts(self, spec: str, task: str) -> Sequence[Attempt]:
         nothing: list[Record] = []
         records = self._ask(
             lambda history: history.records(spec=spec, task=task, limit=LATEST_ATTEMPTS), nothing
         )
-        attempts = [record.attempt for record in records]
-        for index in reversed(range(len(attempts))):
-            if _is_end(attempts[index]):
-                return attempts[index + 1 :]
-        return attempts
+        return [record.attempt for record in records]
 
     def risks(self, spec: str) -> Sequence[Risk]:
         """Return the tasks that are more likely to fail than to pass."""
@@ -103,7 +106,18 @@ def _seconds(duration: float) -> str:
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
 
 
+def _after_last(
+    is_end: Callable[[Attempt], bool], attempts: Sequence[Attempt]
+) -> Sequence[Attempt]:
+    for index in reversed(range(len(attempts))):
+        if is_end(attempts[index]):
+            return attempts[index + 1 :]
+    return attempts
+
+
 def _is_end(attempt: Attempt) -> bool:
-    if attempt.outcome == "escalated":
-        return True
+    return attempt.outcome == "escalated" or _is_pass(attempt)
+
+
+def _is_pass(attempt: Attempt) -> bool:
     return attempt.what == "verify" and attempt.outcome in GOOD

@@ -1,8 +1,9 @@
-"""A run that was cut off: the next one knows what it had tried, and comes to the same end."""
+"""The next run knows what the runs before it tried, whether they were cut off or gave up."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -82,3 +83,58 @@ def test_a_repair_that_did_not_help_is_not_made_again_after_a_kill(project: Proj
     result = project.run()
     result.stdout.fnmatch_lines(["*given up: an error of unknown type came back after a fix"])
     assert project.history("executor", "what = 'repair'") == ["repair:chmod"]
+
+
+def test_fix_of_an_earlier_run_is_named(one_task: Project) -> None:
+    one_task.run("--ralph-max-fixes=1", executor=one_task.shell("true"))
+    assert one_task.calls == ["1.3.1"]
+
+    one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+    assert one_task.calls == ["1.3.1", "1.3.2"]
+    text = one_task.tasks.read_text()
+    assert text.count("1. Analyze the failure: No previous fix attempted\n") == 1
+    assert "1. Analyze the failure: fix 1.3.1 did not help\n" in text
+    line = "- 1.3.1 (earlier, by sh executor.sh): approach not reported → the error stayed the same"
+    assert f"## Tried before, and did not help\n\n{line}\n" in one_task.prompt(2)
+
+
+def test_approach_of_an_earlier_run_is_named(one_task: Project) -> None:
+    executor = one_task.shell("echo $task > parser.txt; echo Approach: guess number $call")
+    one_task.run("--ralph-max-fixes=1", executor=executor)
+    one_task.run("--ralph-max-fixes=1", executor=executor)
+
+    text = one_task.tasks.read_text()
+    assert "1. Analyze the failure: fix 1.3.1 did not help: guess number 1\n" in text
+    assert "- 1.3.1 (earlier, by sh executor.sh): guess number 1 → " in one_task.prompt(2)
+
+
+def test_earlier_fix_is_named_without_the_history(one_task: Project) -> None:
+    one_task.run("--ralph-max-fixes=1", executor=one_task.shell("true"))
+    shutil.rmtree(one_task.root / ".ralph")
+
+    one_task.run("--ralph-max-fixes=1", executor=one_task.shell("true"))
+    assert "1. Analyze the failure: fix 1.3.1 did not help\n" in one_task.tasks.read_text()
+    line = "- 1.3.1 (earlier): approach not reported → it did not help"
+    assert f"## Tried before, and did not help\n\n{line}\n" in one_task.prompt(2)
+
+
+def test_reused_fix_knows_its_earlier_error(one_task: Project) -> None:
+    fails = "echo \"Task $task: Fix FAILED\"; echo '- Error: no such table'; exit 1"
+    one_task.run("--ralph-max-depth=1", executor=one_task.shell(fails))
+    assert one_task.calls == ["1.3.1"]
+
+    one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+    assert one_task.calls == ["1.3.1", "1.3.1"]
+    line = "- 1.3.1 (earlier, by sh executor.sh): approach not reported → no such table\n"
+    assert line in one_task.prompt(2)
+
+
+def test_earlier_fix_that_helped_is_not_blamed(one_task: Project) -> None:
+    executor = one_task.shell("echo fixed > parser.txt")
+    one_task.run(executor=executor)
+    one_task.write("parser.txt", "broken again\n")
+    one_task.run(executor=executor)
+
+    assert one_task.calls == ["1.3.1", "1.3.2"]
+    assert one_task.tasks.read_text().count("No previous fix attempted") == 2
+    assert "Tried before" not in one_task.prompt(2)

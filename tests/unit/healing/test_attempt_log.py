@@ -475,3 +475,26 @@ def test_a_log_that_could_not_be_kept_is_not_told_of(kept: Kept, tmp_path: Path)
         kept.attempt_log.verified(verified, None, timeout=30.0)
     (attempt,) = kept.attempt_log.ended("passed").attempts
     assert (attempt.log, attempt.printed) == ("", len("one\n"))
+
+
+def test_attempts_of_earlier_runs_are_taken_over(kept: Kept) -> None:
+    earlier = [
+        Attempt(what="verify", outcome="failed", error="first"),
+        Attempt(what="repair", outcome="failed", error="nothing to do", executor="repair:lint"),
+        Attempt(what="execute", outcome="failed", error="overloaded", fix_id="1.3.2"),
+        Attempt(what="fix", error="first", fix_id="1.3.2", executor="claude", approach="guess"),
+        Attempt(what="verify", outcome="failed", error="second"),
+        Attempt(what="execute", outcome="failed", error="cannot", fix_id="1.3.3"),
+        Attempt(what="fix", outcome="failed", error="second", fix_id="1.3.3", executor="codex"),
+        Attempt(what="verify", outcome="failed", error="third"),
+    ]
+    kept.attempt_log.add_earlier(earlier, ["1.3.1", "1.3.2"])
+
+    lines = [(one.task_id, one.origin, one.approach, one.result) for one in kept.attempt_log.tried]
+    assert lines == [
+        ("1.3.1", "earlier", "approach not reported", "it did not help"),
+        ("1.3.2", "earlier, by claude", "guess", "second"),
+        ("1.3.3", "earlier, by codex", "approach not reported", "cannot"),
+    ]
+    # A new run may try again what did not help in another one.
+    assert not kept.attempt_log.approaches
