@@ -130,7 +130,7 @@ class TaskHistory:
     made_progress: bool = False
     # The failure is that of an executor, not of the task's own Verify.
     by_executor: bool = False
-    # No earlier failure of the task was of this kind.
+    # The task failed earlier in this run, and always in another way.
     is_new_kind: bool = False
     timeout: float = 300.0
     approaches: tuple[str, ...] = ()

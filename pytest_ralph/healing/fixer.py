@@ -179,7 +179,7 @@ class Fixer:
             extended=failed.extended,
             made_progress=failed.progress,
             by_executor=failed.by_executor,
-            is_new_kind=failed.failure.kind not in earlier_kinds,
+            is_new_kind=bool(earlier_kinds) and failed.failure.kind not in earlier_kinds,
             timeout=failed.timeout,
             rollback=self.settings.rollback and self._shows_broken_build(failed),
         )
