@@ -138,3 +138,13 @@ def test_earlier_fix_that_helped_is_not_blamed(one_task: Project) -> None:
     assert one_task.calls == ["1.3.1", "1.3.2"]
     assert one_task.tasks.read_text().count("No previous fix attempted") == 2
     assert "Tried before" not in one_task.prompt(2)
+
+
+def test_error_behind_a_repair_gets_its_fix(project: Project) -> None:
+    project.spec("- [ ] 1.1 Run it\n  - **Verify**: `./run.sh`\n")
+    project.write("run.sh", "#!/bin/sh\ngrep -q good a.txt\n").chmod(0o644)
+    project.write("a.txt", "bad\n")
+    result = project.run(executor=project.shell("echo good > a.txt"))
+
+    assert result.ret == 0
+    assert project.calls == ["1.1.2"]
