@@ -76,6 +76,11 @@ class Settings(NamedTuple):
     alert: int
     keep_logs: int
 
+    @property
+    def only_verifies(self) -> bool:
+        """Whether these settings start no executor and write nothing into a spec."""
+        return self.recovery is False and not self.execute
+
 
 class Layer(NamedTuple):
     """One place where options are set.

@@ -83,6 +83,8 @@ def options() -> Iterator[str]:
     yield "## Options"
     yield ""
     yield "The command line beats the front matter, the front matter beats the ini file."
+    yield "Front matter alone starts no executor: `recovery` and `execute` there count in a run"
+    yield "with `--ralph-recovery` or `--ralph-execute`, or their ini keys."
     yield "A task may have its own time limit (`**Timeout**: 90s`) and executor"
     yield "(`**Executor**: claude --model opus`)."
     yield ""

@@ -83,7 +83,7 @@ class SpecCollection:
         settings = self.run.settings
         if self.run.config.getoption("ralph_explain"):
             return "ralph: explain only, nothing runs"
-        if settings.recovery is False and not settings.execute:
+        if settings.only_verifies:
             return "ralph: verify only"
         modes = []
         if settings.execute:
@@ -116,13 +116,22 @@ class SpecCollection:
             reporter.write_line(line)
 
     def _recovery_notes(self, specs: list[Spec]) -> list[str]:
-        """Return a line for each spec whose state file asks for recovery, but not the settings."""
-        return [
-            f"ralph: {self.run.specs.relative(spec.path)}: recovery is off although the state "
-            "file says recoveryMode: true (turn it on with --ralph-recovery)"
-            for spec in specs
-            if self._ignores_recovery_mode(spec)
-        ]
+        """Return a line for each spec that asks for recovery or execution, but not the settings."""
+        notes = []
+        for spec in specs:
+            path = self.run.specs.relative(spec.path)
+            request = self.run.specs.ignored_request(spec)
+            if request is not None:
+                notes.append(
+                    f"ralph: {path}: {request} is off although the front matter says "
+                    f"{request}: true (turn it on with --ralph-{request})"
+                )
+            elif self._ignores_recovery_mode(spec):
+                notes.append(
+                    f"ralph: {path}: recovery is off although the state file says "
+                    "recoveryMode: true (turn it on with --ralph-recovery)"
+                )
+        return notes
 
     def _ignores_recovery_mode(self, spec: Spec) -> bool:
         if self.run.specs.settings_of(spec).recovery is not False:

@@ -65,6 +65,7 @@ class Specs:
     def settings_of(self, spec: Spec, state: State | None = None) -> Settings:
         """Return the settings for one spec, with the limits of its state file if that is given.
 
+        A run that only verifies stays one, whatever the front matter asks for.
         Raise SettingError for a malformed value.
         """
         if not spec.settings and state is None:
@@ -73,7 +74,21 @@ class Specs:
         layers = [self._command_line, front_matter, self._ini]
         if state is not None:
             layers.append(state_layer(state))
-        return read_settings(*layers)
+        settings = read_settings(*layers)
+        if self.settings.only_verifies:
+            settings = settings._replace(recovery=False, execute=False)
+        return settings
+
+    def ignored_request(self, spec: Spec) -> str | None:
+        """Return which of `execute` and `recovery` the front matter asks for in vain, if any."""
+        if not self.settings.only_verifies:
+            return None
+        asked = read_settings(front_matter_layer(spec, self.relative(spec.path)))
+        if asked.execute:
+            return "execute"
+        if asked.recovery:
+            return "recovery"
+        return None
 
     def is_recovered(self, spec: Spec) -> bool:
         """Return whether the spec is run in recovery mode."""

@@ -74,8 +74,25 @@ def test_a_spec_may_ask_for_an_executor_of_its_own(
 ) -> None:
     task = "- [ ] 1.1 It\n  - **Verify**: `test -e made`\n"
     make_spec(f"---\nralph:\n  executor: touch made\n  recovery: true\n---\n{task}", name="a")
-    result = pytester.runpytest("--ralph", "specs", "-v")
+    result = pytester.runpytest("--ralph-recovery", "specs", "-v")
     result.stdout.fnmatch_lines(["specs/a/tasks.md::1.1 RECOVERED*"])
+
+
+def test_front_matter_turns_recovery_on_where_the_state_file_does_not(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    task = "- [ ] 1.1 It\n  - **Verify**: `test -e made`\n"
+    make_spec(f"---\nralph:\n  executor: touch made\n  recovery: true\n---\n{task}", name="a")
+    result = pytester.runpytest("--ralph", "-o", "ralph_recovery=state", "specs", "-v")
+    result.stdout.fnmatch_lines(["specs/a/tasks.md::1.1 RECOVERED*"])
+
+
+def test_a_spec_may_ask_for_no_recovery(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    task = "- [ ] 1.1 It\n  - **Verify**: `test -e made`\n"
+    make_spec(f"---\nralph:\n  executor: touch made\n  recovery: false\n---\n{task}", name="a")
+    result = pytester.runpytest("--ralph", "-o", "ralph_recovery=true", "specs", "-v")
+    result.assert_outcomes(failed=1)
+    assert not (pytester.path / "made").exists()
 
 
 def test_what_only_a_whole_run_can_have_is_warned_about(

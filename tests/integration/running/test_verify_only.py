@@ -22,6 +22,28 @@ def test_nothing_is_written_into_the_spec(pytester: pytest.Pytester, make_spec: 
     assert files(pytester) == before
 
 
+@pytest.mark.parametrize("asked", ["recovery", "execute"])
+@pytest.mark.parametrize("args", [("--ralph",), ("--ralph", "--no-ralph-recovery")])
+def test_front_matter_starts_no_executor(
+    pytester: pytest.Pytester, make_spec: SpecMaker, asked: str, args: tuple[str, ...]
+) -> None:
+    settings = f"executor: touch made\n  {asked}: true\n  fresh: true\n  commit: auto"
+    task = "- [ ] 1.1 It\n  - **Verify**: `test -e made`\n"
+    make_spec(f"---\nralph:\n  {settings}\n---\n{task}")
+    before = files(pytester)
+    result = pytester.runpytest(*args, "specs")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "ralph: verify only",
+            f"ralph: specs/demo/tasks.md: {asked} is off although the front matter says "
+            f"{asked}: true (turn it on with --ralph-{asked})",
+        ]
+    )
+    assert files(pytester) == before
+    assert not (pytester.path / "made").exists()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"recoveryMode": true}'])
 def test_the_state_file_is_no_obstacle(
     pytester: pytest.Pytester, make_spec: SpecMaker, text: str
