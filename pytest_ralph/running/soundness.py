@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.model import Check, Expect, Verify
 
 Reason = Literal[
-    "syntax", "not found", "not executable", "killed", "exception", "search error", "no test"
+    "syntax",
+    "broken script",
+    "not found",
+    "not executable",
+    "killed",
+    "exception",
+    "search error",
+    "no test",
 ]
 
 NOT_EXECUTABLE = 126
@@ -38,6 +45,21 @@ XARGS_FAILED = 123
 _SYNTAX_ERROR = re.compile(
     r"syntax error|parse error|unexpected|unmatched|unterminated", re.IGNORECASE
 )
+# What a shell prints about a script that it cannot parse: bash, dash and zsh. The same words about
+# a bad number, as in `$((1 +))`, stand behind the expression.
+_BROKEN_SCRIPT = re.compile(
+    r"""
+    ^(?P<name>[^\s:][^:\n]*):
+    (?:
+        \ (?:-c:\ )?line\ \d+:\ (?:syntax\ error\b|unexpected\ EOF\ while\ looking\ for\ matching)
+        | \ \d+:\ Syntax\ error:
+        | \d+:\ parse\ error\ near
+    ).*
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
+_SOURCING = frozenset({".", "source"})
 # The beginning of what a runtime prints about an exception that ended the program.
 _EXCEPTION = re.compile(
     r"""
@@ -86,10 +108,14 @@ def find_defect(
     defect = _missing_program(check, command, stages, errors)
     if defect is None:
         defect = _from_statuses(check, command, ended, stages)
+    if defect is None:
+        defect = _broken_script(check, command, ended, stages)
     if defect is not None:
         return defect
     if not check.reads_output:
-        return _failed_negated_search(command, ended, errors)
+        return _failed_negated_search(command, ended, errors) or _search_that_has_to_fail(
+            check, command, ended, errors
+        )
     return _unread_input(command, ended, errors) or _exception(check, command, ended, errors)
 
 
@@ -149,6 +175,79 @@ def _from_statuses(
     for status in statuses:
         if status in FATAL_STATUSES:
             return Defect("killed", f"exit status {status}, killed by a signal")
+    return None
+
+
+def _broken_script(
+    check: Check, command: Command, ended: CommandResult, stages: Stages
+) -> Defect | None:
+    """A script that its shell could not parse, unless a failure or the message is expected."""
+    if any(expect.stream == "stderr" for expect in check.expect):
+        return None
+    if ended.exit_code == 0 and not _hides_failure(command, stages):
+        # A command that only prints such words, or goes on.
+        return None
+    wants_words = any(expect.op in ("contains", "matches") for expect in check.expect)
+    wants_failure = any(expect.op == "nonzero" for expect in check.expect)
+    is_negated = any(stage.negated for stage in command.stages)
+    may_fail = wants_failure or is_negated
+    if may_fail and any(_only_parses(stage) for stage in command.stages):
+        return None
+    texts = [ended.stderr.text()] if ended.stderr else [ended.stdout.text()]
+    if ended.stderr and ended.exit_code != 0 and not wants_words:
+        # `2>&1` sends the message to stdout, which nobody expects it to contain.
+        texts.append(ended.stdout.text())
+    for match in _BROKEN_SCRIPT.finditer("\n".join(texts)):
+        # A tool that fails because of a script it was given, such as a linter, has done its work.
+        is_finding = wants_words or may_fail
+        if is_finding and not _is_run(match["name"], command):
+            continue
+        return Defect("broken script", match[0].strip())
+    return None
+
+
+def _hides_failure(command: Command, stages: Stages) -> bool:
+    """Whether a pipe, a substitution or `!` may hide that a program failed."""
+    if any(stage.nested or stage.negated for stage in command.stages):
+        return True
+    is_piped = any(stage.before == "|" for stage in command.stages)
+    if not is_piped:
+        return False
+    return not stages.statuses or any(stages.statuses)
+
+
+def _only_parses(stage: Stage) -> bool:
+    """`bash -n script.sh` finds syntax errors without running anything."""
+    return stage.program in _SHELLS and "-n" in stage.arguments
+
+
+def _is_run(name: str, command: Command) -> bool:
+    """Whether a script is run by the command line itself."""
+    if name.rpartition("/")[2] in _SHELLS:
+        return True
+    for stage in command.stages:
+        if stage.executable == name:
+            return True
+        is_shell = stage.program in _SHELLS or stage.program in _SOURCING
+        if is_shell and name in stage.arguments:
+            return True
+    return False
+
+
+def _search_that_has_to_fail(
+    check: Check, command: Command, ended: CommandResult, errors: str
+) -> Defect | None:
+    """`grep -q TODO missing.py` "fails" although it has not searched anything."""
+    if not any(expect.op == "nonzero" for expect in check.expect):
+        return None
+    for stage in command.own_stages:
+        if not _is_search(stage):
+            continue
+        defect = _search_error(stage, command, ended, errors)
+        if defect is None and stage.after == "&&":
+            defect = _unreadable_operand(stage, errors)
+        if defect is not None:
+            return defect
     return None
 
 

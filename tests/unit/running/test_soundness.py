@@ -67,6 +67,33 @@ NEVER_RAN = [
     ("python3 no_such_file.py", NOTHING),
     ("if true; then echo", NOTHING),
     ("echo 'x", FAILS),
+    ("bash -c 'if then'", NOTHING),
+    ("sh -c 'if then'", NOTHING),
+    ("bash -c 'if then'", FAILS),
+    ("bash -c 'if then' 2>&1", NO_ERROR_WORD),
+    ("bash -c 'echo \"x'", NOTHING),
+    ("./broken.sh", NOTHING),
+    ("./broken.sh", FAILS),
+    ("./broken.sh", Expect("stdout", "contains", "0")),
+    ("! ./broken.sh", None),
+    ("bash broken.sh", NOTHING),
+    ("bash -n broken.sh", NOTHING),
+    ("sh broken.sh", NOTHING),
+    (". ./broken.sh", NOTHING),
+    ("cd sub && bash ../broken.sh", NOTHING),
+    ("bash broken.sh | wc -l", ZERO),
+    ("sh broken.sh | wc -l", ZERO),
+    ("cat broken.sh | bash | wc -l", ZERO),
+    ("echo $(bash broken.sh | wc -l)", ZERO),
+    ("./calls.sh", NOTHING),
+    ("grep -q TODO missing.py", FAILS),
+    ("grep x no-such-file", FAILS),
+    ("grep -r x no/such/dir", FAILS),
+    ("test -f f && grep -q x no-such-file", FAILS),
+    ("grep -q a no-such-file && grep -q b f", FAILS),
+    ("grep x no-such-file | grep y", FAILS),
+    ("diff f no-such-file", FAILS),
+    ("git log nosuchbranch", FAILS),
 ]
 
 REALLY_RAN = [
@@ -116,6 +143,30 @@ REALLY_RAN = [
     ("cd sub && ./run.sh | cat", ZERO),
     ("PATH=$PWD/sub:$PATH run.sh | cat", ZERO),
     ("git rev-parse --is-inside-work-tree", Expect("stdout", "contains", "true")),
+    ("cat message.txt", Expect("stdout", "contains", "syntax error")),
+    ("cat message.txt | wc -l", Expect("stdout", "==", 1)),
+    ("cat message.txt >&2", NOTHING),
+    ("cat message.txt >&2 | wc -l", ZERO),
+    ("bash broken.sh", Expect("exit", "==", 2)),
+    ("bash -n broken.sh", FAILS),
+    ("! bash -n broken.sh", None),
+    ("! ./lint.sh broken.sh", None),
+    ("bash broken.sh", Expect("stderr", "contains", "syntax error")),
+    ("bash broken.sh 2>&1", Expect("stdout", "contains", "syntax error")),
+    ("bash broken.sh || true", NOTHING),
+    ("./lint.sh broken.sh", FAILS),
+    ("./lint.sh broken.sh", Expect("stdout", "contains", "1 error")),
+    ("echo $((1 + 1)) | grep -c 3", ZERO),
+    ("grep -q x f", FAILS),
+    ("grep -q x no-such-file", Expect("exit", "==", 2)),
+    ("grep -q x no-such-file", Expect("exit", "in", (1, 2))),
+    ("diff f g", FAILS),
+    ("git diff --no-index f g", FAILS),
+    ("cat no-such-file", FAILS),
+    ("ls no-such-file", FAILS),
+    ("sh -c 'exit 2'", FAILS),
+    ("find no-such-directory", FAILS),
+    ("find . -name f | xargs grep x", FAILS),
 ]
 
 
@@ -126,9 +177,17 @@ def files(runner: Runner) -> None:
     (root / "g").write_text("b\n")
     (root / "plain.txt").write_text("words\n")
     (root / "sub").mkdir()
-    script = root / "sub" / "run.sh"
-    script.write_text("#!/bin/sh\necho 0\n")
-    script.chmod(0o755)
+    (root / "message.txt").write_text("x.sh: line 2: syntax error near unexpected token `then'\n")
+    scripts = {
+        "sub/run.sh": "#!/bin/sh\necho 0\n",
+        "broken.sh": "#!/bin/bash\nif then\n",
+        "calls.sh": "#!/bin/bash\nbash broken.sh\n",
+        "lint.sh": "#!/bin/bash\nbash -n $1 || { echo 1 error; exit 1; }\n",
+    }
+    for name, text in scripts.items():
+        script = root / name
+        script.write_text(text)
+        script.chmod(0o755)
 
 
 def check(runner: Runner, command: str, expect: Expect | None) -> CheckResult:
@@ -185,6 +244,8 @@ def test_every_shell_shows_what_never_ran(
         ("kill -9 $$", NOTHING, "signal 9"),
         (PYTHON_DIES, NOTHING, "ValueError: 1"),
         ("grep x no-such-file", NOTHING, "exit status 2 of grep"),
+        ("grep x no-such-file", FAILS, "exit status 2 of grep"),
+        ("sh -c 'if then'", NOTHING, 'sh: 1: Syntax error: "then" unexpected'),
     ],
 )
 def test_the_reason_is_named(runner: Runner, command: str, expect: Expect, got: str) -> None:
