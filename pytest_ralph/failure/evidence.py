@@ -32,6 +32,8 @@ class Evidence:
     source: Source = "verify"
     # Expectations of the Verify field that were not met: "stdout >= 1, got '0'".
     unmet: tuple[str, ...] = ()
+    # Files that are not there although the command ended as the Verify field expects.
+    unwritten: tuple[str, ...] = ()
     # Files that the task is about: the project's own, even before they are there.
     planned: tuple[str, ...] = ()
     # Why the command did not do its work, if the run of the Verify field has found that out.

@@ -67,6 +67,8 @@ ROLE_OF_TARGET = {
 TARGET = re.compile(r"(?<![\w-])(?:test|check(?![\w:-])|verify|spec|lint|format|fmt|typecheck)")
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
+# What pytest draws around its last line.
+RULER = " ="
 XARGS = re.compile(r"\bxargs\s")
 LONGEST_COMMAND = 120
 
@@ -118,7 +120,18 @@ def read_nothing_collected(context: FailureContext) -> Finding | None:
     lines = context.output.text.split()
     if context.evidence.exit_code != NOTHING_COLLECTED or not is_pytest or not lines:
         return None
-    return Finding("no tests", context.output.text.rstrip().rpartition("\n")[2].strip())
+    last_line = context.output.text.rstrip().rpartition("\n")[2]
+    return Finding("no tests", f"no test ran: {last_line.strip(RULER)}")
+
+
+def read_missing_file(context: FailureContext) -> Finding | None:
+    """A command that ended as expected without leaving behind the file that the field expects.
+
+    What it printed is not the reason, whatever it looks like.
+    """
+    if not context.evidence.unwritten:
+        return None
+    return Finding("absent", f"file {context.evidence.unwritten[0]} does not exist")
 
 
 def read_signal(context: FailureContext) -> Finding | None:

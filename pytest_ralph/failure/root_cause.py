@@ -59,6 +59,7 @@ def root_cause(context: FailureContext) -> Finding:
     readers = (
         exit_status.read_time_limit,
         exit_status.read_defect,
+        exit_status.read_missing_file,
         read_failed_tests,
         exit_status.read_nothing_collected,
         lambda context: context.cause,

@@ -132,6 +132,7 @@ def evidence_of(
         command=ended.command,
         junit=services.junit_files(ended, root),
         root=services.root,
+        unwritten=checked.unwritten,
         planned=task.files,
         timed_out=ended.timed_out,
         signal=ended.signal,

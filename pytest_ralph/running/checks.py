@@ -35,13 +35,15 @@ NEGATION = regex(r"(?:^|\s)!\s")
 class CheckResult(NamedTuple):
     """One command that ran, and the expectations that it did not meet.
 
-    `defect` says why the result of the command means nothing, if that is so.
+    `defect` says why the result of the command means nothing, if that is so, and `unwritten` which
+    files it did not leave behind although everything else was as expected.
     """
 
     check: Check
     ended: CommandResult
     unmet: tuple[Unmet, ...] = ()
     defect: Defect | None = None
+    unwritten: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -165,9 +167,11 @@ def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
     for output in printed.values():
         output.close()
     missed = unmet(check.expect, ended, printed)
-    if check.files and not missed:
-        missed = _missing_files(check, directory)
-    result = CheckResult(check, ended, missed)
+    unwritten: tuple[str, ...] = ()
+    if not missed:
+        unwritten = tuple(path for path in check.files if not (directory / path).exists())
+        missed = tuple(Unmet(f"file {path}", "no such file") for path in unwritten)
+    result = CheckResult(check, ended, missed, unwritten=unwritten)
     if missed or check.expect or stages.show_defect or NEGATION.search(check.command):
         return _require_work(result, stages, runner)
     return result
@@ -213,9 +217,3 @@ def _raw_outputs(check: Check) -> dict[str, RawOutput]:
         if expects:
             outputs[stream] = RawOutput(expects)
     return outputs
-
-
-def _missing_files(check: Check, directory: Path) -> tuple[Unmet, ...]:
-    """Return the files that the command was to leave behind and did not."""
-    missing = [path for path in check.files if not (directory / path).exists()]
-    return tuple(Unmet(f"file {path}", "no such file") for path in missing)

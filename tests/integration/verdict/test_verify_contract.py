@@ -68,6 +68,7 @@ EXPECT_FIELD = (
     Case("`echo total: 12`", PASSED, r"stdout matches /total: \d+/"),
     Case("`touch made.txt`", PASSED, "exit 0; file made.txt exists"),
     Case("`true`", "task_incomplete", "file unmade.txt exists"),
+    Case("`cat notes.txt`", "task_incomplete", "file unmade.txt exists"),
     Case("`true`", "invalid_task", "stdout is lovely"),
 )
 
@@ -86,6 +87,9 @@ SOUND = (
     # Killed by a signal; a shell syntax error; an uncaught exception.
     Case("`sh -c 'kill -9 $$'` outputs nothing", "crash"),
     Case("`if true; then echo x` outputs nothing", "invalid_task"),
+    Case("`bash -c 'if then'` outputs nothing", "build_error"),
+    Case("`sh broken.sh` outputs nothing", "build_error"),
+    Case("`sh broken.sh | wc -l` returns 0", "build_error"),
     Case("`python3 -c 'raise ValueError(1)'` prints nothing", "crash"),
     # The error status of a search tool.
     Case("`grep -rn TODO no/such/dir` outputs nothing", "task_incomplete"),
@@ -98,6 +102,11 @@ SOUND = (
     Case("`! grep -q TODO notes.txt && ! grep -q TODO missing.txt`", "*"),
     Case("`test -f notes.txt && ! grep -q TODO missing.txt`", "*"),
     Case("`! grep -q TODO notes.txt`", PASSED),
+    Case("`grep -q TODO missing.py` returns non-zero", "task_incomplete"),
+    Case("`grep x missing.txt` fails", "task_incomplete"),
+    Case("`grep x notes.txt` fails", PASSED),
+    Case("`sh -c 'exit 2'` fails", PASSED),
+    Case("`ls missing.txt` returns non-zero", PASSED),
     # In a list of commands too, unless another one takes over.
     Case("`nosuchtool; echo done` prints done", "command_not_found"),
     Case("`nosuchtool || echo none` prints none", PASSED),
@@ -134,6 +143,7 @@ def run_cases(
     make_spec("\n".join(lines))
     (pytester.path / "notes.txt").write_text("one\ntwo\nthree\n")
     (pytester.path / "empty.txt").touch()
+    (pytester.path / "broken.sh").write_text("if then\n")
     (pytester.path / "plain.sh").write_text("echo\n")
     (pytester.path / "no_tests.sh").write_text("echo 'Ran 0 tests in 0.000s'; echo; echo OK\n")
     pytester.mkdir("sub").joinpath("inner.txt").touch()
@@ -160,6 +170,14 @@ def test_each_field_ends_as_stated(
         if not as_stated:
             wrong.append((case.field, case.expect, case.ends, ending))
     assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_the_file_that_is_not_there_is_named(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec("- [ ] 1.1 a\n  - **Verify**: `ls specs`\n  - **Expect**: file nofile.txt exists\n")
+    result = pytester.runpytest("--ralph", "specs")
+    result.stdout.fnmatch_lines(["FAILED *::1.1 - *: file nofile.txt does not exist"])
 
 
 def test_a_time_limit_beats_an_expectation(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:

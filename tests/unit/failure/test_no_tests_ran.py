@@ -18,6 +18,15 @@ def test_the_reason_is_quoted(output: str) -> None:
     assert failure.error == REASON
 
 
-def test_the_summary_is_quoted_without_reason() -> None:
-    failure = classify(SUMMARY, exit_code=5, command="pytest specs/demo")
-    assert "no tests ran" in failure.error
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        (SUMMARY, "no test ran: no tests ran in 1.17s"),
+        ("\nno tests ran in 0.03s\n", "no test ran: no tests ran in 0.03s"),
+        ("\n1 deselected in 0.01s\n", "no test ran: 1 deselected in 0.01s"),
+        ("x\n======= 1 deselected in 0.01s =======\n", "no test ran: 1 deselected in 0.01s"),
+    ],
+)
+def test_the_summary_is_quoted_without_reason(output: str, error: str) -> None:
+    failure = classify(output, exit_code=5, command="pytest specs/demo")
+    assert (failure.kind, failure.error) == ("task_incomplete", error)

@@ -67,6 +67,21 @@ def test_what_was_expected_is_the_error_where_nothing_better_is_said(
     assert (failure.kind, failure.error) == (kind, error)
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "status"),
+    [
+        ("ls specs", "s\n", 0),
+        ("true", "", 0),
+        ("cat build.log", "src/a.c:3:1: error: expected ';'\n", 0),
+        ("pytest -q", "FAILED test_a.py::test_a - assert 1 == 2\n1 failed in 0.1s\n", 1),
+    ],
+)
+def test_a_file_that_is_not_there_is_the_error(command: str, output: str, status: int) -> None:
+    failure = classify(output, status, command, unwritten=("out/nofile.txt",))
+    assert (failure.kind, failure.type) == ("task_incomplete", "VERIFICATION_FAILED")
+    assert failure.error == "file out/nofile.txt does not exist"
+
+
 def test_a_number_among_numbers_is_no_limit_of_a_service() -> None:
     output = "\n".join(map(str, range(400, 600)))
     assert classify(f"{output}\nERROR: it broke\n", 3, "seq 400 600").error == "ERROR: it broke"
