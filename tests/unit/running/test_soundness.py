@@ -93,7 +93,6 @@ NEVER_RAN = [
     ("grep -q a no-such-file && grep -q b f", FAILS),
     ("grep x no-such-file | grep y", FAILS),
     ("diff f no-such-file", FAILS),
-    ("git log nosuchbranch", FAILS),
 ]
 
 REALLY_RAN = [
@@ -162,6 +161,7 @@ REALLY_RAN = [
     ("grep -q x no-such-file", Expect("exit", "in", (1, 2))),
     ("diff f g", FAILS),
     ("git diff --no-index f g", FAILS),
+    ("git log nosuchbranch", FAILS),
     ("cat no-such-file", FAILS),
     ("ls no-such-file", FAILS),
     ("sh -c 'exit 2'", FAILS),
