@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.fields import MANUAL, read_fields
 from pytest_ralph.spec.formats.run_steps import read_run_steps
+from pytest_ralph.spec.formats.xml_tasks import verify_element
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
@@ -62,6 +63,8 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     text = verify_text(block.fields) or inline_verify(lines[block.line])
     if not text:
         text = quoted_verify(lines[block.line + 1 : block.own_end])
+    if not text:
+        text = verify_element(lines[block.line + 1 : block.own_end])
     if not text.strip():
         return _verify_without_field(block, lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
@@ -78,10 +81,17 @@ def _verify_without_field(block: TaskBlock, lines: Sequence[str]) -> Verify:
         return in_title
     own_lines = lines[block.line + 1 : block.own_end]
     if any("xpect" in line for line in own_lines):
-        steps = read_run_steps(own_lines)
+        steps = [step for step in read_run_steps(own_lines) if _is_command(step)]
         if steps:
             return _read_steps(steps)
     return read_verify("")
+
+
+def _is_command(step: RunStep) -> bool:
+    """Whether a step names a command; `Run: the whole suite` does not."""
+    if step.command.startswith("`"):
+        return True
+    return bool(read_verify(step.command).checks)
 
 
 def _read_steps(steps: Sequence[RunStep]) -> Verify:
@@ -92,6 +102,8 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
         verify = with_expected(read_verify(step.command), step.expected)
         checks += verify.checks
         unread += verify.unread
+        if verify.manual:
+            unread.append(verify.manual)
     text = "\n".join(f"{step.command}\nExpected: {step.expected}" for step in steps)
     if not checks:
         return read_verify(text)

@@ -10,6 +10,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, is_only_words, likeness, without_prompt
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
+from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.vocabulary import words
 
 if TYPE_CHECKING:
@@ -36,15 +37,20 @@ _VERDICT = regex(
 _LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
 # `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
+# `make ios if a simulator is available`
+_CONDITION = regex(
+    r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
+)
 _PROSE = words("prose", "prose line")
 
 
-def read_bare_lines(text: str) -> Sequence[tuple[Check, Sequence[str]]]:
+def read_bare_lines(text: str) -> Sequence[tuple[Check | None, Sequence[str]]]:
     """Return the commands of a field without backticks, each with the words that were not read.
 
-    The field is prose, and has none, unless every line of it is a command.
+    None stands for a command that a person has to complete, or to run under a condition. The field
+    is prose, and has none, unless every line of it is a command.
     """
-    found: list[tuple[Check, Sequence[str]]] = []
+    found: list[tuple[Check | None, Sequence[str]]] = []
     for line in _LINE_END.split(dedent(text)):
         if not line.strip():
             continue
@@ -55,7 +61,7 @@ def read_bare_lines(text: str) -> Sequence[tuple[Check, Sequence[str]]]:
     return found
 
 
-def _read_line(line: str) -> tuple[Check, Sequence[str]] | None:
+def _read_line(line: str) -> tuple[Check | None, Sequence[str]] | None:
     bare = _BULLET.sub("", line).strip().strip("*_")
     bare = without_prompt(_LABEL.sub("", bare).strip())
     command, said = _split(bare)
@@ -64,6 +70,10 @@ def _read_line(line: str) -> tuple[Check, Sequence[str]] | None:
     if not _PROSE.isdisjoint(_without_quoted(command).lower().split()):
         return None
     like = likeness(command)
+    if like is not Likeness.NONE and has_placeholder(command):
+        return None, [bare]
+    if like is Likeness.SURE and _CONDITION.search(_without_quoted(bare)):
+        return None, [bare]
     if like is Likeness.SURE:
         demands = read_expectations(command, said)
         check = Check(command, tuple(demands.expect), files=tuple(demands.files))

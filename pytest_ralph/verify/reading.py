@@ -11,7 +11,7 @@ from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check, Expect
 from pytest_ralph.verify.passages import Passage, Script, read_passages
-from pytest_ralph.verify.scripts import read_script
+from pytest_ralph.verify.scripts import is_condition_above, read_script
 from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.stdout_kind import Prints, prints, searches
 from pytest_ralph.verify.translate import in_english
@@ -127,22 +127,26 @@ def read(text: str) -> Reading:
     if not reading.checks and not has_code:
         reading.unread.clear()
         for check, unread in read_bare_lines(text):
-            reading.add(check)
             reading.unread += unread
+            if check is not None:
+                reading.add(check)
     return reading
 
 
 def _take_script(script: Script, reading: Reading) -> None:
     check, unread = read_script(script, reading.previous)
+    reading.unread += unread
     if check is not None:
         reading.add(check._replace(directory=reading.directory))
-        reading.unread += unread
 
 
 def _take_passage(passage: Passage, reading: Reading) -> None:
     lead = in_english(passage.lead)
     if passage.listed and _MANUAL.match(lead):
         reading.unread.append(passage.prose)
+        return
+    if passage.listed and is_condition_above(reading.common):
+        reading.unread.append(f"{reading.common} {passage.prose}")
         return
     if reading.checks and _RECORD.match(lead):
         # A record of an earlier run asks for nothing.

@@ -8,6 +8,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
+from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _SHELLS = frozenset(
 )
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
+_CONDITION_ABOVE = any_of("condition above", r"\W*(?:(?:and|then),?\s+)?", r"\b")
 _COMMENT = any_of("comment", r"(?:^|\s)#\s*(?P<words>(?:", r").*)$")
 # What is left of an expectation on one line's output in the output of all lines.
 _SOMEWHERE = {
@@ -36,12 +38,17 @@ _SILENT = regex(r"(?:cd|export|set|mkdir|rm|cp|mv|touch|source|\.|#)\b|[A-Za-z_]
 def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[str]]:
     """Return the check of a fenced block and the words in it that were not understood.
 
-    None stands for a block of comments, of output or of another language. `previous` is the prose
-    just before the block.
+    None stands for a block of comments, of output or of another language, or for a script that a
+    person has to complete, or to run under a condition. `previous` is the prose just before the
+    block.
     """
     command = _runnable(script, previous)
     if not command:
         return None, ()
+    if has_placeholder(command):
+        return None, [_shown(command)]
+    if is_condition_above(previous):
+        return None, [f"{previous} {_shown(command)}"]
     expect: list[Expect] = []
     unread: list[str] = []
     for line, words in _expecting_lines(command):
@@ -52,6 +59,15 @@ def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[s
             unread.append(words)
         expect += asked
     return Check(command, tuple(expect)), unread
+
+
+def is_condition_above(words: str) -> bool:
+    """Whether a passage puts what stands below it under a condition: `If it is installed:`."""
+    return words.endswith(":") and bool(_CONDITION_ABOVE.match(words))
+
+
+def _shown(command: str) -> str:
+    return f"`{' '.join(command.split())}`"
 
 
 def _runnable(script: Script, previous: str) -> str:

@@ -15,6 +15,7 @@ from pytest_ralph.shell.programs import load_programs
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
 from pytest_ralph.verify.passages import prose
+from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # A command is told from a name by the words close to it.
 _NEAR = 8
+# How many characters before a command are searched for its condition.
+_CONDITION_LENGTH = 300
 _BETWEEN = "|".join(phrases("prose")["between"])
 _BEFORE_VERDICT = "|".join(phrases("prose")["before verdict"])
 _NO_HEADING = "|".join(phrases("prose")["no heading"])
@@ -38,19 +41,24 @@ _OR = any_of(
 # "`a` or, failing that, `b`" says nothing about `a`.
 _SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
 _EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
-_PLACEHOLDER = regex(
-    r"(?<![\w\"'])<[A-Za-z][\w .|/-]*>|…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']"
-    r"|\{\{ ?[A-Za-z][\w -]* ?\}\}"
-)
-# `-H "Cookie: ..."`
-_HEADER_LEFT_OUT = regex(r"[:=] ?(?:\w+ )?\.\.\.[\"']")
-_QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
 _CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but),?\s+)?", r"\b")
+# `…, and if it is installed, `b` and `c``: what joins the clauses, or a capital, shows that the
+# condition is about the commands behind it.
+_JOINED_CONDITION = any_of(
+    "condition before",
+    r"(?:[\s,;](?:and|then|but|plus|also),?\s(?:(?:then|also),?\s)?|\s\+\s|\s(?=(?-i:[A-Z])))"
+    r"(?P<condition>",
+    r"\b[^`]*)(?:`[^`]*`(?:,?\s|,?\sand\s))*$",
+)
+# `…, if it is installed `b``: it may be about both.
+_UNCLEAR_CONDITION = any_of("condition before", r"`,\s", r"\b[^`,]*$")
 _CONDITION_AFTER = any_of(
     "condition after", r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*", r"\b"
 )
 _WHERE_AVAILABLE = any_of(
-    "where available", r"\s*(?:passes|succeeds|works|builds|compiles|runs)\s+", r"\b"
+    "where available",
+    r"\s*(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0),?\s+",
+    r"\b",
 )
 _INSTEAD = any_of("instead", r"\b", r"\s*$")
 _BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
@@ -153,17 +161,24 @@ class SpanRule(NamedTuple):
     use: Use
 
 
-def _has_placeholder(span: Span) -> object:
-    if _HEADER_LEFT_OUT.search(span.text):
-        return True
-    return _PLACEHOLDER.search(_QUOTED.sub("Q", span.text))
-
-
 def _is_conditional(span: Span) -> bool:
+    """`make ios` if a simulator is available."""
     if span.is_offered:
+        return False
+    if span.following[1:] and _JOINED_CONDITION.match(span.after):
         return False
     after = in_english(span.after)
     return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
+
+
+def _is_behind_condition(span: Span) -> bool:
+    """If a simulator is available, `make ios`."""
+    if _CONDITION_BEFORE.match(span.clause):
+        return True
+    if span.is_offered:
+        return False
+    words = span.clause[-_CONDITION_LENGTH:]
+    return bool(_JOINED_CONDITION.search(words) or _UNCLEAR_CONDITION.search(words))
 
 
 def _is_tool_of_another(span: Span) -> bool:
@@ -231,10 +246,10 @@ def _may_be_done(span: Span) -> bool:
 RULES = (
     SpanRule("not a command line", lambda span: span.likeness is Likeness.NONE, Use.NAME),
     SpanRule("example", lambda span: _EXAMPLE.search(span.before), Use.NAME),
-    SpanRule("placeholder", _has_placeholder, Use.OPTIONAL),
+    SpanRule("placeholder", lambda span: has_placeholder(span.text), Use.OPTIONAL),
     SpanRule("alone in the field", lambda span: span.alone, Use.RUN),
     SpanRule("condition behind", _is_conditional, Use.OPTIONAL),
-    SpanRule("condition before", lambda span: _CONDITION_BEFORE.match(span.clause), Use.OPTIONAL),
+    SpanRule("condition before", _is_behind_condition, Use.OPTIONAL),
     SpanRule("instead", lambda span: _INSTEAD.search(span.before), Use.NAME),
     SpanRule(
         "by hand", lambda span: span.has_command and _BY_HAND.search(span.before), Use.OPTIONAL
@@ -329,6 +344,9 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     ends = list(_SENTENCE_END.finditer(words))
     if ends and not _RESULT.match(words, ends[-1].end()):
         return words[: ends[-1].start()], words[ends[-1].end() :]
+    condition = _JOINED_CONDITION.search(words, max(0, len(words) - _CONDITION_LENGTH))
+    if is_optional and condition:
+        return words[: condition.start()], condition["condition"]
     last_clause = _LAST_CLAUSE.search(words)
     if is_optional and last_clause:
         return words[: last_clause.start()], last_clause["clause"]

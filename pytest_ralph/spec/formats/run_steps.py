@@ -1,6 +1,6 @@
 """Steps of the form `Run: …` and `Expected: …`, as plans of superpowers have them.
 
-A step is a command, in code behind `Run:` or in a fence, followed by what is expected of it. Plans
+A step is a command, behind `Run:` or in a fence, followed by what is expected of it. Plans
 that drive the work by tests also run them where they have to fail; such steps are not checks.
 """
 
@@ -19,6 +19,10 @@ _BULLET = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?"
 _RUN = regex(
     _BULLET + r"\**Run(?:[ \t]+[^:`*\n]{1,40})?:?\**:?[ \t]*(?P<command>`[^`\n]+`)?", re.IGNORECASE
 )
+# `Run: make check`, without backticks.
+_RUN_BARE = regex(
+    _BULLET + r"(?:\*\*)?Run(?::\*\*|\*\*:|:)[ \t]+(?P<command>[^`\s][^`\n]*)", re.IGNORECASE
+)
 _EXPECTED = regex(
     _BULLET + r"\**Expect(?:ed)?(?:[ \t]+(?:output|result|results))?:?\**[ \t]*:[ \t]*(?P<text>.*)",
     re.IGNORECASE,
@@ -36,7 +40,7 @@ _MUST_FAIL = regex(
 
 
 class RunStep(NamedTuple):
-    """One command, as Markdown code, and the words about its result."""
+    """One command, mostly as Markdown code, and the words about its result."""
 
     command: str
     expected: str
@@ -74,7 +78,8 @@ def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
             continue
         run = _RUN.match(line)
         if run:
-            command = run["command"] or ""
+            bare = _RUN_BARE.fullmatch(line)
+            command = run["command"] or (bare["command"].strip() if bare else "")
         elif line.strip():
             # Anything else between command and expectation separates them.
             command = ""

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _START = regex(r"[ \t]*<task\b(?P<attributes>[^<>]*)>", re.IGNORECASE)
 _END = regex(r"[ \t]*(?:.*>)?[ \t]*</task>", re.IGNORECASE)
 _ID_ATTRIBUTE = regex(r"\bid=[\"'](?P<id>[^\"']{1,40})[\"']")
+_VERIFY_START = regex(r"[ \t]*(?:[-*+][ \t]+)?<verify\b[^<>]*>", re.IGNORECASE)
+_VERIFY_END = "</verify>"
+_FENCE = ("```", "~~~")
+_COMMENT = regex(r"<!--.*?-->", re.DOTALL)
 _AUTOMATED = regex(r"<automated>(?P<command>.*?)</automated>", re.IGNORECASE | re.DOTALL)
 # Elements that hold a field, and the name of the field.
 _ELEMENTS = {
@@ -66,6 +70,26 @@ def find_xml_tasks(lines: Sequence[str], code: Collection[int]) -> Iterator[XmlT
             if task.name or any(field.name == "Verify" for field in task.fields):
                 yield task
             start = -1
+
+
+def verify_element(lines: Sequence[str]) -> str:
+    """Return the text of the `<verify>` that starts a line of a task, or an empty string.
+
+    One in a fence or in a comment is an example.
+    """
+    if not any("<verify" in line for line in lines):
+        return ""
+    lines = _COMMENT.sub("", "\n".join(lines)).split("\n")
+    in_fence = False
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith(_FENCE):
+            in_fence = not in_fence
+        if in_fence or not _VERIFY_START.match(line):
+            continue
+        text, closed, _ = "\n".join(lines[number:]).partition(_VERIFY_END)
+        content = _element(text + closed, "verify")
+        return _verify_text(content or "")
+    return ""
 
 
 def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:

@@ -43,6 +43,9 @@ def test_a_step_that_has_to_succeed_is_a_check(expected: str) -> None:
         "- Run: `make`\n- Expected: PASS",
         "**Run:** `make`\n**Expected:** PASS",
         "**Run**: `make`\n**Expected**: PASS",
+        "Run: make\nExpected: exit 0",
+        "- **Run:** make\n- **Expected:** PASS",
+        "**Run**: make\n\n**Expected**: PASS",
         "Run:\n\n```bash\nmake\n```\n\nExpected: PASS",
         "Run the tests:\n```\nmake\n```\nExpected output: PASS",
         "```sh\nmake\n```\n\n**Expected**: PASS",
@@ -50,6 +53,52 @@ def test_a_step_that_has_to_succeed_is_a_check(expected: str) -> None:
 )
 def test_a_step_is_written_in_many_ways(step: str) -> None:
     assert commands(f"## Task 1: A\n\nDo it.\n\n{step}\n") == ["make"]
+
+
+@pytest.mark.parametrize("run", ["the whole suite", "it again", "all of the tests above"])
+def test_a_step_in_prose_is_no_check(run: str) -> None:
+    (task,) = Spec.parse(f"### Task 1: A\n\nRun: {run}\nExpected: PASS\n").tasks
+    assert task.verify.describe() == "no Verify field"
+
+
+def test_a_step_with_a_placeholder_is_reported() -> None:
+    steps = "Run: `make`\nExpected: PASS\n\nRun: `cat test_<name>.py`\nExpected: PASS\n"
+    (task,) = Spec.parse(f"### Task 1: A\n\n{steps}").tasks
+    assert task.verify.describe() == "make"
+    assert task.verify.unread == ("`cat test_<name>.py`",)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "- [ ] 1.1 A\n  <verify>make</verify>\n",
+        "- [ ] 1.1 A\n  - **Do**: Write it.\n  - <verify>make</verify>\n",
+        "### Task 1: A\n\n<verify>make</verify>\n",
+        "### Task 1: A\n\nWrite it.\n\n<verify>\n  `make`\n</verify>\n\nMore.\n",
+        "### Task 1: A\n\n<verify>\n```bash\nmake\n```\n</verify>\n",
+        "### Task 1: A\n\n<verify><automated>make</automated></verify>\n",
+        "### Task 1: A\n\n```xml\n<verify>ls</verify>\n```\n\n<verify>make</verify>\n",
+    ],
+)
+def test_a_verify_field_may_be_an_element(task: str) -> None:
+    assert commands(task) == ["make"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```xml\n<verify>make</verify>\n```",
+        "<!--\n<verify>make</verify>\n-->",
+        "Put `<verify>make</verify>` into the page.",
+        "<verify>make",
+    ],
+)
+def test_an_example_of_a_verify_element_is_none(text: str) -> None:
+    assert commands(f"### Task 1: A\n\n{text}\n") == []
+
+
+def test_a_verify_field_beats_a_verify_element() -> None:
+    assert commands("- [ ] 1.1 A\n  - **Verify**: `make`\n  <verify>ls</verify>\n") == ["make"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""Find values in a command that only a person can fill in: `<name>`, `{{name}}`, `…`."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_ralph.text.markdown import heredoc_delimiter
+from pytest_ralph.text.regex import regex
+
+# `<name>`, with no blank at either end: `sort <in >out` reads one file and writes another.
+_IN_BRACKETS = regex(r"(?<!<)<[A-Za-z](?:[\w .|/-]*[\w.|/-])?>")
+_LEFT_OUT = regex(r"…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']|\{\{ ?[A-Za-z][\w -]* ?\}\}")
+# `-H "Cookie: ..."`
+_HEADER_LEFT_OUT = regex(r"[:=] ?(?:\w+ )?\.\.\.[\"']")
+_QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
+# In quotes or behind a backslash a bracket is what is looked for, in a comment it is prose.
+_NOT_RUN = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|(?<!\S)#[^\n]*", re.DOTALL)
+
+
+def has_placeholder(command: str) -> bool:
+    """Whether a command or a script holds a value that only a person can fill in."""
+    command = _without_here_documents(command)
+    if _IN_BRACKETS.search(_NOT_RUN.sub("Q", command)):
+        return True
+    if _HEADER_LEFT_OUT.search(command):
+        return True
+    return bool(_LEFT_OUT.search(_QUOTED.sub("Q", command)))
+
+
+def _without_here_documents(script: str) -> str:
+    """Return a script without the lines of its here documents, which no shell takes for code."""
+    if "<<" not in script:
+        return script
+    kept: list[str] = []
+    delimiter = ""
+    for line in script.split("\n"):
+        if not delimiter:
+            kept.append(line)
+            delimiter = heredoc_delimiter(line)
+        elif line.strip() == delimiter:
+            delimiter = ""
+    return "\n".join(kept)
