@@ -187,23 +187,34 @@ def _broken_script(
     if ended.exit_code == 0 and not _hides_failure(command, stages):
         # A command that only prints such words, or goes on.
         return None
-    wants_words = any(expect.op in ("contains", "matches") for expect in check.expect)
-    wants_failure = any(expect.op == "nonzero" for expect in check.expect)
-    is_negated = any(stage.negated for stage in command.stages)
-    may_fail = wants_failure or is_negated
+    may_fail = _may_fail(check, command)
     if may_fail and any(_only_parses(stage) for stage in command.stages):
         return None
-    texts = [ended.stderr.text()] if ended.stderr else [ended.stdout.text()]
-    if ended.stderr and ended.exit_code != 0 and not wants_words:
-        # `2>&1` sends the message to stdout, which nobody expects it to contain.
-        texts.append(ended.stdout.text())
-    for match in _BROKEN_SCRIPT.finditer("\n".join(texts)):
-        # A tool that fails because of a script it was given, such as a linter, has done its work.
-        is_finding = wants_words or may_fail
-        if is_finding and not _is_run(match["name"], command):
-            continue
-        return Defect("broken script", match[0].strip())
+    wants_words = any(expect.op in ("contains", "matches") for expect in check.expect)
+    # A tool that fails because of a script it was given, such as a linter, has done its work.
+    may_be_finding = wants_words or may_fail
+    for match in _BROKEN_SCRIPT.finditer(_messages(ended, wants_words)):
+        if not may_be_finding or _is_run(match["name"], command):
+            return Defect("broken script", match[0].strip())
     return None
+
+
+def _may_fail(check: Check, command: Command) -> bool:
+    """Whether a failure is what the field asks for."""
+    if any(expect.op == "nonzero" for expect in check.expect):
+        return True
+    return any(stage.negated for stage in command.stages)
+
+
+def _messages(ended: CommandResult, wants_words: bool) -> str:
+    """Return the output in which a shell may have complained."""
+    if ended.stderr is None:
+        return ended.stdout.text()
+    text = ended.stderr.text()
+    if ended.exit_code != 0 and not wants_words:
+        # `2>&1` sends the message to stdout, which nobody expects it to contain.
+        text += f"\n{ended.stdout.text()}"
+    return text
 
 
 def _hides_failure(command: Command, stages: Stages) -> bool:

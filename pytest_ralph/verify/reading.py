@@ -151,20 +151,28 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
     if reading.checks and _RECORD.match(lead):
         # A record of an earlier run asks for nothing.
         return
-    found = find_commands(passage, is_first=not reading.checks)
-    required = [mention for mention in found if not mention.is_optional]
-    reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
-    if required:
-        # Words behind an optional command are reported with it.
-        if not found[0].is_optional:
-            reading.unread += _claims_before(found[0].before)
-        _take_commands(passage, required, reading)
-    elif reading.checks and not found:
-        _take_words(passage.prose, reading)
+    _take_mentions(passage, reading)
     if not passage.listed:
         reading.common = passage.prose if passage.prose.endswith(":") else ""
         reading.directory = _directory_name(_AHEAD.match(passage.prose))
     reading.previous = passage.prose
+
+
+def _take_mentions(passage: Passage, reading: Reading) -> None:
+    """Take the commands of a passage; without one, its words may be about the command before."""
+    found = find_commands(passage, is_first=not reading.checks)
+    if not found:
+        if reading.checks:
+            _take_words(passage.prose, reading)
+        return
+    required = [mention for mention in found if not mention.is_optional]
+    reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
+    if not required:
+        return
+    # Words behind an optional command are reported with it.
+    if not found[0].is_optional:
+        reading.unread += _claims_before(found[0].before)
+    _take_commands(passage, required, reading)
 
 
 def _as_written(mention: Mention) -> str:
