@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_MESSAGE = 200
 NO_MESSAGE = re.compile(
-    r"(?i)^(?:none|n/?a|no commit\b.*|no changes?|not needed|skip(?: commit)?|-+|—|tbd)?[.\s]*"
-    r"(?:[(\[].*)?$"
+    r"(?i)^(?:none|no|n/?a|not applicable|no commit\b.*|nothing to commit|no changes?|not"
+    r"|skip(?: commit)?|-+|—|tbd)?(?: needed| required)?[.\s]*(?:(?:[(\[]|[-–—] ).*)?$"
 )
 # A whole message in backquotes, with or without a remark behind it.
 QUOTED_MESSAGE = re.compile(r"^\s*`(?P<message>[^`]+)`\s*(?:[(\[].*)?$")
