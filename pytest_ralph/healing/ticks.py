@@ -49,7 +49,10 @@ def record_tick(services: Services, spec_files: SpecFiles, task: Task) -> None:
         return
     owner = spec_files.record_name(task)
     spec_path = os.path.relpath(spec_files.spec.path, services.root)
-    line = json.dumps([spec_path, owner, task.name, task.title, task.verify.text]) + "\n"
+    # Masked: this must not become a second place of a secret that the plan holds.
+    title = services.mask(task.title)
+    verify = services.mask(task.verify.text)
+    line = json.dumps([spec_path, owner, task.name, title, verify]) + "\n"
     # Without the record the task only stays ticked, which is no reason to fail it now.
     with contextlib.suppress(OSError):
         _append(services.backups / LIST_NAME, line)
