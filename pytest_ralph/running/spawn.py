@@ -121,11 +121,8 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Strea
     stdin, stdout, stderr = streams
     # posix_spawn would overwrite a stream that is one of the first three descriptors already.
     no_overlap = stdout > 2 and stderr > 2
-    if sys.platform == "linux" and no_overlap:
-        # Called before every command: a Path would be slower.
-        working_directory = os.getcwd()  # noqa: PTH109
-        if working_directory == str(cwd):
-            return _spawn_here(argv, env, streams)
+    if sys.platform == "linux" and no_overlap and _is_current(cwd):
+        return _spawn_here(argv, env, streams)
     with open(stdin, "rb", buffering=0) as source:  # noqa: PTH123 - takes a name or a path
         popen = subprocess.Popen(
             argv,
@@ -137,6 +134,15 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Strea
             start_new_session=True,
         )
     return Child(popen.pid, popen)
+
+
+def _is_current(directory: Path) -> bool:
+    try:
+        # Called before every command: a Path would be slower.
+        return os.getcwd() == str(directory)  # noqa: PTH109
+    except FileNotFoundError:
+        # An executor has removed the directory that pytest was started in.
+        return False
 
 
 def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -> Child:

@@ -394,6 +394,17 @@ def test_an_unusable_repository_is_explained(tmp_path: Path) -> None:
     assert Git(plain.root, {"PATH": ""}).unavailable() == "git is not installed"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the current directory cannot be removed there")
+def test_git_runs_after_our_directory_was_removed(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started_in = tmp_path / "started-in"
+    started_in.mkdir()
+    monkeypatch.chdir(started_in)
+    started_in.rmdir()
+    assert GitCommand(repository.root, repository.environ).run("status").status == 0
+
+
 def test_variables_of_a_git_hook_are_ignored(repository: Repository, tmp_path: Path) -> None:
     head = repository.commit({"a": "1\n"})
     elsewhere = {
