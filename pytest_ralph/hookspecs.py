@@ -29,7 +29,7 @@ def pytest_ralph_classify(evidence: Evidence, task: Task) -> Failure | None:
 def pytest_ralph_decide(
     failure: Failure, task: Task, history: TaskHistory
 ) -> Decision | str | None:
-    """Decide what to do about a failure, given what was tried before in this run.
+    """Decide what to do about a failure, given what was tried before.
 
     Return a Decision with its reason, or only its action: `retry`, `repair`, `fix`, `rollback`,
     `continue`, `enrich`, `split` or `escalate`.
