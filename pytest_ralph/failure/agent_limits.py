@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from pytest_ralph.named_tuple import NamedTuple
 
 # Wordings of claude, codex, gemini, opencode, aider (litellm), goose, amp, cursor-agent and people.
 CONTEXT_LIMIT = re.compile(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import append_json, read_json_lines
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.results import TaskResult
 
 if TYPE_CHECKING:

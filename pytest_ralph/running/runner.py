@@ -20,8 +20,9 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.running.environment import (
     clean_environ,
     config_speaks_of_junit,

@@ -10,8 +10,9 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:

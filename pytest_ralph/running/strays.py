@@ -26,7 +26,9 @@ import subprocess
 import sys
 import threading
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from pytest_ralph.named_tuple import NamedTuple
 
 if sys.platform == "linux":
     import resource

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 

@@ -8,8 +8,9 @@ It replaces whatever the words of the Verify field ask for.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import Expect
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 
 Stream = Literal["exit", "stdout", "stderr"]

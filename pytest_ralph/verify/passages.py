@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from textwrap import dedent as dedent_all
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyromark
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.markdown import closing_backtick, dedent, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
 

@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING
 
-from pytest_ralph import hookspecs, plugin
-from pytest_ralph.plugin import HOOKS
+import pytest_ralph
+from pytest_ralph import hookspecs
+from pytest_ralph.plugin import HOOKS, PlainImports
 
 if TYPE_CHECKING:
     import pytest
+
+    from tests.conftest import SpecMaker
 
 
 def test_the_hooks_it_looks_for_are_those_of_the_specifications() -> None:
     assert [*HOOKS] == [name for name in vars(hookspecs) if name.startswith("pytest_ralph_")]
 
 
-def test_imports_at_the_start_are_plain(pytestconfig: pytest.Config) -> None:
-    hook: Any = pytestconfig.pluginmanager.rewrite_hook
-    before = list(sys.meta_path)
-    assert hook in before
-    with plugin._plain_imports(hook):
-        assert hook not in sys.meta_path
+def test_modules_of_ours_are_imported_plainly() -> None:
+    found = PlainImports.find_spec("pytest_ralph.results", pytest_ralph.__path__)
+    assert found is not None
+    assert isinstance(found.loader, SourceFileLoader)
+    assert PlainImports.find_spec("json") is None
 
-    assert sys.meta_path == before
+
+def test_imports_are_plain_only_during_a_run(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="test 1 = 1")
+    seen = []
+
+    def look() -> None:
+        seen.append(PlainImports in sys.meta_path)
+
+    class Watch:
+        def pytest_addhooks(self, pluginmanager: pytest.PytestPluginManager) -> None:
+            config = pluginmanager.getplugin("pytestconfig")
+            # The first to be added is the last to be called.
+            config.add_cleanup(look)
+
+        def pytest_runtest_setup(self) -> None:
+            look()
+
+    pytester.inline_run("--ralph", "specs/demo", plugins=[Watch()])
+    assert seen == [True, False]

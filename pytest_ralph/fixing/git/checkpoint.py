@@ -10,7 +10,7 @@ import os
 import threading
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
 from pytest_ralph.fixing.git.command import (
@@ -40,6 +40,7 @@ from pytest_ralph.fixing.git.rollback import (
 )
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
 from pytest_ralph.fixing.snapshot import put_back
+from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

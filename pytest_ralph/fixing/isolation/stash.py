@@ -6,7 +6,9 @@ would be missing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.fields import Field, known_name
 from pytest_ralph.text.regex import regex
 
