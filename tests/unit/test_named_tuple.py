@@ -9,7 +9,7 @@ from pytest_ralph.results import Attempt, FixResult
 
 def test_fields_have_defaults_and_classes_methods() -> None:
     fix = FixResult("1.1.1", title="Fix it")
-    assert fix == ("1.1.1", "", "Fix it", "", "", ())
+    assert list(fix) == ["1.1.1", "", "Fix it", "", "", ()]
     assert list(fix.walk()) == [(0, fix)]
     assert FixResult.__doc__ is not None
     assert FixResult.__doc__.startswith("A fix task and its own fixes.")
