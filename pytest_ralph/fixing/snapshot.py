@@ -23,6 +23,7 @@ from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_d
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.tree_snapshot import files_below
 from pytest_ralph.named_tuple import NamedTuple
+from pytest_ralph.running.open_files import files_being_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -107,6 +108,8 @@ class Snapshots:
         self._copied = 0
         self._own = ""
         self._in_use: set[str] = set()
+        # Files that the run itself writes; they are no part of the project.
+        self._logs: set[str] = set()
         # How often somebody else removed the copies.
         self.losses = 0
 
@@ -120,7 +123,8 @@ class Snapshots:
                 # The file that was not copied before has to be copied now.
                 self._last = {path: state for path, state in self._last.items() if state.copy}
                 self._own = own
-            self._last = self._states(self._paths())
+            self._logs |= files_being_written(self.root)
+            self._last = self._states(path for path in self._paths() if path not in self._logs)
             return self._last
 
     def of(self, paths: Iterable[str]) -> Snapshot:
@@ -131,13 +135,13 @@ class Snapshots:
     def changes(self, before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
         """Return what differs between two snapshots, sorted by path.
 
-        A file that was written with the content it had is no change.
+        A file that was written with the content it had is no change, nor is a log of the run itself.
         """
         # A file that did not change has the same object in both.
         paths = [path for path, new in after.items() if before.get(path) is not new]
         paths += before.keys() - after.keys()
         changes = []
-        for path in sorted(paths):
+        for path in sorted(set(paths) - self._logs):
             old = before.get(path)
             new = after.get(path)
             if not is_same(old, new):

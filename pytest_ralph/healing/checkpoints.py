@@ -6,7 +6,6 @@ that ran out of context, the return to the last good commit, and fingerprints of
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -217,10 +216,12 @@ class Checkpoints:
         # Imported here: only a rollback needs it.
         from pytest_ralph.fixing.git.rollback import Target
         from pytest_ralph.fixing.snapshot import Change, is_same
+        from pytest_ralph.running.open_files import files_being_written
 
         tree = self._services.tree
         name = self._spec_files.spec.name
-        keep = [*self._spec_files.own_files, *self._work_of_others(task), *_open_files()]
+        logs = [self._services.root / path for path in files_being_written(self._services.root)]
+        keep = [*self._spec_files.own_files, *self._work_of_others(task), *logs]
         kept_as = git.next_ref(name, task.id)
         announce = self._services.announce
         original = self._original_of(task)
@@ -266,13 +267,3 @@ def _states_before(changes: Iterable[Change]) -> dict[str, FileState | None]:
     for change in changes:
         before.setdefault(change.path, change.before)
     return before
-
-
-def _open_files() -> list[Path]:
-    """The files this process has open, such as the log that its output is redirected to."""
-    found = []
-    with contextlib.suppress(OSError):
-        for entry in Path("/proc/self/fd").iterdir():
-            with contextlib.suppress(OSError):
-                found.append(entry.readlink())
-    return [path for path in found if path.is_file()]

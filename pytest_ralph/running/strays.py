@@ -153,7 +153,7 @@ def kill_younger(mark: Mark, leader: int) -> None:
 def kill_marked(mark: Mark, *, whole_run: bool = False) -> None:
     """Kill every process that carries the mark. Slow but thorough."""
     if LINUX:
-        _kill_until_none(lambda: (pid for pid in _all_pids() if mark.is_on(pid, whole_run)))
+        _kill_until_none(lambda: (pid for pid in all_pids() if mark.is_on(pid, whole_run)))
     else:
         _kill_until_none(lambda: _marked_by_ps(mark, whole_run))
 
@@ -196,7 +196,7 @@ def _session(pid: int) -> int:
 def _between(leader: int, newest: int) -> Iterable[int]:
     if 0 < newest - leader <= SHORT_RANGE:
         return range(leader + 1, newest + 1)
-    return (pid for pid in _all_pids() if _is_between(pid, leader, newest))
+    return (pid for pid in all_pids() if _is_between(pid, leader, newest))
 
 
 def _is_between(pid: int, leader: int, newest: int) -> bool:
@@ -207,9 +207,13 @@ def _is_between(pid: int, leader: int, newest: int) -> bool:
     return pid > leader or 0 < pid <= newest
 
 
-def _all_pids() -> list[int]:
+def all_pids() -> list[int]:
+    """Return the ids of all processes; none on systems without `/proc`."""
     # A Path for each process would be most of the cost.
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except FileNotFoundError:
+        return []
 
 
 def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, FileState, is_unchanged, state_of
+from pytest_ralph.running.open_files import files_being_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +29,7 @@ class Fingerprints:
     def of(self, paths: Iterable[str]) -> str:
         """Return the fingerprint of the files `paths`, given relative to the root."""
         whole = hashlib.sha256()
-        for path in sorted(paths):
+        for path in sorted(set(paths) - files_being_written(self._root)):
             name = path.rpartition("/")[2]
             if path.startswith(f"{RALPH_DIRECTORY}/") or name in SPEC_FILES:
                 continue

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.running.open_files import files_being_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,8 +48,9 @@ def files_below(root: Path) -> Iterator[str]:
 def last_change(root: Path) -> float:
     """Return when a file below `root` was changed last, except those that a run itself writes."""
     latest = 0.0
+    logs = files_being_written(root)
     for path in files_below(root):
-        if path.rpartition("/")[2] not in SPEC_FILES:
+        if path.rpartition("/")[2] not in SPEC_FILES and path not in logs:
             with contextlib.suppress(OSError):
                 latest = max(latest, os.lstat(f"{root}/{path}").st_mtime)
     return latest

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,27 @@ def test_same_content_is_no_change(root: Path, snapshots: Snapshots) -> None:
     before = snapshots.take()
     (root / "src/a.py").write_bytes((root / "src/a.py").read_bytes())
     assert snapshots.changes(before, snapshots.take()) == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are looked up in /proc")
+def test_logs_of_the_run_are_no_change(root: Path, snapshots: Snapshots) -> None:
+    writers = []
+    for name, own_session in (("tee.log", False), ("server.log", True)):
+        with (root / name).open("w") as log:
+            command = ["sleep", "60"]
+            writers.append(subprocess.Popen(command, stdout=log, start_new_session=own_session))
+    with (root / "out.txt").open("w") as out:
+        before = snapshots.take()
+        out.write("line\n")
+        (root / "tee.log").write_text("line\n")
+        (root / "server.log").write_text("line\n")
+        out.flush()
+        changes = snapshots.changes(before, snapshots.take())
+    for writer in writers:
+        writer.kill()
+        writer.wait()
+
+    assert [change.path for change in changes] == ["server.log"]
 
 
 def test_restored_times_do_not_hide_a_change(root: Path, snapshots: Snapshots) -> None:

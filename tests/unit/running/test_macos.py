@@ -22,7 +22,7 @@ def macos_runner(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     monkeypatch.setattr(strays, "LINUX", False)
     monkeypatch.setattr(strays, "_proc", lambda *_: b"")
     monkeypatch.setattr(strays, "last_pid", lambda: None)
-    monkeypatch.setattr(strays, "_all_pids", lambda: pytest.fail("/proc was listed"))
+    monkeypatch.setattr(strays, "all_pids", lambda: pytest.fail("/proc was listed"))
     monkeypatch.delattr(os, "pidfd_open", raising=False)
     runner = Runner(root=project, environ=os.environ, logs=project / ".ralph" / "logs", grace=0.2)
     yield runner

@@ -1,0 +1,48 @@
+"""Files that the run itself writes: its output may be redirected into the project."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+from pytest_ralph.running.strays import all_pids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ACCESS_MODE = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
+
+
+def files_being_written(root: Path) -> set[str]:
+    """Return the files below `root` that our process group has open for writing.
+
+    These are logs, such as those of `pytest > out.txt` and `pytest | tee out.txt`, also in a worker.
+    Commands and executors are not among the writers, because each has a group of its own. Without
+    `/proc` nothing is found.
+    """
+    prefix = f"{os.path.realpath(root)}/"
+    own_group = os.getpgrp()
+    found = set()
+    for pid in all_pids():
+        # The process may have ended, or belong to another user.
+        with contextlib.suppress(OSError):
+            if os.getpgid(pid) == own_group:
+                found.update(_files_written_by(pid))
+    return {path.removeprefix(prefix) for path in found if path.startswith(prefix)}
+
+
+def _files_written_by(pid: int) -> Iterator[str]:
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            path = os.readlink(entry.path)  # noqa: PTH115 - may be the name of a pipe
+            if _is_writable(pid, entry.name):
+                yield path
+
+
+def _is_writable(pid: int, descriptor: str) -> bool:
+    with open(f"/proc/{pid}/fdinfo/{descriptor}", "rb") as file:  # noqa: PTH123 - fast
+        _, _, rest = file.read().partition(b"flags:")
+    flags = int(rest.split(maxsplit=1)[0], 8)
+    return flags & ACCESS_MODE != os.O_RDONLY
