@@ -135,7 +135,7 @@ class Snapshots:
     def changes(self, before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
         """Return what differs between two snapshots, sorted by path.
 
-        A file that was written with the content it had is no change, nor is a log of the run itself.
+        A file that was written with the content it had is no change. Nor is a log of the run.
         """
         # A file that did not change has the same object in both.
         paths = [path for path, new in after.items() if before.get(path) is not new]

@@ -6,7 +6,6 @@ that ran out of context, the return to the last good commit, and fingerprints of
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import sweep
@@ -14,6 +13,7 @@ from pytest_ralph.fixing.git.command import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pytest_ralph.fixing.git.checkpoint import Git, RollbackResult
     from pytest_ralph.fixing.snapshot import Change, FileState, Snapshot

@@ -33,6 +33,7 @@ from pytest_ralph.fixing.check_files import (
     is_test,
 )
 from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.named_tuple import NamedTuple
@@ -42,8 +43,9 @@ from pytest_ralph.spec.edit import ticked_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pytest_ralph.fixing.git.checkpoint import Git, GitPosition
+    from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.git.index import Index
+    from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
@@ -124,12 +126,14 @@ class Before(NamedTuple):
     """The project before an executor run.
 
     `commits` counts what this process committed itself: if it grows during a run, a sibling's work
-    was committed. `moment` is when the snapshot was taken, in nanoseconds.
+    was committed. `staged` is the index, which is read only if the fix may be refused. `moment` is
+    when the snapshot was taken, in nanoseconds.
     """
 
     snapshot: Snapshot
     position: GitPosition | None
     commits: int
+    staged: Index
     plan: PlanBefore
     runs: int
     losses: int
@@ -189,6 +193,10 @@ class Guard:
             # With another run at work, the number at the end must differ from this one.
             runs = tree.runs - 1 if others else tree.runs
         position, commits = self._position()
+        staged = {}
+        if position is not None and self.services.settings.guard == "refuse":
+            assert self.services.git is not None
+            staged = self.services.git.index()
         plan = self._plan_before(others_at_work=bool(others))
         if self.services.settings.guard != "off" and not self._plan_copy.exists():
             # A disk that cannot be written is reported elsewhere.
@@ -198,7 +206,7 @@ class Guard:
         moment = time.time_ns()
         snapshot = self._take_snapshot()
         losses = tree.snapshots.losses
-        return Before(snapshot, position, commits, plan, runs, losses, moment)
+        return Before(snapshot, position, commits, staged, plan, runs, losses, moment)
 
     def _plan_before(self, *, others_at_work: bool) -> PlanBefore:
         """Return the plan before this run, or before the first of those that are still at work.
@@ -248,7 +256,7 @@ class Guard:
         findings += self._moved(before, alone=alone)
         report = self._report(changes, task, findings, edited_fields, "undone")
         if report.refusal:
-            return self._undo(report)
+            return self._undo(report, before, task)
         self.accept(report, changes)
         return report
 
@@ -427,41 +435,59 @@ class Guard:
                 return None, git.commits
 
     def _moved(self, before: Before, *, alone: bool) -> list[str]:
+        """Return what an executor did to branches, commits and the stash."""
         now, commits = self._position()
-        old_position = before.position
-        if old_position is None:
+        if before.position is None:
             return []
         if now is None:
             return ["made git unusable"]
-        may_be_ours = commits != before.commits or not alone or self._has_other_workers()
-        findings = []
-        if now.branch != old_position.branch:
-            old = old_position.branch or old_position.commit[:12]
-            findings.append(f"switched from {old} to {now.branch or now.commit[:12]}")
-        elif now.commit != old_position.commit and not may_be_ours:
-            old = old_position.commit[:12] or "no commit"
-            findings.append(f"moved {now.branch or 'HEAD'} from {old} to {now.commit[:12]}")
-        if now.stash != old_position.stash:
-            findings.append("changed the stash")
-        return findings
+        head_is_ours = commits != before.commits or not alone or self._may_others_commit()
+        return movements(before.position, now, head_is_ours=head_is_ours)
+
+    def _may_others_commit(self) -> bool:
+        """Whether a worker or its executor may commit while an executor of ours is at work."""
+        settings = self.services.settings
+        if settings.guard == "refuse" and settings.commit != "auto":
+            # Executors take turns, and nobody else commits.
+            return False
+        return self._has_other_workers()
 
     def _has_other_workers(self) -> bool:
         return any(True for _ in self.services.files_of_other_specs())
 
     # Refusing
 
-    def _undo(self, report: GuardReport) -> GuardReport:
+    def _undo(self, report: GuardReport, before: Before, task: Task) -> GuardReport:
         """Undo all changes. No other executor has made any of them: they take turns."""
         left = put_back(self._tree.root, report.changes)
+        findings = self._move_back(before, task)
         if not left:
-            return report
+            return replace(report, findings=(*report.findings, *findings))
         finding = f"could not be undone: {_listed(left)}"
         return replace(
             report,
             changed=left,
-            findings=(*report.findings, finding),
+            findings=(*report.findings, *findings, finding),
             refusal=f"{report.refusal}; {finding}",
         )
+
+    def _move_back(self, before: Before, task: Task) -> list[str]:
+        """Undo what the executor committed, switched to or staged; return a line about commits."""
+        git = self.services.git
+        if git is None or before.position is None or self._may_others_commit():
+            return []
+        with self.services.git_lock:
+            if git.commits != before.commits:
+                return []
+            try:
+                kept_as = git.next_ref(self.spec_files.spec.name, task.id, "refused-")
+                is_moved = git.move_back(before.position, before.staged, kept_as)
+            except GitError as error:
+                return [f"{task.id} commits and index are left as they are: {error}"]
+        if not is_moved:
+            return []
+        where = before.position.name
+        return [f"{task.id} {where} is back where it was; the commits are kept under {kept_as}"]
 
 
 def edits_before_kill(backups: Path, spec: Spec) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.results import Attempt, TaskResult
 
 MESSAGE_LIMIT = 500
+PROPERTY_LIMIT = 10_000
 # Surefire's schema is a sequence, with the captured output at its end.
 CLOSING_TAGS = ("system-out", "system-err")
 
@@ -42,11 +43,13 @@ def properties(task: TaskResult) -> list[tuple[str, str]]:
         values["ralph.failure.kind"] = failure.kind
         values["ralph.failure.type"] = failure.type
         values["ralph.failure.category"] = failure.category or ""
-    if task.changed:
-        values["ralph.changed"] = ",".join(task.changed)
+    if task.changed or task.findings:
+        # Commas separate entries.
+        findings = [finding.replace(",", ";") for finding in task.findings]
+        values["ralph.changed"] = ",".join([*task.changed, *findings])
     if task.cost is not None:
         values["ralph.cost"] = f"{task.cost:.4f}"
-    return [(name, _line(value)) for name, value in values.items()]
+    return [(name, one_line(value, PROPERTY_LIMIT)) for name, value in values.items()]
 
 
 def add_properties(item: pytest.Item, report: pytest.TestReport, task: TaskResult) -> None:

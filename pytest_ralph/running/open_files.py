@@ -18,13 +18,13 @@ ACCESS_MODE = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
 def files_being_written(root: Path) -> set[str]:
     """Return the files below `root` that our process group has open for writing.
 
-    These are logs, such as those of `pytest > out.txt` and `pytest | tee out.txt`, also in a worker.
-    Commands and executors are not among the writers, because each has a group of its own. Without
-    `/proc` nothing is found.
+    These are logs, such as that of `pytest > out.txt` or of `pytest | tee out.txt`; workers find
+    them, too. Commands and executors are not among the writers, because each has a group of its
+    own. Without `/proc` nothing is found.
     """
     prefix = f"{os.path.realpath(root)}/"
     own_group = os.getpgrp()
-    found = set()
+    found: set[str] = set()
     for pid in all_pids():
         # The process may have ended, or belong to another user.
         with contextlib.suppress(OSError):

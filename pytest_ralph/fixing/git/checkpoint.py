@@ -25,6 +25,7 @@ from pytest_ralph.fixing.git.fingerprint import Fingerprints
 from pytest_ralph.fixing.git.index import IndexEntry, read_head, read_index, set_index
 from pytest_ralph.fixing.git.own_versions import OwnVersions
 from pytest_ralph.fixing.git.path_set import PathSet
+from pytest_ralph.fixing.git.position import move_back, read_position
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
     require_no_operation,
@@ -46,19 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from pytest_ralph.fixing.git.index import Index
+    from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Change
 
 __all__ = ["Git", "GitError", "RollbackResult"]
-
-BRANCHES = "refs/heads/"
-
-
-class GitPosition(NamedTuple):
-    """Where a repository is. Each part is empty if there is none."""
-
-    branch: str
-    commit: str
-    stash: str
 
 
 class Git:
@@ -88,18 +80,20 @@ class Git:
         return self._commit_of("HEAD")
 
     def position(self) -> GitPosition:
-        """Return which branch, commit and stash are current."""
-        # The pattern is there for one process instead of three: a missing ref would be an error.
-        found = self._git.run(
-            "rev-parse", "HEAD", "--glob=refs/stas[h]", "--symbolic-full-name", "HEAD"
-        )
-        if found.status != 0:
-            # A branch without commits, if it is a branch at all, has no stash either.
-            branch = self._git("symbolic-ref", "HEAD").strip()
-            return GitPosition(branch.removeprefix(BRANCHES), "", "")
-        commit, *stash, name = found.stdout.splitlines()
-        branch = name.removeprefix(BRANCHES) if name != "HEAD" else ""
-        return GitPosition(branch, commit, "".join(stash))
+        """Return where HEAD, the branches and the stash are."""
+        return read_position(self._git)
+
+    def move_back(self, before: GitPosition, index: Index, keep_as: str) -> bool:
+        """Undo what an executor did to HEAD, its branch and the index.
+
+        Commits that are on the branch now are kept under the ref `keep_as`; return whether there
+        were any.
+        """
+        with self._lock:
+            location = self._location
+            require_no_operation(location.top, location.git_dir)
+            require_usable_index(self._git, location.git_dir)
+            return move_back(self._top, before, index, keep_as)
 
     def files(self) -> tuple[str, ...]:
         """Return the files below the root, tracked or not, without those that git ignores."""
@@ -131,15 +125,15 @@ class Git:
         """Return the last good commit of `spec`, if there is one."""
         return self._commit_of(good_ref(spec))
 
-    def next_ref(self, spec: str, task: str) -> str:
-        """Return the first free ref `refs/ralph/<spec>/<task>/<n>`."""
+    def next_ref(self, spec: str, task: str, prefix: str = "") -> str:
+        """Return the first free ref `refs/ralph/<spec>/<task>/<prefix><n>`."""
         directory = task_refs(spec, task)
         highest = 0
         for name in self._git("for-each-ref", "--format=%(refname)", directory).split():
-            number = name.rpartition("/")[2]
+            number = name.rpartition("/")[2].removeprefix(prefix)
             if number.isdigit():
                 highest = max(highest, int(number))
-        return f"{directory}/{highest + 1}"
+        return f"{directory}/{prefix}{highest + 1}"
 
     def rollback(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -173,15 +174,58 @@ def test_ticks_of_an_executor_stay(either: Project) -> None:
         ("git checkout -q -b other", "1.3.1 switched from main to other"),
         ("git commit -qam mine", "1.3.1 moved main from *"),
         ("git stash -q; echo fixed > parser.txt", "1.3.1 changed the stash"),
+        ("git branch new; git branch newer", "1.3.1 created branches: new, newer"),
+        ("git branch -D topic", "1.3.1 deleted branch topic, which was at *"),
+        (
+            "git branch -f topic $(git commit-tree HEAD^{tree} -m more)",
+            "1.3.1 moved topic from * to *",
+        ),
     ],
 )
 def test_moved_branches_are_reported(project: Project, command: str, finding: str) -> None:
     project.spec(SPEC)
     project.write("parser.txt", "broken\n")
     project.repository()
-    result = project.run(executor=project.shell(f"echo fixed > parser.txt; {command}"))
+    project.git("branch", "topic")
+    executor = project.shell(f"echo fixed > parser.txt; {command}")
+    result = project.run("--junitxml=out.xml", executor=executor)
 
     result.stdout.fnmatch_lines([f"*{finding}*"])
+    in_junit = [entry.replace(";", ",") for entry in junit_changed(project)]
+    assert any(fnmatch(entry, finding) for entry in in_junit)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -qam mine",
+        "git commit -q --amend -am mine",
+        "git checkout -q -b other; git commit -qam mine",
+        "git checkout -q --detach; git branch -qD main",
+        "git add -A",
+    ],
+)
+def test_commits_of_a_refused_fix_are_moved_back(repository: Project, command: str) -> None:
+    executor = repository.shell(f"echo fixed > tests/test_parser.txt; {command}")
+    head = repository.git("rev-parse", "HEAD")
+    repository.write("staged.txt", "staged\n")
+    repository.git("add", "staged.txt")
+    repository.write("staged.txt", "edited\n")
+    result = repository.run("--ralph-guard=refuse", "--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == 1
+    assert repository.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    assert repository.git("rev-parse", "HEAD") == head
+    status = repository.git("status", "--porcelain", "staged.txt", "tests", "parser.txt")
+    assert status == "AM staged.txt"
+    assert (repository.root / "staged.txt").read_text() == "edited\n"
+    kept = repository.git("for-each-ref", "--format=%(refname)", "refs/ralph")
+    if "commit" in command and "checkout" not in command:
+        assert kept == "refs/ralph/demo/1.3.1/refused-1"
+        assert repository.git("show", f"{kept}:tests/test_parser.txt") == "fixed"
+        result.stdout.fnmatch_lines(
+            [f"*1.3.1 main is back where it was; the commits are kept under {kept}*"]
+        )
 
 
 # Several executors at once

@@ -1,0 +1,106 @@
+"""Where a repository is: HEAD, branches and stash. What an executor moved, and moving it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.fixing.git.index import read_index, set_index
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_ralph.fixing.git.command import GitCommand
+    from pytest_ralph.fixing.git.index import Index
+
+BRANCHES = "refs/heads/"
+STASH = "refs/stash"
+SHORT = 12
+
+
+class GitPosition(NamedTuple):
+    """Where a repository is.
+
+    branch: The current branch; empty if HEAD is detached.
+    commit: The commit of HEAD; empty on a branch without commits.
+    refs: The commit of each branch and of the stash, by full name.
+    """
+
+    branch: str
+    commit: str
+    refs: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.branch or self.commit[:SHORT]
+
+
+def read_position(git: GitCommand) -> GitPosition:
+    """Return where the repository is now."""
+    listed = git("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES, STASH)
+    refs = {}
+    for line in listed.splitlines():
+        commit, _, name = line.partition(" ")
+        refs[name] = commit
+    head = git.run("symbolic-ref", "-q", "HEAD").stdout.strip()
+    commit = refs.get(head, "") if head else git("rev-parse", "HEAD").strip()
+    return GitPosition(head.removeprefix(BRANCHES), commit, refs)
+
+
+def movements(before: GitPosition, now: GitPosition, *, head_is_ours: bool) -> list[str]:
+    """Return one line about each thing that differs between two positions.
+
+    With `head_is_ours`, new commits on the current branch do not count.
+    """
+    lines = []
+    if now.branch != before.branch:
+        lines.append(f"switched from {before.name} to {now.name}")
+    elif not now.branch and now.commit != before.commit:
+        lines.append(_moved("HEAD", before.commit, now.commit))
+
+    created = []
+    for ref in sorted(before.refs.keys() | now.refs.keys()):
+        old = before.refs.get(ref, "")
+        new = now.refs.get(ref, "")
+        name = ref.removeprefix(BRANCHES)
+        is_current = name in (before.branch, now.branch)
+        if old == new or (is_current and head_is_ours):
+            continue
+        if ref == STASH:
+            lines.append("changed the stash")
+        elif old or name == before.branch:
+            lines.append(_moved(name, old, new))
+        elif not is_current:
+            created.append(name)
+    if created:
+        lines.append(f"created branches: {', '.join(created)}")
+    return lines
+
+
+def _moved(name: str, old: str, new: str) -> str:
+    if not new:
+        return f"deleted branch {name}, which was at {old[:SHORT]}"
+    return f"moved {name} from {old[:SHORT] or 'no commit'} to {new[:SHORT]}"
+
+
+def move_back(git: GitCommand, before: GitPosition, index: Index, keep_as: str) -> bool:
+    """Make HEAD, the branch that was current and the index what they were.
+
+    `git` runs at the top of the repository. If the branch has another commit now, it is kept under
+    the ref `keep_as`; return whether that was necessary.
+    """
+    now = read_position(git)
+    ref = BRANCHES + before.branch if before.branch else "HEAD"
+    replaced = now.refs.get(ref, "") if before.branch else now.commit
+    is_moved = replaced not in ("", before.commit)
+    if is_moved:
+        git("update-ref", "-m", "pytest-ralph: refused", keep_as, replaced, "")
+    if before.branch:
+        git("symbolic-ref", "-m", "pytest-ralph: move back", "HEAD", ref)
+    if replaced != before.commit:
+        arguments = (ref, before.commit) if before.commit else ("-d", ref)
+        git("update-ref", "--no-deref", "-m", "pytest-ralph: move back", *arguments)
+
+    index_now = read_index(git)
+    paths = index.keys() | index_now.keys()
+    set_index(git, [path for path in paths if index.get(path) != index_now.get(path)], index)
+    return is_moved
