@@ -41,7 +41,6 @@ from pytest_ralph.fixing.git.rollback import (
 )
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
 from pytest_ralph.fixing.snapshot import put_back
-from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
