@@ -35,20 +35,29 @@ class Explanation:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        if session.config.option.collectonly or session.testsfailed:
+        if session.config.option.collectonly:
             return None
         reporter = terminal_reporter(session.config)
         if reporter is None:
             return True
         tasks = [item for item in session.items if isinstance(item, TaskItem)]
-        explained = (f"{len(tasks)} explained", {"green": True})
-        reporter.build_summary_stats_line = lambda: ([explained], "green")  # type: ignore[method-assign]
+        self._count_in_last_line(reporter, len(tasks))
         for item in tasks:
             reporter.write_line("")
             reporter.write_line(f"{item.nodeid}  {one_line(item.task.title)}", bold=True)
             for line in self._explain(item):
                 reporter.write_line(f"  {line}")
         return True
+
+    def _count_in_last_line(self, reporter: pytest.TerminalReporter, number: int) -> None:
+        """Make the last line say how many tasks were explained, beside any collection errors."""
+        errors = len(reporter.getreports("error"))
+        parts = [(f"{number} explained", {"green": True})]
+        colour = "green"
+        if errors:
+            parts.append((f"{errors} error{'s' if errors > 1 else ''}", {"red": True}))
+            colour = "red"
+        reporter.build_summary_stats_line = lambda: (parts, colour)  # type: ignore[method-assign]
 
     def _explain(self, item: TaskItem) -> Iterator[str]:
         settings = self.run.specs.settings_of(item.parent.spec)

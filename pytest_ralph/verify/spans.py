@@ -191,7 +191,7 @@ def _is_tool_of_another(span: Span) -> bool:
 
 
 def _is_shown(span: Span) -> bool:
-    if not _SHOWN.search(span.before) or _USE.match(span.clause):
+    if not _SHOWN.search(span.lead) or _USE.match(span.clause):
         return False
     return not (span.likeness is Likeness.SURE and _is_headed(span))
 

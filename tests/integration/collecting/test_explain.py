@@ -56,3 +56,20 @@ def test_only_selected_tasks_are_explained(pytester: pytest.Pytester, make_spec:
     result = pytester.runpytest("--ralph-explain", "--ralph-recovery", "specs/demo/tasks.md::1.1")
     result.stdout.fnmatch_lines(["  if it fails: built-in repairs *"])
     result.stdout.no_fnmatch_line("*::1.2*")
+
+
+def test_an_invalid_plan_beside_changes_nothing(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(SPEC)
+    make_spec("# Tasks\n\n- [ ] 1.1 One\n  - **Depends on**: 9.9\n", name="broken")
+    result = pytester.runpytest("--ralph-explain", "specs")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "specs/demo/tasks.md::1.1  Count functions",
+            "*ERROR collecting specs/broken/tasks.md*",
+            "*= 3 explained, 1 error in *",
+        ]
+    )
+    assert not (pytester.path / "ran").exists()
