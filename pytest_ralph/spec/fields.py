@@ -25,6 +25,8 @@ _KNOWN = {
     "depends": "Depends on",
     "dependencies": "Depends on",
     "timeout": "Timeout",
+    "expect": "Expect",
+    "executor": "Executor",
     "requirements": "Requirements",
     "design": "Design",
 }

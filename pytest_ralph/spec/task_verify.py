@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 # A field with more words than these may ask for more than its commands can show: a person looks.
 _ALL_COMMANDS = regex(
-    r"(?:all|both|every)(?: of)?(?: the)? commands?(?: must| should)?"
-    r" (?:(?:exits?|returns?)(?: with)?(?: exit)?(?: code| status)? 0|pass|succeed"
-    r"|complete successfully)\W*",
+    r"(?:all|both|every|each)(?: of)?(?: the)? commands?(?: must| should)?"
+    r" (?:(?:exits?|returns?)(?: with)?(?: exit)?(?: code| status)? 0|pass(?:es)?|succeeds?"
+    r"|completes? successfully)\W*",
     re.IGNORECASE,
 )
 

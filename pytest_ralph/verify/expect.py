@@ -16,7 +16,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify import statements
 from pytest_ralph.verify.clauses import normalise, split_clauses
 from pytest_ralph.verify.model import Expect
-from pytest_ralph.verify.statements import Ask, Statement
+from pytest_ralph.verify.statements import Ask, Statement, names_stream
 from pytest_ralph.verify.stdout_kind import Prints, is_http, prints
 from pytest_ralph.verify.vocabulary import any_of, phrases, words
 
@@ -81,7 +81,9 @@ def read_expectations(command: str, said: str) -> Demands:
         said = f"{said}\n{comment['words']}"
     demands = _read_clauses(command, said)
     if "stderr" in said:
-        demands.expect = [_on_stderr(one) for one in demands.expect]
+        is_placed = any(one.stream == "stderr" for one in demands.expect)
+        if not is_placed:
+            demands.expect = [_on_stderr(one) for one in demands.expect]
     elif not _MERGED_STREAMS.search(command):
         demands.expect = _with_system_errors(demands.expect)
     demands.expect = _consistent(demands.expect)
@@ -98,9 +100,12 @@ def _read_clauses(command: str, said: str) -> Demands:
             demands.unread.append(clause.source)
             continue
         is_about_output = clause.goes_on and is_about_output
+        known = len(demands.expect)
         unread_before = len(demands.unread)
         _take(command, clause, demands, is_about_output)
         was_unread = len(demands.unread) > unread_before
+        if "stderr" in clause.source:
+            demands.expect[known:] = [_on_stderr(one) for one in demands.expect[known:]]
         has_output = any(one.stream != "exit" for one in demands.expect)
         is_about_output = has_output or bool(_PRINTING.match(clause.text))
     return demands
@@ -151,10 +156,14 @@ def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool)
 def _created_files(command: str, clause: Clause) -> list[str]:
     """Return the paths of "creates `x.txt`", unless one of its texts is no path."""
     made = _CREATES.fullmatch(clause.text)
-    if made is None:
+    if made is None or names_stream(clause.source):
         return []
     indexes = Statement(command, clause, made).indexes
-    paths = [clause.values[int(index)].text for index in indexes]
+    made_values = [clause.values[int(index)] for index in indexes]
+    if any(value.kind == "quote" and "." not in value.text for value in made_values):
+        # "writes "done"": a text, not a file.
+        return []
+    paths = [value.text for value in made_values]
     return paths if all(_PATH.fullmatch(path) for path in paths) else []
 
 
@@ -215,10 +224,9 @@ _NONZERO = Expect("exit", "nonzero")
 
 def _subject_of(one: Expect) -> str | None:
     """Return what an expectation fixes once and for all, so that a second one contradicts it."""
-    if one.stream == "exit":
-        return "exit status"
-    if one.op in ("==", "in", "empty", "lines==", "sum==", "each_line=="):
-        return "whole output"
+    is_whole = one.op in ("==", "in", "empty", "lines==", "sum==", "each_line==")
+    if one.stream == "exit" or is_whole:
+        return one.stream
     return None
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # What must not be cut at a semicolon inside it.
 _ITEM = regex(r"(?:\"(?:\\.|[^\"\\])*\"|(?<=matches )/(?:\\.|[^/\\])*/|[^;])+")
 _EXIT = regex(r"exits?(?: code| status)?:? (?P<status>\d+)", re.IGNORECASE)
-_COMPARED = regex(r"(?P<stream>stdout|stderr) (?P<op>==|!=|>=|>|<=|<) (?P<value>\S.*)")
+_COMPARED = regex(r"(?P<stream>stdout|stderr) ?(?P<op>==|!=|>=|>|<=|<) ?(?P<value>\S.*)")
 _CONTAINED = regex(
     r"(?P<stream>stdout|stderr) (?P<op>contains|not contains) (?P<text>\"(?:\\.|[^\"\\])*\")"
 )
@@ -31,6 +31,8 @@ _NUMBER = regex(r"[-+]?\d+(?:\.\d+)?")
 _STRING = regex(r"\"(?:\\.|[^\"\\])*\"")
 # An author who starts like this means the language of this module.
 _ATTEMPT = regex(r"[`\s]*(?:exit \S|stdout\b|stderr\b|file \S+ )")
+# Where a line, or an item of a list, states another expectation.
+_NEXT_LINE = regex(r"\n[ \t]*(?:[-*+][ \t]+)?(?=`?(?:exit|stdout|stderr|file) )")
 _FORMS = (
     'exit 2, stdout == 3, stdout >= 2, stdout contains "x", stdout not contains "x", '
     "stdout empty, stdout matches /regex/, file path exists"
@@ -52,7 +54,7 @@ def parse_expect_field(text: str) -> ExpectField:
     """Return what an Expect field states; raise ExpectFieldError if it is malformed."""
     expect: list[Expect] = []
     files: list[str] = []
-    written = " ".join(text.split()).strip("`")
+    written = " ".join(_on_one_line(text).split()).strip("`")
     items = [item.strip(" `.") for item in _ITEM.findall(written)]
     for item in filter(None, items):
         file = _FILE.fullmatch(item)
@@ -67,23 +69,29 @@ def parse_expect_field(text: str) -> ExpectField:
 
 def is_prose(text: str) -> bool:
     """Whether an Expect field is written in words of its own, such as "All tests pass"."""
-    written = text.strip(" `.")
+    line = _on_one_line(text)
+    written = line.strip(" `.")
     if _EXIT.fullmatch(written):
         return False
-    return bool(written) and not _ATTEMPT.match(text)
+    return bool(written) and not _ATTEMPT.match(line)
+
+
+def _on_one_line(text: str) -> str:
+    return _NEXT_LINE.sub("; ", f"\n{text.strip()}").strip("; \n")
 
 
 def apply_expect_field(verify: Verify, text: str) -> Verify:
     """Return `verify` with the expectations of an Expect field in place of its own.
 
-    Of several commands the field is about the last one; the others must exit with 0.
+    Of several commands the field is about the last one; the others must exit with 0. Where any one
+    of them is enough it is about each.
     """
     stated = parse_expect_field(text)
-    if not verify.checks:
-        return verify
-    others = [check._replace(expect=(), files=()) for check in verify.checks[:-1]]
-    last = verify.checks[-1]._replace(expect=stated.expect, files=stated.files)
-    return verify._replace(checks=(*others, last), unread=())
+    checks = [check._replace(expect=stated.expect, files=stated.files) for check in verify.checks]
+    if verify.mode == "all":
+        others = [check._replace(expect=(), files=()) for check in checks[:-1]]
+        checks = [*others, *checks[-1:]]
+    return verify._replace(checks=tuple(checks), unread=())
 
 
 def _parse_item(item: str) -> Expect:

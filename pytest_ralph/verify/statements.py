@@ -107,6 +107,11 @@ class Statement(NamedTuple):
 Ask = Callable[[Statement], Answer]
 
 
+def names_stream(words: str) -> bool:
+    """Whether the words say where a text is written: "writes `done` to stderr"."""
+    return "stdout" in words or "stderr" in words
+
+
 def always(*expects: Expect) -> Ask:
     """Return an answer that is the same for every command."""
     return lambda _: expects
@@ -302,7 +307,7 @@ def contained(said: Statement) -> Answer:
     texts = said.texts
     if not texts or said.is_choice or counts_only(said.command):
         return None
-    if said.group("verb") == "creates":
+    if said.group("verb") == "creates" and not names_stream(said.clause.source):
         return None
     is_unclear = said.group("verb") == "with" and not said.is_about_output
     if is_unclear and prints(said.command) is Prints.STATUS:

@@ -76,6 +76,8 @@ def _read_row(
         elif column != id_column and title in _TITLE_COLUMNS:
             name = f"{name} {text}"
         field = known_name(title)
+        if not field and title.startswith("expected"):
+            field = "Expected"
         if field and text.strip("-–— "):
             fields.append(Field(field, title, text))
     yield TableRow(number, end, name, checked, tuple(fields))

@@ -132,6 +132,17 @@ def test_a_verify_field_beats_the_steps() -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "text"), [("Expect", "stdout == 3"), ("Expected", "3"), ("Expected output", "`3`")]
+)
+def test_a_column_may_state_the_expectation(column: str, text: str) -> None:
+    rows = f"| # | Verify | {column} |\n|---|---|---|\n| 1 | `make n` | {text} |\n"
+    other = "| 2 | `make m` | – |\n"
+    first, second = Spec.parse(rows + other).tasks
+    assert first.verify.describe() == "make n, stdout == 3"
+    assert second.verify.describe() == "make m"
+
+
+@pytest.mark.parametrize(
     "table",
     [
         "| Tool | Verify |\n|---|---|\n| rg | `rg --version` |\n",
@@ -192,6 +203,7 @@ def test_an_example_of_an_xml_task_is_no_task() -> None:
     ("verify", "found"),
     [
         ("All commands exit 0", ["make lint && make test"]),
+        ("Every command passes", ["make lint && make test"]),
         ("All checks pass", []),
     ],
 )

@@ -25,6 +25,7 @@ from pytest_ralph.verify.model import Expect
         ("stdout > 2", Expect("stdout", ">", 2)),
         ("stdout <= 2", Expect("stdout", "<=", 2)),
         ("stdout < 2", Expect("stdout", "<", 2)),
+        ("stdout>=2", Expect("stdout", ">=", 2)),
         ('stdout contains "x; y"', Expect("stdout", "contains", "x; y")),
         (r'stdout contains "a \"b\""', Expect("stdout", "contains", 'a "b"')),
         ('stdout not contains "x"', Expect("stdout", "not_contains", "x")),
@@ -39,8 +40,16 @@ def test_one_expectation_is_read(text: str, wanted: Expect) -> None:
     assert parse_expect_field(text) == ((wanted,), ())
 
 
-def test_several_are_joined_with_semicolons() -> None:
-    stated = parse_expect_field('exit 2; stdout contains "usage";\n  file out/a.txt exists')
+@pytest.mark.parametrize(
+    "text",
+    [
+        'exit 2; stdout contains "usage";\n  file out/a.txt exists',
+        '- exit 2\n- stdout contains "usage"\n- `file out/a.txt exists`',
+        'exit 2\nstdout contains\n  "usage"; file out/a.txt exists',
+    ],
+)
+def test_semicolons_or_lines_join_several(text: str) -> None:
+    stated = parse_expect_field(text)
     assert stated.expect == (Expect("exit", "==", 2), Expect("stdout", "contains", "usage"))
     assert stated.files == ("out/a.txt",)
 
@@ -81,6 +90,17 @@ def test_the_field_overrides_the_prose() -> None:
 def test_the_field_is_about_the_last_command() -> None:
     verify = spec_with("`./a.sh` exits 3 and `./b.sh`", "stdout == 1").tasks[0].verify
     assert [check.expect for check in verify.checks] == [(), (Expect("stdout", "==", 1),)]
+
+
+def test_the_field_is_about_each_alternative() -> None:
+    verify = spec_with("`./a.sh` or `./b.sh`", "stdout == 1").tasks[0].verify
+    assert [check.expect for check in verify.checks] == [(Expect("stdout", "==", 1),)] * 2
+
+
+@pytest.mark.parametrize("label", ["- **Expect**", "- Expect", "- **expect**", "- _Expect_"])
+def test_the_label_may_be_plain(label: str) -> None:
+    spec = Spec.parse(f"- [ ] 1.1 Add\n  - **Verify**: `./a.sh` is fine\n  {label}: exit 2\n")
+    assert spec.tasks[0].verify.describe() == "./a.sh, exit status == 2"
 
 
 def test_a_malformed_field_makes_the_task_invalid() -> None:
