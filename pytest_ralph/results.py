@@ -8,9 +8,8 @@ reads what `to_json` wrote, and ignores fields it does not know.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, OPTIONS, Option
 from pytest_ralph.text.inert import one_line
 

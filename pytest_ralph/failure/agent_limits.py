@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import re
-
-from pytest_ralph.named_tuple import NamedTuple
+from typing import NamedTuple
 
 # Wordings of claude, codex, gemini, opencode, aider (litellm), goose, amp, cursor-agent and people.
 CONTEXT_LIMIT = re.compile(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import UNKNOWN
-from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure

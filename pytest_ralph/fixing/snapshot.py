@@ -17,12 +17,11 @@ import threading
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_directory, replacing
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.tree_snapshot import files_below
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.running.open_files import files_being_written
 
 if TYPE_CHECKING:

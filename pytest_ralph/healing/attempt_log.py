@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.history.record import Record
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import without_escapes

@@ -11,11 +11,10 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import Seen, file_signature, replace_if_unchanged, write_at
 from pytest_ralph.healing.errors import SpecFilesError
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec import edit
 from pytest_ralph.spec.completion import current_index, with_progress
 from pytest_ralph.spec.document import Spec, SpecError

@@ -7,7 +7,7 @@ import re
 import time
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.files import TASKS_NAME, fault_point
@@ -20,7 +20,6 @@ from pytest_ralph.fixing.prompts import PromptContext, shortened_diff
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard, refused
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 

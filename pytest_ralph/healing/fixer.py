@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.build_evidence import shows_broken_build
 from pytest_ralph.failure.failure import BROKEN_BUILD, NO_FIX, NOT_COMPLETE
@@ -44,7 +44,6 @@ from pytest_ralph.healing.modification import (
     ModificationError,
     read_modification,
 )
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

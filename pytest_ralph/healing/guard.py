@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
 from pytest_ralph.files import (
@@ -36,7 +36,6 @@ from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
 from pytest_ralph.history.directory import remove_links
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
 

@@ -6,10 +6,9 @@ whoever changes a file verifies again what passed in other workers and may need 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.files import append_json, read_json_lines
-from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

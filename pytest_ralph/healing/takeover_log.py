@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import append_json, read_json_lines
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.results import TaskResult
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ answer, and their task is the original one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.results import Attempt
 
 if TYPE_CHECKING:

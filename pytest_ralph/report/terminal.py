@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents import display_name
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.phrases import cost, duration, listed, token_count
 from pytest_ralph.spec.progress import fix_history_entry

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.running.expectations import Unmet, unmet
 from pytest_ralph.running.stages import StageRecord
 from pytest_ralph.text.regex import regex

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ meet an expectation, unless the field names the very exit status that shows the 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.running.expectations import Unmet
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.inert import terminal

@@ -7,10 +7,9 @@ import io
 import time
 from collections import deque
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import read_regular
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.secrets import KEY_BEGIN, MASK, open_key
 
 if TYPE_CHECKING:

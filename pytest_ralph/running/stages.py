@@ -10,9 +10,8 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:

@@ -26,9 +26,7 @@ import subprocess
 import sys
 import threading
 from functools import cache
-from typing import TYPE_CHECKING
-
-from pytest_ralph.named_tuple import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if sys.platform == "linux":
     import resource

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.healing.regressions import MAX_ROUNDS, is_affected
 from pytest_ralph.healing.task_run import task_timeout
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.running.checks import RunContext, run_checks

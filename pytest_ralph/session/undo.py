@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -15,7 +15,6 @@ from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes,
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.ticks import read_ticks
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.session.preflight import refuse_to_write
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError

@@ -6,9 +6,8 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.fields import field_name, read_fields
 from pytest_ralph.spec.outline import Block
 from pytest_ralph.spec.task_line import (

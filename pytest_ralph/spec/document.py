@@ -7,10 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.files import TASKS_NAME, read_regular
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.fields import as_mapping, read_files
 from pytest_ralph.spec.frontmatter import FrontMatter, read_front_matter
 from pytest_ralph.spec.outline import read_outline

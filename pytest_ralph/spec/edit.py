@@ -7,9 +7,8 @@ task from the parsed spec and never search for tasks themselves.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.text.regex import regex
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.options import FRONT_MATTER
 from pytest_ralph.settings import RUN_WIDE, SETTINGS
 from pytest_ralph.text.regex import regex

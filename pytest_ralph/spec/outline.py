@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.markdown import BACKTICK, QUOTE, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
 

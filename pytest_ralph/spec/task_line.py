@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 
 _BOX = regex(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import Expect
 from pytest_ralph.verify.stdout_kind import (

@@ -8,9 +8,8 @@ between quotes or backticks become `⟦0⟧`, `⟦1⟧`; several of them joined 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, rewriter, words

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from textwrap import dedent as dedent_all
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.markdown import closing_backtick, dedent, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
 

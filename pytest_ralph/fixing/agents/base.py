@@ -6,9 +6,7 @@ A `Trouble` is why an executor itself cannot work, which is no failure of the pr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
-
-from pytest_ralph.named_tuple import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ import re
 import signal
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.advice import guidance, suggested_actions
 from pytest_ralph.failure.agent_limits import meaning_of_error
@@ -23,7 +23,6 @@ from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.agents.base import Job, Outcome, Trouble
 from pytest_ralph.fixing.agents.events import message_in_log
 from pytest_ralph.fixing.agents.transcript import reset_time
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ import select
 import signal
 import tempfile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.running.process import exit_descriptor
 from pytest_ralph.running.spawn import Streams, spawn
 from pytest_ralph.running.strays import start_unmarked

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.change_log import append_changes, read_changes, undo_changes
@@ -29,7 +29,6 @@ from pytest_ralph.fixing.snapshot import (
     state_of,
     write_file,
 )
-from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,9 +6,7 @@ would be missing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pytest_ralph.named_tuple import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,7 @@ import json
 import re
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from pytest_ralph.named_tuple import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

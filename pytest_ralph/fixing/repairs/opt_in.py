@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from typing import NamedTuple
 
 from pytest_ralph.fixing.repairs import declared
 from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
 from pytest_ralph.fixing.repairs.install import directories
-from pytest_ralph.named_tuple import NamedTuple
 
 
 class LockFile(NamedTuple):

@@ -10,7 +10,7 @@ import configparser
 import re
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.repairs.base import own_file
 from pytest_ralph.fixing.repairs.declared import (
@@ -21,7 +21,6 @@ from pytest_ralph.fixing.repairs.declared import (
     read_yaml,
     strings,
 )
-from pytest_ralph.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

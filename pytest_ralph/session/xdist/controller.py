@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.history.record import Record
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked

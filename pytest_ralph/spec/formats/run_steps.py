@@ -7,9 +7,8 @@ that drive the work by tests also run them where they have to fail; such steps a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.fields import Field, known_name
 from pytest_ralph.text.regex import regex
 

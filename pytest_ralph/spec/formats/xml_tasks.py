@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.named_tuple import NamedTuple
 from pytest_ralph.spec.fields import MANUAL, Field
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
