@@ -140,7 +140,7 @@ class ExecutorRuns:
         """Give up a task whose changes cannot be merged, and keep them as a patch."""
         paths = ", ".join(conflict.path for conflict in conflicts)
         reason = f"its changes conflict with other changes made in the meantime: {paths}"
-        kept = self.isolated_runs.close(self.log.task)
+        kept = self.isolated_runs.give_up()
         if kept:
             reason += f" (kept as {kept})"
         return Decision("escalate", reason, "not retryable")

@@ -352,7 +352,9 @@ class Fixer:
         """Remove what isolated executor runs left."""
         kept = self._executor_runs.close()
         if kept:
-            self.log.note(f"{self.task.id}: changes that were not merged are kept as {kept}")
+            spec_name = self.spec_files.spec.name
+            line = f"changes for {self.task.id} that were not merged are kept as {kept}"
+            self.services.note(f"{spec_name}: {line}")
 
     # Requests to change the plan
 

@@ -16,10 +16,7 @@ from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.isolation.merge import (
-    Conflict,
-    apply_merge,
     kept_side,
-    plan_merge,
     read_change,
 )
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
-    from pytest_ralph.fixing.isolation.merge import AppliedMerge
+    from pytest_ralph.fixing.isolation.merge import Conflict
     from pytest_ralph.fixing.isolation.worktree import Worktree
     from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.executor_run import VerifyIn
@@ -45,8 +42,6 @@ if TYPE_CHECKING:
 
     OnOutput = Callable[[str], None] | None
 
-# How often a merge is planned again because a file was written meanwhile.
-MERGE_TRIES = 10
 # Characters of a conflict that a prompt shows, for each file.
 CONFLICT_LIMIT = 6_000
 # Files outside the project that a finding names.
@@ -86,6 +81,8 @@ class IsolatedRuns:
         self._guard = guard
         self._verify_in = verify_in
         self._worktree: Worktree | None = None
+        # Where changes are kept that could not be merged; empty without any.
+        self._conflict_patch = ""
 
     # One run
 
@@ -215,8 +212,13 @@ class IsolatedRuns:
         services = self._services
         # Until the merged state is verified, no other merge may change it.
         with services.merge_lock:
-            applied, conflicts = self._apply(observed.report.changes)
+            versions = [read_change(change) for change in observed.report.changes]
+            applied, conflicts = services.worktrees.merge(
+                versions, services.backups, keep_new=services.tree.keep_new
+            )
             if applied is None:
+                # The worktree is going to be brought up to date, without these changes.
+                self._conflict_patch = self._keep_patch(task)
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
             services.record_changed(self._spec_files.spec.path, task, applied.paths)
@@ -225,31 +227,13 @@ class IsolatedRuns:
                 self._guard.accept(observed.report, applied.changes)
                 applied.confirm()
                 self._remove_worktree()
+                self._remove_conflict_patch()
                 fault_point("after a merge is confirmed")
                 return observed._replace(verified=verified, merged=True)
             problems = applied.undo()
         line = f"{task.id}: passed in its worktree, but not in the project: the merge was undone"
         services.announce("; ".join([line, *problems]))
         return observed._replace(verified=verified)
-
-    def _apply(
-        self, changes: tuple[Change, ...]
-    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
-        services = self._services
-        git = services.worktrees.git
-        versions = [read_change(change) for change in changes]
-        for _ in range(MERGE_TRIES):
-            plan = plan_merge(git, services.root, versions)
-            if plan.conflicts:
-                return None, plan.conflicts
-            journal = services.worktrees.new_journal()
-            applied = apply_merge(
-                services.root, plan.files, backups=services.backups, journal=journal
-            )
-            if applied is not None:
-                return applied, ()
-        # Somebody writes the same files all the time.
-        return None, tuple(Conflict(change.path, "it is being written") for change in changes)
 
     # Conflicts, and the end
 
@@ -269,7 +253,7 @@ class IsolatedRuns:
             lines += [f"### {conflict.path}", "", "```", text.rstrip(), "```", ""]
         return "\n".join(lines)
 
-    def keep_patch(self, task: Task) -> str:
+    def _keep_patch(self, task: Task) -> str:
         """Keep what was not merged as a patch, and return its path; empty if there is nothing."""
         if self._worktree is None:
             return ""
@@ -282,17 +266,27 @@ class IsolatedRuns:
         write_patch(patch, services.root, [read_change(change) for change in changes])
         return os.path.relpath(patch, services.root)
 
-    def close(self, task: Task) -> str:
-        """Remove the worktree; return where its changes are kept if they were not merged."""
-        if self._worktree is None:
-            return ""
-        kept = ""
-        try:
-            kept = self.keep_patch(task)
-        except (GitError, OSError) as error:
-            self._services.announce(f"{task.id}: the changes in its worktree are lost: {error}")
+    def give_up(self) -> str:
+        """Remove the worktree of changes that conflict; return where these are kept."""
+        kept = self._conflict_patch
+        self._conflict_patch = ""
         self._remove_worktree()
         return kept
+
+    def close(self, task: Task) -> str:
+        """Remove the worktree; return where changes are kept if they were not merged."""
+        kept = ""
+        try:
+            kept = self._keep_patch(task)
+        except (GitError, OSError) as error:
+            self._services.announce(f"{task.id}: the changes in its worktree are lost: {error}")
+        return ", ".join(filter(None, [self.give_up(), kept]))
+
+    def _remove_conflict_patch(self) -> None:
+        """Remove what is kept of a conflict that has been resolved."""
+        if self._conflict_patch:
+            (self._services.root / self._conflict_patch).unlink(missing_ok=True)
+            self._conflict_patch = ""
 
     def _remove_worktree(self) -> None:
         worktree = self._worktree

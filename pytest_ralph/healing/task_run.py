@@ -314,18 +314,20 @@ class TaskRun:
     def _verify_in(self, root: Path, runner: Runner, changed: Sequence[str]) -> VerifyResult:
         """Run Verify in the project or in a worktree of it.
 
-        If files were `changed` for this task, what passed in other workers must still pass.
+        If files were `changed` for this task, what passed in other workers must still pass in the
+        project. A worktree may not have their work yet.
         """
         shared = self.services.shared_passes
-        if shared is not None and root == self.services.root:
-            self.verified_at = shared.position
+        if shared is None or root != self.services.root:
+            return self._verify_task(root, runner)
+        self.verified_at = shared.position
         verified = self._verify_task(root, runner)
-        if shared is None or not verified.passed or not changed:
+        if not verified.passed or not changed:
             return verified
         from pytest_ralph.healing.verification import verify_affected
 
         affected = shared.affected(changed)
-        return verify_affected(self.services, affected, root, runner) or verified
+        return verify_affected(self.services, affected) or verified
 
     def _verify_task(self, root: Path, runner: Runner) -> VerifyResult:
         if self.task.verify.invalid:

@@ -10,19 +10,18 @@ from pytest_ralph.failure.executor_words import parse_block
 from pytest_ralph.failure.failure import NO_ERROR, UNKNOWN, VERIFICATION_FAILED, Failure
 from pytest_ralph.failure.sampling import sample
 from pytest_ralph.running.checks import RunContext, run_checks
-from pytest_ralph.running.environment import path_below, task_environment
+from pytest_ralph.running.environment import task_environment
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.shared_passes import SharedEvent
     from pytest_ralph.running.checks import CheckResult, VerifyResult
-    from pytest_ralph.running.runner import CommandResult, Runner
+    from pytest_ralph.running.runner import CommandResult
     from pytest_ralph.spec.task import Task
 
 # How much of an output is looked at at once, in bytes.
@@ -69,9 +68,7 @@ def read_failure(verified: VerifyResult, task: Task, spec: str, services: Servic
     return replace(failure, suggested_actions=(*usual_duration, *failure.suggested_actions))
 
 
-def verify_affected(
-    services: Services, affected: Iterable[SharedEvent], root: Path, runner: Runner
-) -> VerifyResult | None:
+def verify_affected(services: Services, affected: Iterable[SharedEvent]) -> VerifyResult | None:
     """Verify tasks that passed in other workers and may be broken by a change.
 
     Return the result of the first that no longer passes; None if all of them do.
@@ -82,15 +79,14 @@ def verify_affected(
         task = spec.get(passed.name)
         if task is None or is_e2e_startup(task):
             continue
-        directory = path_below(root, spec.directory, services.root)
         context = RunContext(
-            root=root,
+            root=services.root,
             timeout=services.settings.timeout,
-            env=task_environment(spec, task, directory=directory),
+            env=task_environment(spec, task, directory=spec.directory),
             label=f"{spec.name}-{task.name}",
         )
         try:
-            verified = run_checks(task.verify, runner, context)
+            verified = run_checks(task.verify, services.runner, context)
         except RunError:
             continue
         if not verified.passed:

@@ -39,8 +39,6 @@ JOURNAL_SUFFIX = ".merge"
 # The changes in a journal belong to no task.
 NO_OWNER = ""
 EXECUTABLE = 0o111
-# git merge-file returns the number of conflicts, and 255 if it cannot merge at all.
-MOST_CONFLICTS = 127
 
 
 class Side(NamedTuple):
@@ -78,7 +76,7 @@ class FileChange(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A file that cannot be merged. `text` shows both sides, with markers if they are text."""
+    """A file that cannot be merged. `text` shows both versions of it."""
 
     path: str
     text: str
@@ -119,17 +117,37 @@ def plan_merge(
         ours = read_side(root / path)
         if _is_equal(ours, theirs):
             continue
-        if _is_blocked(root, path):
-            conflicts.append(Conflict(path, "a directory or a link is in its place"))
-        elif _is_equal(ours, base) or _is_stored_as(git, root / path, ours, base):
-            files.append(FileChange(path, ours, theirs))
+        try:
+            if _is_blocked(root, path):
+                raise _ConflictError(_both("a directory or a link is in its place", ours, theirs))
+            merged = theirs
+            if not _is_equal(ours, base) and not _is_stored_as(git, root / path, ours, base):
+                merged = _merge_sides(git, base, ours, theirs)
+        except _ConflictError as conflict:
+            conflicts.append(Conflict(path, str(conflict)))
         else:
-            merged, conflict = _merge_sides(git, path, base, ours, theirs)
-            if conflict is not None:
-                conflicts.append(conflict)
-            else:
-                files.append(FileChange(path, ours, merged))
+            files.append(FileChange(path, ours, merged))
     return MergePlan(tuple(files), tuple(conflicts))
+
+
+class _ConflictError(Exception):
+    """A file cannot be merged. The message shows both versions of it."""
+
+
+def _both(reason: str, ours: Side | None, theirs: Side | None) -> str:
+    """Return a reason and both versions of a file, for a conflict that markers cannot show."""
+    yours = f"--- your version:\n{_shown(theirs)}"
+    return f"({reason})\n{yours}\n--- in the project now:\n{_shown(ours)}"
+
+
+def _shown(side: Side | None) -> str:
+    if side is None:
+        return "(no file)"
+    if side.is_link:
+        return f"(a link to {os.fsdecode(side.data)})"
+    if b"\0" in side.data:
+        return f"({len(side.data)} bytes that are not text)"
+    return side.data.decode("utf-8", "replace").rstrip("\n")
 
 
 def _is_equal(one: Side | None, other: Side | None) -> bool:
@@ -161,44 +179,36 @@ def _is_blocked(root: Path, path: str) -> bool:
 
 
 def _merge_sides(
-    git: GitCommand,
-    path: str,
-    base: Side | None,
-    ours: Side | None,
-    theirs: Side | None,
-) -> tuple[Side | None, Conflict | None]:
+    git: GitCommand, base: Side | None, ours: Side | None, theirs: Side | None
+) -> Side:
+    """Return the version with what both sides changed. Raise _ConflictError if there is none."""
     if ours is None or theirs is None:
-        who = "the project" if ours is None else "your version"
-        return None, Conflict(path, f"{who} deleted it, and the other one changed it")
+        reason = "one side deleted it, and the other one changed it"
+        raise _ConflictError(_both(reason, ours, theirs))
     if ours.is_link or theirs.is_link or (base is not None and base.is_link):
-        return None, Conflict(path, "it is a link on one side")
+        raise _ConflictError(_both("it is a link on one side", ours, theirs))
+    text = base.data if base else b""
+    if b"\0" in text + ours.data + theirs.data:
+        raise _ConflictError(_both("it is not text, and both sides changed it", ours, theirs))
 
     mode = ours.mode
     if base is None or theirs.is_executable != base.is_executable:
         mode = theirs.mode
-    merged, count = _merge_text(git, base.data if base else b"", ours.data, theirs.data)
-    if merged is None:
-        return None, Conflict(path, "it is not text, and both sides changed it")
-    if count:
-        return None, Conflict(path, merged.decode("utf-8", "replace"))
-    return Side(merged, mode), None
+    return Side(_merge_text(git, text, ours.data, theirs.data), mode)
 
 
-def _merge_text(
-    git: GitCommand, base: bytes, ours: bytes, theirs: bytes
-) -> tuple[bytes | None, int]:
-    """Merge three texts line by line. Return the result and the number of conflicts in it."""
-    if b"\0" in base or b"\0" in ours or b"\0" in theirs:
-        return None, 0
+def _merge_text(git: GitCommand, base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Merge three texts line by line. Raise _ConflictError if the same lines differ."""
     with tempfile.TemporaryDirectory(prefix="ralph-merge-") as directory:
         files = [Path(directory, name) for name in ("ours", "base", "theirs")]
         for file, data in zip(files, (ours, base, theirs), strict=True):
             file.write_bytes(data)
         labels = ("-L", "in the project now", "-L", "before both", "-L", "your version")
         result = git.run("merge-file", "-q", "--diff3", *labels, *map(str, files))
-        if result.status > MOST_CONFLICTS:
-            return None, 0
-        return files[0].read_bytes(), result.status
+        merged = files[0].read_bytes()
+    if result.status != 0:
+        raise _ConflictError(merged.decode("utf-8", "replace"))
+    return merged
 
 
 class AppliedMerge(NamedTuple):
@@ -224,9 +234,17 @@ class AppliedMerge(NamedTuple):
 
 
 def apply_merge(
-    root: Path, files: Sequence[FileChange], *, backups: Path, journal: Path
+    root: Path,
+    files: Sequence[FileChange],
+    *,
+    backups: Path,
+    journal: Path,
+    keep_new: bool = False,
 ) -> AppliedMerge | None:
-    """Write the files of a plan. Return None, with nothing changed, if one is not as planned."""
+    """Write the files of a plan. Return None, with nothing changed, if one is not as planned.
+
+    With `keep_new`, the changes have copies of the files as they were written, too.
+    """
     planned = []
     for file in files:
         before = kept_state(root / file.path, backups)
@@ -250,7 +268,11 @@ def apply_merge(
         # Such as a disk that is full.
         merge.undo()
         raise
-    written = [Change(one.path, one.before, state_of(root / one.path)) for one in planned]
+    written = []
+    for change in planned:
+        place = root / change.path
+        after = kept_state(place, backups) if keep_new else state_of(place)
+        written.append(Change(change.path, change.before, after))
     append_changes(journal, written, NO_OWNER)
     fault_point("after a merge")
     return merge._replace(changes=tuple(written))

@@ -33,9 +33,13 @@ from pytest_ralph.fixing.git.command import (
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
+    AppliedMerge,
+    Conflict,
     FileChange,
+    apply_merge,
     kept_side,
     merged_files,
+    plan_merge,
     read_change,
     read_side,
 )
@@ -51,6 +55,8 @@ NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
 SUBMODULE = "160000"
 VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
 ADD_TRIES = 6
+# How often a merge is planned again because a file was written meanwhile.
+MERGE_TRIES = 10
 
 # The files that git keeps about a worktree in which no merge, rebase or the like is going on.
 ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
@@ -156,11 +162,34 @@ class Worktrees:
         # Worktrees that are not used any more, to be used again.
         self._idle: list[Worktree] = []
 
-    def new_journal(self) -> Path:
+    def _new_journal(self) -> Path:
         """Return the path for the journal of a merge, found again by `sweep` after a kill."""
         self.registry.open()
         name = f"{self.registry.token}-{secrets.token_hex(4)}{JOURNAL_SUFFIX}"
         return self.registry.directory / name
+
+    def merge(
+        self, files: Sequence[FileChange], backups: Path, *, keep_new: bool
+    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
+        """Merge changes of files into the project, or return why that is not possible.
+
+        The files as they were are kept in `backups`; with `keep_new`, also as they are then.
+        """
+        for _ in range(MERGE_TRIES):
+            plan = plan_merge(self._git, self.root, files)
+            if plan.conflicts:
+                return None, plan.conflicts
+            applied = apply_merge(
+                self.root,
+                plan.files,
+                backups=backups,
+                journal=self._new_journal(),
+                keep_new=keep_new,
+            )
+            if applied is not None:
+                return applied, ()
+        # Another program writes the same files all the time.
+        return None, tuple(Conflict(file.path, "(it is being written)") for file in files)
 
     def stash(self) -> Stash:
         """Return the stash of the project as it is now."""

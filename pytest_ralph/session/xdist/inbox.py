@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
-from pytest_ralph.fixing.git.command import GitCommand, GitError
-from pytest_ralph.fixing.isolation.merge import FileChange, apply_merge, plan_merge, write_side
+from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.isolation.merge import FileChange, write_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.ticks import record_tick
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.fixing.isolation.merge import AppliedMerge
     from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
@@ -142,9 +141,11 @@ class Inbox:
         services = spec_run.services
         # Until the merged state is verified, no other merge may change it.
         with services.merge_lock:
-            applied, conflicts = self._apply(files)
+            applied, conflicts = self._run.resources.worktrees.merge(
+                files, services.backups, keep_new=services.tree.keep_new
+            )
             if applied is None:
-                return conflicts, ""
+                return [conflict.path for conflict in conflicts], ""
             if passes(self._run, spec_run.spec_files.spec, task):
                 owner = f"{spec_run.spec_files.spec.name}::{task.name}"
                 services.tree.record(owner, applied.changes)
@@ -156,21 +157,6 @@ class Inbox:
         if not kept:
             return (), "passed on another machine, but not here"
         return (), f"passed on another machine, but not here: not merged (kept as {kept})"
-
-    def _apply(self, files: Sequence[FileChange]) -> tuple[AppliedMerge | None, tuple[str, ...]]:
-        """Merge files into the project. Return None and the paths if some of them conflict."""
-        root = self._run.root
-        resources = self._run.resources
-        plan = plan_merge(GitCommand.at(root), root, files)
-        if plan.conflicts:
-            return None, tuple(conflict.path for conflict in plan.conflicts)
-        applied = apply_merge(
-            root,
-            plan.files,
-            backups=resources.tree.backups,
-            journal=resources.worktrees.new_journal(),
-        )
-        return applied, tuple(file.path for file in files)
 
     def _keep_patch(self, files: Sequence[FileChange], spec_run: SpecRun, task: Task) -> str:
         """Keep changes that are not merged as a patch, and return its path; empty without any."""

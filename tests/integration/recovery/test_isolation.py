@@ -118,6 +118,25 @@ def test_conflict_goes_back_to_the_executor(isolated: Project) -> None:
     assert isolated.calls == ["1.3.1", "1.3.1"]
 
 
+@pytest.mark.parametrize("edit", ["rm parser.txt", "ln -sf other parser.txt"])
+def test_conflict_without_markers_shows_both_versions(isolated: Project, edit: str) -> None:
+    main = isolated.root
+    body = f"""
+        cp prompt.$call {main}
+        test $call = 1 || exit 0
+        (cd {main} && {edit})
+        echo fixed > parser.txt
+    """
+    result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))
+
+    assert result.ret == 1
+    assert "--- your version:\nfixed\n--- in the project now:\n(" in isolated.prompt(2)
+    # What has passed in the worktree is kept, although the second run did not do it again.
+    [patch] = (main / ".ralph/patches").glob("*1.3.1.patch")
+    assert "+fixed" in patch.read_text()
+    result.stdout.fnmatch_lines([f"*kept as*{patch.name}*"])
+
+
 def test_second_conflict_escalates_with_a_patch(isolated: Project) -> None:
     main = isolated.root
     body = f"echo mine $call > {main}/parser.txt; echo fixed $call > parser.txt"
@@ -289,6 +308,21 @@ def test_removed_and_new_files_are_merged(isolated: Project) -> None:
     assert not (isolated.root / "old").exists()
     assert os.access(isolated.root / "run.sh", os.X_OK)
     assert (isolated.root / "n/link").readlink() == Path("new")
+
+
+def test_commit_leaves_out_later_edits(isolated: Project) -> None:
+    isolated.tasks.write_text(isolated.tasks.read_text().replace("grep -q fixed", "sh check.sh"))
+    # As when a sibling merges its own change of the file before this one is committed.
+    edit = f"if test $PWD = {isolated.root}; then sed -i s/one/ONE/ $1; fi"
+    isolated.write("check.sh", f"grep -q fixed $1 && {edit}\n")
+    isolated.git("add", "-A")
+    isolated.git("commit", "-qm", "check")
+    executor = isolated.shell(append("fixed"))
+    result = isolated.run(ISOLATED, "--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text().startswith("ONE\n")
+    assert isolated.git("show", "HEAD:parser.txt") == "one\ntwo\nthree\nfour\nfive\nfixed"
 
 
 def test_merged_change_is_undone(isolated: Project) -> None:

@@ -21,6 +21,16 @@ SPEC = """\
   - **Verify**: `grep -q {word} shared.txt`
 """
 ADD = "sleep 0.2; echo $RALPH_SPEC_PATH | sed 's|.*/||' >> shared.txt"
+# Both are at work before one of them ends, and pear ends after apple has passed.
+ADD_AT_ONCE = """\
+cd {root}/.ralph; word=$(basename $RALPH_SPEC_PATH); echo $word >> begun; cd - > /dev/null
+until test $(wc -l < {root}/.ralph/begun) -ge 2; do sleep 0.02; done
+case $word in
+    apple) sed -i '1i apple' shared.txt;;
+    pear) until grep -q '\\[x\\] 1.1 ' {root}/specs/apple/tasks.md; do sleep 0.02; done
+        echo pear >> shared.txt;;
+esac
+"""
 OVERWRITE = "echo $RALPH_SPEC_PATH | sed 's|.*/||' > shared.txt"
 
 
@@ -52,14 +62,24 @@ def recovered_words(result: pytest.RunResult) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", ["--ralph-isolate=worktree", "--ralph-isolate=none"])
-def test_workers_that_add_to_a_file_all_recover(
-    pytester: pytest.Pytester, root: Path, option: str
-) -> None:
-    result = heal(pytester, ADD, option)
+def test_workers_take_turns_at_a_file(pytester: pytest.Pytester, root: Path) -> None:
+    result = heal(pytester, ADD)
 
     assert result.ret == 0
     assert {"apple", "pear"} <= set((root / "shared.txt").read_text().split())
+
+
+@pytest.mark.slow
+def test_isolated_workers_change_a_file_at_once(pytester: pytest.Pytester, root: Path) -> None:
+    (root / "shared.txt").write_text("begin\n\n\n\nend\n")
+    executor = root / "executor.sh"
+    executor.write_text(ADD_AT_ONCE.format(root=root))
+    result = heal(pytester, f"sh {executor}", "--ralph-isolate=worktree")
+
+    assert result.ret == 0
+    assert (root / "shared.txt").read_text() == "apple\nbegin\n\n\n\nend\npear\n"
+    # No executor had to run again.
+    assert len((root / ".ralph/begun").read_text().split()) == 2
 
 
 @pytest.mark.slow
