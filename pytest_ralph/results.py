@@ -254,8 +254,8 @@ class TaskResult(NamedTuple):
     done_when: str = ""
     verify: str = ""
     unread: tuple[str, ...] = ()
-    # Tasks that had passed, were broken by the work on this one, and could not be recovered.
-    broken: tuple[TaskResult, ...] = ()
+    # Tasks that had passed and that the work on this one broke, as they ended after that.
+    regressions: tuple[TaskResult, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -347,9 +347,9 @@ class TaskResult(NamedTuple):
         work = tuple(attempt for attempt in other.attempts if not attempt.verifies)
         return self._replace(attempts=self.attempts + work, notes=self.notes + other.notes)
 
-    def with_broken(self, other: TaskResult) -> TaskResult:
-        """Add a task that the work on this one broke for good."""
-        return self._replace(broken=(*self.broken, other))
+    def with_regression(self, other: TaskResult, *notes: str) -> TaskResult:
+        """Add a task that the work on this one broke, as it ended after that."""
+        return self._replace(regressions=(*self.regressions, other), notes=(*self.notes, *notes))
 
     def followed_by(self, later: TaskResult) -> TaskResult:
         """The result of a task that passed, was broken, and ended in the result `later`."""
@@ -377,7 +377,7 @@ class TaskResult(NamedTuple):
         nested = {
             "attempts": _plain(self.attempts),
             "fixes": _plain(self.fixes),
-            "broken": _plain(self.broken),
+            "regressions": _plain(self.regressions),
         }
         return {**self._asdict(), **nested}
 
@@ -386,7 +386,7 @@ class TaskResult(NamedTuple):
         nested = {
             "attempts": tuple(Attempt.from_json(attempt) for attempt in data.get("attempts", ())),
             "fixes": tuple(FixResult.from_json(fix) for fix in data.get("fixes", ())),
-            "broken": tuple(cls.from_json(result) for result in data.get("broken", ())),
+            "regressions": tuple(cls.from_json(one) for one in data.get("regressions", ())),
         }
         return cls(**{**_known(cls, data), **nested})
 

@@ -108,7 +108,7 @@ class Regressions:
     ) -> TaskResult:
         """Verify again what the work on a task may have broken, and recover it.
 
-        The result names the tasks that could not be recovered: their reports have to be corrected.
+        The result has the tasks that were broken: their reports have to be corrected.
         `begun` is the position at which the task began.
         """
         if not self._add_work(spec_run, task, result, begun):
@@ -118,9 +118,10 @@ class Regressions:
             if healed is None:
                 return result
             if healed.result.bad:
-                result = result.with_broken(healed.result)
+                result = result.with_regression(healed.result)
                 continue
-            result = result.with_work_of(healed.result)
+            note = f"{healed.line}: {healed.result.reason}"
+            result = result.with_regression(healed.result, note)
             if result.passed and not spec_run.passes(task):
                 name = _name(healed.passed.spec_run, healed.passed.task, spec_run)
                 line = f"{task.id} and {name} do not pass together: {healed.line}"
@@ -162,7 +163,7 @@ class Regressions:
             )
             if broken is not None:
                 self._passed.pop(passed.key, None)
-                result = result.with_broken(broken)
+                result = result.with_regression(broken)
         failure = result.last_failure
         if failure is not None:
             # What the reports are to quote.

@@ -216,7 +216,8 @@ class SpecRun:
         if not result.passed:
             return result
         passed = regressions.add_pass(self, run.task, result, begun)
-        return regressions.heal_itself(passed) or result
+        healed = regressions.heal_itself(passed)
+        return result if healed is None else result.followed_by(healed)
 
     def heal(self, task: Task, culprit: str, diff: str = "") -> TaskResult | None:
         """Verify a task that has passed, and recover it if it fails; None if it still passes.
@@ -274,7 +275,8 @@ class SpecRun:
         if not shared.is_changed_since(run.verified_at, run.task.files):
             return result
         line = f"{run.task.id} no longer passes since another worker changed its files"
-        return self.heal(run.task, line) or result
+        healed = self.heal(run.task, line)
+        return result if healed is None else result.followed_by(healed)
 
     # Which tasks run
 

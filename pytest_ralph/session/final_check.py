@@ -151,8 +151,8 @@ def passes(run: Run, spec: Spec, task: Task) -> bool:
         return False
 
 
-def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> None:
-    """Replace `report`, the last one of a task, by one with its final result."""
+def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> pytest.TestReport:
+    """Replace `report`, the last one of a task, by one with its final result, and return that."""
     config = run.config
     corrected = copy(report)
     corrected.ralph = found  # type: ignore[attr-defined]
@@ -170,6 +170,7 @@ def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> No
     if last_failed is not None:
         last_failed.pytest_runtest_logreport(corrected)
     _replace_in_summary(config, report, corrected)
+    return corrected
 
 
 def _replace_in_summary(

@@ -78,8 +78,9 @@ class EndOfRun:
         elif found:
             # A rerun that passed replaces the report that failed.
             self.results.failed_reports.discard(report.nodeid)
-        if found and found.result.broken:
-            self._count_failures(len(found.result.broken))
+        broken = [one for one in found.result.regressions if one.bad] if found else []
+        if broken:
+            self._count_failures(len(broken))
 
     def _count_failures(self, count: int) -> None:
         """Let pytest stop (-x, --maxfail) and fail as for tests that fail."""
@@ -101,7 +102,7 @@ class EndOfRun:
             # What blocks it may not count as a failure for pytest, such as a report that another
             # plugin changed.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        self._correct_broken()
+        self._correct_regressions()
         self._heal_rest(session)
 
         yield
@@ -114,18 +115,23 @@ class EndOfRun:
         if os.environ.get("GITHUB_ACTIONS"):
             self._write_github_annotations()
 
-    def _correct_broken(self) -> None:
-        """Correct the reports of tasks that passed and were broken for good later in the run."""
+    def _correct_regressions(self) -> None:
+        """Correct the reports of tasks that passed and were broken later in the run."""
         for task in self.results.tasks:
-            for result in task.broken:
-                self._correct(self.results.add_healed(result))
+            for result in task.regressions:
+                self._correct(result)
 
-    def _correct(self, nodeid: str) -> None:
-        """Have pytest report a task as its result is now."""
+    def _correct(self, healed: TaskResult) -> None:
+        """Have pytest report a task as it ended after it had passed and was broken."""
         # Imported here: few runs break what has passed.
         from pytest_ralph.session.final_check import correct_report
 
-        correct_report(self.run, self._logged[nodeid], self.results.reports[nodeid])
+        nodeid = f"{healed.spec_path}::{healed.name}"
+        if nodeid not in self._logged:
+            # It passed in a [P] group, and the run was stopped before pytest got to it.
+            return
+        report = self.results.add_healed(nodeid, healed)
+        self._logged[nodeid] = correct_report(self.run, self._logged[nodeid], report)
 
     def _heal_rest(self, session: pytest.Session) -> None:
         """Recover tasks that passed, and that work on other tasks has broken since."""
@@ -136,14 +142,11 @@ class EndOfRun:
         # Imported here: most runs change no files.
         from pytest_ralph.session.final_check import heal_rest
 
-        healed = set()
         for line, result in heal_rest(self.run, self.results.tasks):
-            healed.add(self.results.add_healed(result))
+            self._correct(result)
             self.run.messages.note(f"{line}: {result.reason}")
             if result.bad:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        for nodeid in healed:
-            self._correct(nodeid)
 
     def _write_failure_log(self) -> None:
         """Keep the failure reports and halt summaries, which the terminal shows only with `-vv`."""
@@ -285,12 +288,11 @@ class RunResults:
         """Whether executors or repairs changed anything."""
         return any(task.changed for task in self.tasks)
 
-    def add_healed(self, healed: TaskResult) -> str:
-        """Add what happened to a task at the end of the run to its report; return its node id."""
-        nodeid = f"{healed.spec_path}::{healed.name}"
+    def add_healed(self, nodeid: str, healed: TaskResult) -> TaskReport:
+        """Add what happened to a task after it had passed to its report, and return that."""
         report = self.reports[nodeid]
         self.reports[nodeid] = report._replace(result=report.result.followed_by(healed))
-        return nodeid
+        return self.reports[nodeid]
 
     def complete_specs(self) -> list[str]:
         """Return the names of the specs in which every task is checked off and none failed."""

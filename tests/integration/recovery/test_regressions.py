@@ -30,12 +30,30 @@ def words(project: Project) -> Project:
 
 def test_a_broken_task_is_recovered(words: Project) -> None:
     fixes = "case $task in 1.2.1) echo two > words.txt;; 1.1.1) echo one >> words.txt;; esac"
-    result = words.run(executor=words.shell(fixes))
+    result = words.run("--junitxml=junit.xml", executor=words.shell(fixes))
 
     assert result.ret == 0
     assert words.calls == ["1.2.1", "1.1.1"]
     assert (words.root / "words.txt").read_text() == "two\none\n"
-    assert "ALL_TASKS_COMPLETE" in result.stdout.str()
+    result.assert_outcomes(passed=0)
+    result.stdout.fnmatch_lines(
+        [
+            "RECOVERED demo 1.1 Write one",
+            "*1.1.1 Fix: *",
+            "RECOVERED demo 1.2 Write two",
+            "*1.1 no longer passes since 1.2 changed *words.txt: recovered by 1.1.1",
+            "ALL_TASKS_COMPLETE*",
+            "*2 recovered*",
+        ]
+    )
+    assert junit_properties(words, "ralph.fixes") == ["1.1.1", "1.2.1"]
+    assert junit_properties(words, "ralph.outcome") == ["recovered", "recovered"]
+    assert junit_properties(words, "ralph.attempts") == ["3", "2"]
+
+
+def junit_properties(project: Project, name: str) -> list[str | None]:
+    tree = ElementTree.parse(project.root / "junit.xml")
+    return [one.get("value") for one in tree.iterfind(f".//property[@name='{name}']")]
 
 
 def test_the_culprit_is_named(words: Project) -> None:
