@@ -3,15 +3,23 @@
 A task whose files are known is verified again as soon as one of them has changed. A task whose
 files are not known may be broken by any change. Verifying it after each of them would take far too
 long, so the pauses between its verifications double, and the rest is left to the end of the run.
+
+A Verify command may change files, too. For that, the files that tasks name are compared at the end
+of the run.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.files import SPEC_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,12 +36,15 @@ MOST_NAMED = 3
 
 
 class Work(NamedTuple):
-    """What executors and repairs changed for a task."""
+    """What executors and repairs changed for a task, or what its Verify changed.
+
+    `task` is None if it is not known what changed the files.
+    """
 
     spec_run: SpecRun
-    task: Task
+    task: Task | None
     changed: tuple[str, ...]
-    diff: str
+    diff: str = ""
 
 
 @dataclass(eq=False, repr=False)
@@ -46,6 +57,7 @@ class PassedTask:
     seen: How much of the work of the run has been looked at.
     suspects: The work since it was verified last that may have broken it, as far as `seen`.
     checks: How often it was verified again.
+    stamps: The files that it names, as they were when it was verified last.
     """
 
     spec_run: SpecRun
@@ -56,6 +68,7 @@ class PassedTask:
     seen: int
     suspects: list[Work] = field(default_factory=list)
     checks: int = 0
+    stamps: dict[str, Stamp] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[Path, str]:
@@ -66,6 +79,21 @@ class PassedTask:
         if not suspects:
             return False
         return bool(self.files) or len(suspects) >= 2**self.checks
+
+
+class Stamp(NamedTuple):
+    """Tells the versions of a file apart; zeros if there is no file."""
+
+    modified: int = 0
+    size: int = 0
+
+
+class EndedTask(NamedTuple):
+    """A task that has ended, and when, in nanoseconds."""
+
+    spec_run: SpecRun
+    task: Task
+    ended: int
 
 
 class HealedTask(NamedTuple):
@@ -83,6 +111,8 @@ class Regressions:
         # By spec and name: an item may run several times.
         self._passed: dict[tuple[Path, str], PassedTask] = {}
         self._work: list[Work] = []
+        # In the order in which they ended.
+        self._ended: list[EndedTask] = []
         # Tasks of a [P] group look at the same work at once.
         self._lock = threading.Lock()
 
@@ -91,11 +121,16 @@ class Regressions:
         """How much work has been done so far."""
         return len(self._work)
 
+    def add_end(self, spec_run: SpecRun, task: Task) -> None:
+        """Remember when a task ended, whatever its outcome."""
+        self._ended.append(EndedTask(spec_run, task, time.time_ns()))
+
     def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult, seen: int) -> PassedTask:
         """Have a task verified again after work that is done later than `seen`."""
         files = tuple(dict.fromkeys((*task.files, *result.changed)))
         work = spec_run.work_on(task) if result.changed else {}
         passed = PassedTask(spec_run, task, files, work, self.position, seen)
+        passed.stamps = _stamps(spec_run, task)
         self._passed[passed.key] = passed
         return passed
 
@@ -137,17 +172,42 @@ class Regressions:
         healed = self._heal(passed, suspects, passed.spec_run)
         return healed.result if healed else None
 
+    def has_rewritten_files(self) -> bool:
+        """Whether files that tasks name were changed since these tasks were verified."""
+        return any(self._rewritten(passed) for passed in self._passed.values())
+
     def heal_rest(self) -> Iterator[HealedTask]:
-        """At the end of the run: recover what has not been verified since the last work."""
+        """At the end of the run: recover what has not been verified since the last change."""
         for _ in range(MAX_ROUNDS):
             position = self.position
             for passed in list(self._passed.values()):
-                suspects = self._suspects(passed)
+                suspects = self._suspects(passed) or self._rewritten(passed)
                 healed = self._heal(passed, suspects, None) if suspects else None
                 if healed is not None:
                     yield healed
             if self.position == position:
                 return
+
+    def _rewritten(self, passed: PassedTask) -> list[Work]:
+        """The changes of files that a task names since it was verified last.
+
+        No executor made them: then they would be suspects. It was a Verify command, most likely.
+        """
+        if not passed.stamps:
+            return []
+        works = []
+        now = _stamps(passed.spec_run, passed.task)
+        for path, stamp in now.items():
+            if stamp != passed.stamps[path]:
+                works.append(self._work_at(stamp.modified, passed, path))
+        return works
+
+    def _work_at(self, moment: int, passed: PassedTask, path: str) -> Work:
+        """The change of a file at a moment, as work on the task that ran then."""
+        for spec_run, task, ended in self._ended:
+            if moment and ended >= moment and task is not passed.task:
+                return Work(spec_run, task, (path,))
+        return Work(passed.spec_run, None, (path,))
 
     def _fail(
         self, spec_run: SpecRun, culprit: Task, result: TaskResult, reason: str
@@ -204,6 +264,7 @@ class Regressions:
             new_work = self._work[passed.seen :]
             passed.seen += len(new_work)
             for work in new_work:
+                assert work.task is not None
                 is_own = work.spec_run is passed.spec_run and work.task.name == passed.task.name
                 if not is_own and self._may_break(work, passed):
                     passed.suspects.append(work)
@@ -256,10 +317,7 @@ class Regressions:
         passed.work = {path: state_of(root / path) for path in passed.work}
         self._verified_now(passed)
         passed.checks += 1
-        names = list(dict.fromkeys(_name(work.spec_run, work.task, reader) for work in suspects))
-        files = list(dict.fromkeys(path for work in suspects for path in work.changed))
-        name = _name(passed.spec_run, passed.task, reader)
-        line = f"{name} no longer passes since {_listed(names)} changed {_listed(files)}"
+        line = _culprit_line(passed, suspects, reader)
         diff = "".join(work.diff for work in suspects)
         result = passed.spec_run.heal(passed.task, line, diff)
         if result is not None and result.changed:
@@ -267,11 +325,43 @@ class Regressions:
             self._verified_now(passed)
             passed.work |= passed.spec_run.work_on(passed.task)
         passed.worked_at = self.position
+        passed.stamps = _stamps(passed.spec_run, passed.task)
         if result is None:
             return None
         if result.bad:
             self._passed.pop(passed.key, None)
         return HealedTask(passed, line, result)
+
+
+def _culprit_line(passed: PassedTask, suspects: Sequence[Work], reader: SpecRun | None) -> str:
+    """One line that names the work which may have broken a task."""
+    name = _name(passed.spec_run, passed.task, reader)
+    culprits = [_name(work.spec_run, work.task, reader) for work in suspects if work.task]
+    files = _listed([path for work in suspects for path in work.changed])
+    if not culprits:
+        return f"{name} no longer passes since {files} changed"
+    return f"{name} no longer passes since {_listed(culprits)} changed {files}"
+
+
+def _stamps(spec_run: SpecRun, task: Task) -> dict[str, Stamp]:
+    """The state of the files that a task names, without those that every run writes."""
+    root = spec_run.services.root
+    stamps = {}
+    for path in task.files:
+        if path.rpartition("/")[2] not in SPEC_FILES:
+            stamps[path] = _stamp(f"{root}/{path}")
+    return stamps
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - faster
+    except (OSError, ValueError):
+        return Stamp()
+    if not S_ISREG(status.st_mode):
+        # A directory changes with every file that a tool leaves there.
+        return Stamp()
+    return Stamp(status.st_mtime_ns, status.st_size)
 
 
 def _key(spec_run: SpecRun, task: Task) -> tuple[Path, str]:
@@ -318,4 +408,5 @@ def _name(spec_run: SpecRun, task: Task, reader: SpecRun | None) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_NAMED])
+    different = list(dict.fromkeys(names))
+    return ", ".join(different[:MOST_NAMED])

@@ -211,6 +211,7 @@ class SpecRun:
             return result
         regressions = self.services.regressions
         begun = self._work_before[run.task.name]
+        regressions.add_end(self, run.task)
         if result.was_worked_on:
             result = regressions.heal_after(self, run.task, result, begun)
         if not result.passed:

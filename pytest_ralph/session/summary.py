@@ -137,7 +137,9 @@ class EndOfRun:
         """Recover tasks that passed, and that work on other tasks has broken since."""
         if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return
-        if session.shouldstop or session.shouldfail or not self.results.has_work:
+        if session.shouldstop or session.shouldfail:
+            return
+        if not self.results.has_work and not self.run.resources.regressions.has_rewritten_files():
             return
         # Imported here: most runs change no files.
         from pytest_ralph.session.final_check import heal_rest

@@ -343,3 +343,30 @@ def test_the_last_check_fails_the_run(words: Project) -> None:
 
     again = words.verify("--lf", "--co", "-q")
     assert [line for line in again.outlines if "::" in line] == ["specs/demo/tasks.md::1.1"]
+
+
+def test_a_verify_command_that_breaks_a_task(words: Project) -> None:
+    words.spec("""\
+        - [ ] 1.1 Write one
+          - **Files**: `words.txt`, `specs/demo/tasks.md`
+          - **Verify**: `echo 1.1 >> runs.log; grep -q one words.txt`
+        - [ ] 1.2 Look
+          - **Files**: `README.md`
+          - **Verify**: `echo 1.2 >> runs.log`
+        - [ ] 1.3 Write two
+          - **Files**: `two.txt`
+          - **Verify**: `echo 1.3 >> runs.log; echo two | tee words.txt > two.txt`
+    """)
+    result = words.run(executor="none")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "RALPH HALTED: Task 1.1 failed",
+            "ralph: demo 1.1 no longer passes since demo 1.3 changed words.txt*",
+        ]
+    )
+    assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+    assert words.boxes["1.1"] is False
+    runs = (words.root / "runs.log").read_text().split()
+    assert runs == ["1.1", "1.2", "1.3", "1.1"], "only what may be broken runs again"
