@@ -332,6 +332,13 @@ class TaskResult(NamedTuple):
         return tuple(dict.fromkeys(found))
 
     @property
+    def troubles(self) -> tuple[str, ...]:
+        """Why executors were unavailable, each with the name of the executor."""
+        troubled = [attempt for attempt in self.attempts if attempt.trouble]
+        lines = [f"{attempt.executor}: {attempt.trouble}" for attempt in troubled]
+        return tuple(dict.fromkeys(lines))
+
+    @property
     def was_worked_on(self) -> bool:
         """Whether an executor or a repair was at work, even if it changed nothing."""
         return any(attempt.executor for attempt in self.attempts)

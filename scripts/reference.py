@@ -162,7 +162,14 @@ def kinds() -> Iterator[str]:
 def properties() -> Iterator[str]:
     yield "## JUnit properties"
     yield ""
-    failed = Attempt(outcome="failed", kind="unknown", type="UNKNOWN", changed=("a.py",), cost=1.0)
+    failed = Attempt(
+        outcome="failed",
+        kind="unknown",
+        type="UNKNOWN",
+        changed=("a.py",),
+        trouble="rate limit",
+        cost=1.0,
+    )
     names = [name for name, _ in junit.properties(TaskResult("1.1", attempts=(failed,)))]
     yield ", ".join(f"`{name}`" for name in names)
     yield ""

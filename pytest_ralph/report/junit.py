@@ -47,6 +47,8 @@ def properties(task: TaskResult) -> list[tuple[str, str]]:
         # Commas separate entries.
         findings = [finding.replace(",", ";") for finding in task.findings]
         values["ralph.changed"] = ",".join([*task.changed, *findings])
+    if task.troubles:
+        values["ralph.trouble"] = "; ".join(task.troubles)
     if task.cost is not None:
         values["ralph.cost"] = f"{task.cost:.4f}"
     return [(name, one_line(value, PROPERTY_LIMIT)) for name, value in values.items()]

@@ -85,6 +85,7 @@ class SpecFile(pytest.File):
             raise self.CollectError(f"{self.shown_path}:{error.line}: {error.message}") from None
         except SettingError as error:
             raise self.CollectError(str(error)) from None
+        self._refuse_broken_state()
         self._refuse_invalid_plan()
         self._warn_of_problems()
         marks = Marks()
@@ -93,6 +94,15 @@ class SpecFile(pytest.File):
             # The result of its original is also the result of such a fix.
             if not fixes.shares_verify(task):
                 yield TaskItem.from_parent(self, name=task.name, task=task, marks=marks)
+
+    def _refuse_broken_state(self) -> None:
+        """Leave a spec alone whose state file is needed and cannot be read."""
+        try:
+            if self.run.specs.is_written(self.spec):
+                self.run.specs.load_state(self.spec)
+        except pytest.UsageError as error:
+            self.run.preflight.refused.append(error)
+            raise self.CollectError(f"ERROR: {error}") from None
 
     def _refuse_invalid_plan(self) -> None:
         problem = self.run.preflight.plan_error(self.spec)

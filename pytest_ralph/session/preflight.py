@@ -33,6 +33,8 @@ class Preflight:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._locks = SpecLocks(run.directory)
+        # Why specs were not collected because of their state files.
+        self.refused: list[pytest.UsageError] = []
 
     def check(self, specs: Iterable[Spec]) -> None:
         """Lock and check the specs. Raise UsageError for the first that cannot be worked on."""
@@ -44,7 +46,6 @@ class Preflight:
                 check_tasks(self.run, spec, settings)
             self._lock(spec.path)
             if is_written:
-                self.run.specs.load_state(spec)
                 self._check_links(spec)
 
     def _lock(self, path: Path) -> None:
@@ -87,14 +88,9 @@ class Preflight:
         """
         problems = self.run.specs.plan(spec).problems
         conflicts = [problem for problem in problems if problem.kind == "file_conflict"]
-        if not conflicts:
+        if conflicts and self.run.specs.is_written(spec):
             return []
-        try:
-            is_written = self.run.specs.is_written(spec)
-        except pytest.UsageError:
-            # The state file is broken: the run will be refused for that.
-            return conflicts
-        return [] if is_written else conflicts
+        return conflicts
 
     def release(self) -> None:
         """Let go of the locks."""

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pytest_ralph.fixing.agents.events import Event, read_events
+from pytest_ralph.fixing.agents.events import Event, is_banner, read_events
 from pytest_ralph.fixing.agents.launch import Launch
 from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader
 from pytest_ralph.fixing.agents.outcome import FinishedRun, not_started, read_outcome
@@ -80,7 +80,11 @@ class Agent:
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Add a line that is not an event: programs print some before or beside their events."""
-        if line.strip():
+        if not line.strip():
+            return
+        if is_banner(line):
+            transcript.add_note(line)
+        else:
             transcript.append_text(f"{line}\n")
 
     @property
@@ -122,7 +126,7 @@ class Agent:
                 watch=LiveReader(self.add_to, idle, on_output),
             )
         except (RunError, OSError) as error:
-            return not_started(job, error, missing=self.available(), kinds=self._kinds)
+            return not_started(job, error, self.program[0], self.available(), kinds=self._kinds)
 
         transcript = self.read_output(result)
         if not transcript.session_id:

@@ -22,6 +22,17 @@ MESSAGE_KEYS = ("message", "error", "data", "detail", "name", "type")
 # The value of a field in a line of a log: `error="Rate limit reached"`.
 LOGGED_ERROR = re.compile(r'error="([^"]+)"')
 
+# What programs print when they start: decoration, a name with a version, settings.
+BANNER = re.compile(
+    r"""[\W\d_]*
+    | (?=.*\b v?\d+\.\d+) (?:\S+\s+){0,7} \S+
+    | (?:model|provider|version|session(?:\ id)?|cwd|work(?:ing\ )?dir(?:ectory)?|logging\ to)
+      \b\s*[:=].*
+    | (?:starting|loading|connecting|initiali[sz]ing|welcome)\b.*
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
 
 def read_events(output: Path) -> Iterator[Event | str]:
     """Yield every line of a file: as an event if it is a JSON object, otherwise as text."""
@@ -42,6 +53,11 @@ def parse_line(line: str) -> Event | str:
     except (ValueError, RecursionError):
         return line
     return event if isinstance(event, dict) else line
+
+
+def is_banner(line: str) -> bool:
+    """Return whether a program says in this line only what it is."""
+    return BANNER.fullmatch(line.strip()) is not None
 
 
 def plain_message(error: object, depth: int = 4) -> str:

@@ -21,7 +21,7 @@ from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.agents.base import Job, Outcome, Trouble
-from pytest_ralph.fixing.agents.events import message_in_log
+from pytest_ralph.fixing.agents.events import is_banner, message_in_log
 from pytest_ralph.fixing.agents.transcript import reset_time
 from pytest_ralph.text.inert import one_line
 
@@ -107,10 +107,11 @@ class FinishedRun:
 
     @property
     def worked(self) -> bool:
-        """Whether the executor said or did anything."""
+        """Whether the executor said or did anything; a banner does not count."""
         if self.is_agent:
             return self.transcript.worked
-        return bool(self.answer.strip() or self.log.strip())
+        lines = f"{self.answer}\n{self.log}".splitlines()
+        return not all(is_banner(line) for line in lines)
 
     @property
     def ran_out_of_time(self) -> bool:
@@ -151,16 +152,16 @@ def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
 
 
 def not_started(
-    job: Job, error: Exception, *, kinds: Kinds | None, missing: str | None = None
+    job: Job, error: Exception, program: str = "", why: str | None = None, *, kinds: Kinds | None
 ) -> Outcome:
     """Return the outcome for an executor that could not be started.
 
-    `missing` is the message to show if its program is not installed.
+    `why` is the message to show if its `program` is not installed.
     """
     kinds = kinds or Kinds.load()
-    if missing:
-        reason = Reason("command_not_found", missing)
-        trouble = Trouble("not_installed", missing)
+    if why:
+        reason = Reason("command_not_found", why)
+        trouble = Trouble("not_installed", why)
         evidence = Evidence(output=str(error), exit_code=NOT_FOUND, source="executor")
     else:
         reason = Reason(error=f"executor could not be started: {one_line(str(error))}")
@@ -169,7 +170,9 @@ def not_started(
 
     failure = _with_reason(classify_evidence(evidence, kinds), reason, evidence, kinds)
     # A fix of the fix cannot help: the same executor would have to make it.
-    failure = replace(failure, task_id=job.task_id, retryable=False)
+    failure = replace(
+        failure, task_id=job.task_id, retryable=False, missing=program if why else None
+    )
     return Outcome(completed=False, failure=failure, trouble=trouble, note=reason.error)
 
 

@@ -103,7 +103,7 @@ class OwnVersions:
         """Return HEAD's version of a file with all `steps` merged into it."""
         path = self._prefix + steps[0].path
         version = self._in_head.get(path)
-        for step in steps:
+        for step in self._not_in_head(path, steps):
             before = self._stored(path, step.before)
             after = step.after
             if after is not None and not after.can_be_put_back:
@@ -112,6 +112,15 @@ class OwnVersions:
                 after = after._replace(copy=str(file))
             version = self._merged(before, version, self._stored(path, after))
         return version
+
+    def _not_in_head(self, path: str, steps: Sequence[Change]) -> Sequence[Change]:
+        """Return the steps after the last one that HEAD has: progress may have been committed."""
+        in_head = self._in_head.get(path)
+        for number in range(len(steps), 0, -1):
+            after = steps[number - 1].after
+            if after is not None and after.can_be_put_back and self._stored(path, after) == in_head:
+                return steps[number:]
+        return steps
 
     def _stored(self, path: str, state: FileState | None) -> IndexEntry | None:
         """Write a file into the repository as `git add` would."""

@@ -223,12 +223,17 @@ def test_continuing_has_an_end(one_task: Project) -> None:
 def test_what_was_done_before_the_context_ran_out_is_committed(one_task: Project) -> None:
     one_task.repository()
     one_task.write("mine.txt", "an untracked file of the user\n")
-    goes_on = f"[ $call = 1 ] && {{ echo half > work.txt; {EXHAUSTED}; }}; echo fixed > parser.txt"
+    goes_on = f"""\
+        echo part $call >> work.txt
+        [ $call -lt 3 ] && {{ {EXHAUSTED}; }}; echo fixed > parser.txt
+    """
     result = one_task.run("--ralph-commit", "auto", executor=one_task.shell(goes_on))
 
     assert result.ret == 0
     subjects = one_task.git("log", "--format=%s").splitlines()
-    assert "wip(demo): progress on task 1.3" in subjects
+    assert subjects.count("wip(demo): progress on task 1.3") == 2
+    assert not subjects[0].startswith("wip")
+    assert one_task.git("show", "HEAD:work.txt") == "part 1\npart 2\npart 3"
     files = one_task.git("log", "--name-only", "--format=%s", "--grep=wip").split()
     assert "work.txt" in files
     assert "mine.txt" not in files

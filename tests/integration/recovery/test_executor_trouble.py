@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 
@@ -76,9 +77,15 @@ def test_no_executor_is_used_again(project: Project) -> None:
 def test_the_next_executor_takes_over(one_task: Project) -> None:
     second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
     first = one_task.shell(LOGIN)
-    result = one_task.run("--ralph-executor", first, "--ralph-executor", second)
+    result = one_task.run(
+        "--ralph-executor", first, "--ralph-executor", second, "--junitxml=out.xml"
+    )
 
     assert result.ret == 0
+    junit = ElementTree.parse(one_task.root / "out.xml")
+    trouble = junit.find(".//property[@name='ralph.trouble']")
+    assert trouble is not None
+    assert "not logged in: Invalid API key" in trouble.attrib["value"]
     assert one_task.calls == ["1.3.1", "1.3.1"]
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
     assert one_task.state["fixTaskMap"]["1.3"]["attempts"] == 1

@@ -130,6 +130,18 @@ def test_a_corrupt_state_is_one_clear_line_and_is_left_as_it_is(
     assert list(one_task.boxes) == ["1.3", "1.4"]
 
 
+def test_a_corrupt_state_leaves_other_specs_alone(one_task: Project) -> None:
+    one_task.state_path.write_text("{")
+    one_task.write("specs/other/tasks.md", "- [ ] 1.1 A\n  - **Verify**: `true`\n")
+    one_task.write("test_it.py", "def test_it(): pass\n")
+    result = one_task.pytester.runpytest("--ralph-recovery", "specs", "test_it.py")
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR: State file missing or corrupt at *demo/.ralph-state*"])
+    assert one_task.state_path.read_text() == "{"
+
+
 def test_where_state_and_document_disagree_the_document_is_right_and_it_is_said(
     one_task: Project,
 ) -> None:

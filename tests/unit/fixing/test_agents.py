@@ -322,6 +322,8 @@ def test_a_program_that_vanished_is_command_not_found(
     assert outcome.failure is not None
     assert outcome.failure.kind == "command_not_found"
     assert "is not on PATH" in outcome.failure.error
+    assert outcome.failure.missing == "/nowhere/claude"
+    assert outcome.failure.files == ()
 
 
 @pytest.mark.parametrize(

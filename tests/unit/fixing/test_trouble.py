@@ -155,13 +155,25 @@ def test_the_log_explains_a_silent_failure(runner: Runner, tmp_path: Path) -> No
     assert outcome.trouble == Trouble("refused", words)
 
 
-@pytest.mark.parametrize("preset", ["goose", "claude", "codex"])
-def test_a_hanging_model_is_trouble(preset: str, runner: Runner, tmp_path: Path) -> None:
-    program = tmp_path / preset
-    program.write_text(f"#!/bin/sh\ncat {sample('goose', 'hang')}\nexec sleep 60\n")
-    program.write_text(program.read_text() if preset == "goose" else "#!/bin/sh\nexec sleep 60\n")
+BANNER = "printf '%s\\n' '=====' 'Agent v1.2.3 (model x)' 'Model: gpt-5' 'Starting session'"
+
+
+@pytest.mark.parametrize(
+    ("preset", "prints"),
+    [
+        ("goose", f"cat {sample('goose', 'hang')}"),
+        ("claude", "true"),
+        ("codex", BANNER),
+        ("", f"{BANNER}; echo v0.1 >&2"),
+    ],
+)
+def test_a_hanging_model_is_trouble(
+    preset: str, prints: str, runner: Runner, tmp_path: Path
+) -> None:
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\n{prints}\nexec sleep 60\n")
     program.chmod(0o755)
-    executor = make_executor(preset, {"program": str(program)})
+    executor = make_executor(preset or str(program), {"program": str(program)})
     assert executor is not None
 
     outcome = executor.run(Job(task_id="1", prompt="x", timeout=1.0), runner)
