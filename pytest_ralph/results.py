@@ -312,6 +312,22 @@ class TaskResult(NamedTuple):
         """Every fix of the lineage with its depth, parents first."""
         return tuple(pair for fix in self.fixes for pair in fix.walk())
 
+    def led_to_another_failure(self, fix: FixResult) -> bool:
+        """Whether the task failed in another way after a fix than before it."""
+        if fix.outcome != "verification_mismatch":
+            return False
+        before = after = ""
+        is_after = False
+        for attempt in self.attempts:
+            is_after = is_after or attempt.fix_id == fix.id
+            if not (attempt.verifies and attempt.failed):
+                continue
+            if is_after:
+                after = attempt.kind
+                break
+            before = attempt.kind
+        return bool(before and after) and before != after
+
     def note_lines(self) -> Iterator[tuple[str, str]]:
         """Each line of the notes with the id it begins with, of the task or a fix, or with ""."""
         ids = {self.id, *(fix.id for _, fix in self.all_fixes)}

@@ -148,10 +148,11 @@ class Regressions:
         """
         if not self._add_work(spec_run, task, result, begun):
             return result
+        still_pass: list[str] = []
         for _ in range(MAX_ROUNDS):
-            healed = self._heal_first(spec_run)
+            healed = self._heal_first(spec_run, still_pass)
             if healed is None:
-                return result
+                return _with_note(result, still_pass)
             if healed.result.bad:
                 result = result.with_regression(healed.result)
                 continue
@@ -294,8 +295,11 @@ class Regressions:
             passed.seen = len(self._work)
             passed.suspects.clear()
 
-    def _heal_first(self, reader: SpecRun) -> HealedTask | None:
-        """Recover the first task of any spec that does not pass any more."""
+    def _heal_first(self, reader: SpecRun, still_pass: list[str]) -> HealedTask | None:
+        """Recover the first task of any spec that does not pass any more.
+
+        Those verified before it are added to `still_pass`.
+        """
         for passed in list(self._passed.values()):
             suspects = self._suspects(passed)
             if not passed.is_due(suspects):
@@ -303,6 +307,7 @@ class Regressions:
             healed = self._heal(passed, suspects, reader)
             if healed is not None:
                 return healed
+            still_pass.append(_name(passed.spec_run, passed.task, reader))
         return None
 
     def _heal(
@@ -405,6 +410,15 @@ def _name(spec_run: SpecRun, task: Task, reader: SpecRun | None) -> str:
     if spec_run is reader:
         return task.id
     return f"{spec_run.spec_files.spec.name} {task.id}"
+
+
+def _with_note(result: TaskResult, still_pass: Sequence[str]) -> TaskResult:
+    """Add which tasks were verified again because of the work on this one."""
+    if not still_pass:
+        return result
+    names = ", ".join(dict.fromkeys(still_pass))
+    note = f"{result.id}: verified again because of its changes, and still passing: {names}"
+    return result._replace(notes=(*result.notes, note))
 
 
 def _listed(names: Sequence[str]) -> str:

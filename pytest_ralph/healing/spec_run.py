@@ -226,7 +226,9 @@ class SpecRun:
         `culprit` is one line that names the work which may have broken it, `diff` is that work.
         """
         again = self._task_run(task)
+        again.again = "again"
         again.failed = again.verify()
+        again.again = ""
         if again.failed is None:
             return None
         self.checkpoints.begin_again(task)
@@ -241,6 +243,9 @@ class SpecRun:
             again.close()
         if result.bad:
             self.spec_files.take_back(task)
+        if result.outcome == "flaky":
+            once = culprit.replace(" no longer passes since ", " failed once after ")
+            result = result._replace(notes=(f"{once}, then passed with nothing changed",))
         return result
 
     def work_on(self, task: Task) -> dict[str, FileState | None]:

@@ -105,6 +105,8 @@ class TaskRun:
         self._extended = False
         self._retries = 0
         self._probed = False
+        # Why a task is verified again that no attempt at fixing it preceded, for the live row.
+        self.again = ""
         self._last_verified: FailedAttempt | None = None
         # What the worktree contained that was verified last; empty if it was the project.
         self._tree = ""
@@ -213,7 +215,12 @@ class TaskRun:
             return False
         self._probed = True
         self.services.pause(pause)
-        return self.passes(flaky=True)
+        self.again = "again, nothing changed"
+        is_flake = self.passes(flaky=True)
+        self.again = ""
+        if not is_flake:
+            self.log.note(f"{self.task.id}: failed again with nothing changed")
+        return is_flake
 
     def _confirm(self, failed: FailedAttempt, decision: Decision) -> Decision:
         """The decision to act on: a person may change it, and retries are limited."""
@@ -337,7 +344,9 @@ class TaskRun:
         spec = self.spec_files.spec
         number = self.log.attempts + 1
         row = f"{self.task.id} verify"
-        if number > 1:
+        if self.again:
+            row += f" {self.again}"
+        elif number > 1:
             row += f", attempt {number} of {max(number, self.services.max_attempts)}"
         directory = path_below(root, spec.directory, self.services.root)
         environment = task_environment(spec, self.task, directory=directory, attempt=number)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import duration, listed
+from pytest_ralph.report.phrases import FOR_VERBOSE, duration, listed
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 
@@ -238,9 +238,12 @@ def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     """Yield what was decided and why, with the place of the task."""
     steps = []
     others = []
+    # With `-vv`, the section of ralph has every attempt with what was decided after it.
+    elsewhere = {attempt.decision for attempt in task.attempts} if verbosity > 1 else set()
     for task_id, text in task.note_lines():
         if task_id:
-            steps.append(Line(f"{task_id}: {terminal(text)}"))
+            if text not in elsewhere and (verbosity > 0 or not text.startswith(FOR_VERBOSE)):
+                steps.append(Line(f"{task_id}: {terminal(text)}"))
         else:
             others.append(Line(terminal(text)))
     attempt = task.last_failure

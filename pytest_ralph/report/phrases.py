@@ -11,6 +11,16 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import Attempt, RunSummary, TaskResult
 
+# How the notes on a task or a fix begin that only `-v` shows: the row of a fix says which repair
+# was made, and `--ralph-undo` undoes it.
+FOR_VERBOSE = (
+    "chance that this helps",
+    "repair ",
+    "undo: ",
+    "failed again",
+    "verified again",
+)
+
 
 def count(number: int, singular: str, plural: str = "") -> str:
     """Return `1 fix` or `2 fixes`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,12 +85,11 @@ def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
     yield from _last_day(statistics.last_day)
     yield from _list("failures by category", map(share_text, statistics.by_category))
     yield from _list("failures by kind", map(kind_text, statistics.by_kind))
-    yield from _scores("specs", statistics.by_spec)
-    failed = [score for score in statistics.by_task if score.failures]
-    yield from _scores("tasks that failed most", failed)
+    yield from _specs(statistics)
+    yield from _tasks(statistics)
     yield from _executors(statistics)
     yield from _fix_rates(statistics)
-    yield from _list("top blockers", (_blocker(one, room) for one in statistics.blockers))
+    yield from _list("most frequent errors", (_blocker(one, room) for one in statistics.blockers))
     yield from _flaky(statistics)
     yield from _recovery(statistics.recovery)
 
@@ -145,22 +145,43 @@ def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
         yield Line(f"  {row}")
 
 
-def _scores(title: str, scores: Sequence[Score]) -> Iterator[Line]:
-    """Yield a table of specs or tasks."""
-    header = ("", "attempts", "failures", "runs recovered", "runs failed", "mean time", "cost")
+def _specs(statistics: Statistics) -> Iterator[Line]:
+    """Yield the table of specs, in which each task counts once however often it ran."""
+    recovered: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for task in statistics.by_task:
+        recovered[task.spec] += task.recovered > 0
+        failed[task.spec] += task.unrecovered > 0
     rows = [
-        (
-            _name(f"{score.task} {score.spec}"),
-            str(score.attempts),
-            str(score.failures),
-            str(score.recovered),
-            str(score.unrecovered),
-            _time(score.mean_duration),
-            _cost(score.cost),
-        )
-        for score in scores
+        _score(score, recovered[score.spec], failed[score.spec]) for score in statistics.by_spec
     ]
-    return _table(title, header, rows)
+    return _table("specs", _score_header("tasks"), rows)
+
+
+def _tasks(statistics: Statistics) -> Iterator[Line]:
+    rows = [
+        _score(score, score.recovered, score.unrecovered)
+        for score in statistics.by_task
+        if score.failures
+    ]
+    return _table("tasks that failed most", _score_header("runs"), rows)
+
+
+def _score_header(what: str) -> Sequence[str]:
+    """Return the header of a table that counts recovered and failed tasks or runs."""
+    return ("", "attempts", "failures", f"{what} recovered", f"{what} failed", "mean time", "cost")
+
+
+def _score(score: Score, recovered: int, failed: int) -> Sequence[str]:
+    return (
+        _name(f"{score.task} {score.spec}"),
+        str(score.attempts),
+        str(score.failures),
+        str(recovered),
+        str(failed),
+        _time(score.mean_duration),
+        _cost(score.cost),
+    )
 
 
 def _executors(statistics: Statistics) -> Iterator[Line]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.phrases import cost, duration, listed, token_count
+from pytest_ralph.report.phrases import FOR_VERBOSE, cost, duration, listed, token_count
+from pytest_ralph.results import NOT_RUN
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line, terminal
@@ -26,11 +27,10 @@ SHORTEST_TITLE = 16
 # The characters of pytest's -r that ask for recovered tasks: ours, that of a rerun, and all.
 RECOVERED_CHARS = frozenset("rRA")
 CHANGED_SHOWN = 5
-# How the notes on a fix begin that only `-v` shows: the row of the fix says which repair was made,
-# and `--ralph-undo` undoes it.
-FOR_VERBOSE = ("chance that this helps", "repair ", "undo: ")
 # How the reason of a task begins that needs `--ralph-allow=remote`.
 OUTSIDE = "changes something outside"
+TO_CHECK = "left for you to check (manual)"
+ANOTHER_FAILURE = "another failure followed"
 COLOURS = {
     "failed": "red",
     "regression": "red",
@@ -71,24 +71,27 @@ def history_line(task: TaskResult) -> str:
     return fix_history_entry(task.id, ids, final)
 
 
-def blocked_lines(tasks: Iterable[TaskResult]) -> list[str]:
-    """Return `demo: 1.3 to 2.7 blocked by 1.2`, one line per spec and reason."""
+def lines_about(outcome: str, tasks: Iterable[TaskResult]) -> list[str]:
+    """Return `demo: 1.3 to 2.7 blocked by 1.2`, one line per spec and reason.
+
+    The reason of a manual task is its own, so that all of a spec share a line.
+    """
     in_file_order = sorted(tasks, key=lambda task: (task.spec_path, task.line))
     ranges = defaultdict(list)
-    for (spec, outcome, reason), group in groupby(in_file_order, _why_not_run):
-        if outcome == "blocked":
+    for (spec, found_outcome, words), group in groupby(in_file_order, _why_not_run):
+        if found_outcome == outcome:
             ids = [task.id for task in group]
-            ranges[spec, reason].append(_range(ids))
+            ranges[spec, words].append(_range(ids))
 
     lines = []
-    for (spec, reason), found in ranges.items():
-        blocked = ", ".join(found)
-        lines.append(f"{spec}: {blocked} {reason}")
+    for (spec, words), found in ranges.items():
+        lines.append(f"{spec}: {', '.join(found)} {words}")
     return lines
 
 
 def _why_not_run(task: TaskResult) -> tuple[str, str, str]:
-    return task.spec, task.outcome, task.reason
+    words = TO_CHECK if task.outcome == "manual" else task.reason
+    return task.spec, task.outcome, words
 
 
 def _range(ids: Sequence[str]) -> str:
@@ -162,23 +165,32 @@ class Summary:
 
     def write(self, tasks: Sequence[TaskResult], complete: Sequence[str] = ()) -> None:
         """Write the section, unless there is nothing to report."""
-        shown = [task for task in tasks if self.verbosity >= 2 or _is_notable(task)]
-        blocked = blocked_lines(tasks)
-        not_run = not_run_lines(tasks)
-        if shown or blocked or not_run or complete:
+        shown = [task for task in tasks if _is_notable(task) or self._has_run(task)]
+        collapsed = [*lines_about("blocked", tasks), *not_run_lines(tasks), *self._manual(tasks)]
+        if shown or collapsed or complete:
             self.start_section()
         for task in shown:
             if self.verbosity < 0:
                 self._brief(task)
             else:
                 self._task(task)
-        for line in [*blocked, *not_run]:
+        for line in collapsed:
             self._line(one_line(line, LONGEST), "yellow")
         self._list_skipped(tasks)
         self._list_recovered(tasks)
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._cost(tasks)
+
+    def _has_run(self, task: TaskResult) -> bool:
+        """With `-vv`, whether there are attempts to show."""
+        return self.verbosity >= 2 and task.outcome not in NOT_RUN
+
+    def _manual(self, tasks: Sequence[TaskResult]) -> list[str]:
+        """Name the manual tasks, unless pytest names each of them in a line of its own."""
+        if self.verbosity != 0 or self.reporter.hasopt("skipped"):
+            return []
+        return lines_about("manual", tasks)
 
     def _list_skipped(self, tasks: Sequence[TaskResult]) -> None:
         """With `-rs`, list the tasks that pytest does not, as it knows only its own categories."""
@@ -213,6 +225,7 @@ class Summary:
     def notes(self, notes: Iterable[str]) -> None:
         """Write what does not concern a single task."""
         for note in notes:
+            self.start_section()
             self._line(f"ralph: {terminal(note)}")
 
     def _cost(self, tasks: Sequence[TaskResult]) -> None:
@@ -274,7 +287,7 @@ class Summary:
         """Write a fix with its title and, below it, what it changed and the notes on it."""
         fix = branch.fixes[0]
         sign = _sign(fix)
-        how = ", ".join(_who_and_how(fix))
+        how = ", ".join(_who_and_how(task, fix))
         taken = len(f"  {branch.stroke}✓  ()")
         if taken + len(how) + len(fix.id) + SHORTEST_TITLE >= self._width:
             how = sign.words
@@ -290,14 +303,14 @@ class Summary:
             # FAILURES has the notes on a failed task.
             details += [text for fix_id, text in task.note_lines() if fix_id == fix.id]
         for line in details:
-            if self.verbosity >= 1 or not line.startswith(FOR_VERBOSE):
+            if self._is_shown(line):
                 self._detail(line, f"  {branch.below}  ")
 
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
         """Write all about fixes that did not help in one row."""
         fix = branch.fixes[0]
         attempts = _attempts_of(task, branch)
-        how = ", ".join(_who_and_how(fix))
+        how = ", ".join(_who_and_how(task, fix))
         if fix.outcome == "failed":
             errors = [attempt.error for attempt in attempts if attempt.failed]
             last_errors = [error for error in errors if error][-1:]
@@ -315,15 +328,19 @@ class Summary:
         The tree of fixes shows by itself that a fix was decided on.
         """
         hidden = set()
-        if task.fixes and self.verbosity < 1:
+        if task.fixes and self.verbosity != 1:
+            # With `-vv`, the attempts have the decisions.
             hidden = {attempt.decision for attempt in task.attempts}
         for task_id, text in task.note_lines():
             if not task_id:
                 yield text
-            elif task_id == task.id and text not in hidden:
+            elif task_id == task.id and text not in hidden and self._is_shown(text):
                 yield f"{task_id}: {text}"
         if not task.fixes and task.reason:
             yield task.reason
+
+    def _is_shown(self, note: str) -> bool:
+        return self.verbosity >= 1 or not note.startswith(FOR_VERBOSE)
 
     def _attempt(self, number: int, attempt: Attempt, *, with_output: bool) -> None:
         """Write one attempt and what was decided after it."""
@@ -334,7 +351,14 @@ class Summary:
         who = one_line(attempt.command, LONGEST)
         if attempt.executor:
             who = display_name(attempt.executor)
-        self._line(f"  {number}. {attempt.what} {attempt.outcome} in {after}: {who}")
+        what = attempt.what
+        if attempt.fix_id:
+            what += f" {attempt.fix_id}"
+        outcome = attempt.outcome
+        if not attempt.verifies and not attempt.failed:
+            # Whether it helped is for the next verification to say.
+            outcome = "done"
+        self._line(f"  {number}. {what} {outcome} in {after}: {who}")
         if attempt.failed:
             self._line(f"     {failure_headline(attempt)}", "red")
         if attempt.decision:
@@ -398,12 +422,14 @@ def _sign(fix: FixResult) -> FixSign:
     return FIX_SIGNS.get(fix.outcome, FixSign("·", "", fix.outcome))
 
 
-def _who_and_how(fix: FixResult) -> list[str]:
+def _who_and_how(task: TaskResult, fix: FixResult) -> list[str]:
     """Return who carried out a fix and how it ended, each if that is worth mentioning."""
     words = []
     if fix.executor not in ("", "repair", "none"):
         words.append(f"by {display_name(fix.executor)}")
-    if _sign(fix).words:
+    if task.led_to_another_failure(fix):
+        words.append(ANOTHER_FAILURE)
+    elif _sign(fix).words:
         words.append(_sign(fix).words)
     return words
 

@@ -96,6 +96,26 @@ def test_a_task_with_other_files_is_left_alone(words: Project) -> None:
     assert (words.root / "runs.log").read_text() == "run\n"
 
 
+def test_a_flaky_task_is_not_blamed_on_a_fix(words: Project) -> None:
+    # Fails the second time, which is after the fix of 1.2.
+    words.write(
+        "check.sh",
+        "echo run >> runs.log; [ $(wc -l < runs.log) != 2 ] || { echo 'E assert 1 == 2'; exit 1; }",
+    )
+    words.spec(SPEC.replace("echo run >> runs.log; grep -q one words.txt", "sh check.sh"))
+    result = words.run("-v", executor=words.shell("echo two >> words.txt"))
+
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*no longer passes*")
+    result.stdout.fnmatch_lines(["  1.1 failed once after 1.2 changed *with nothing changed"])
+
+
+def test_verbose_names_what_was_verified_again(words: Project) -> None:
+    result = words.run("-v", executor=words.shell("echo two >> words.txt"))
+    line = "  1.2: verified again because of its changes, and still passing: 1.1"
+    assert line in result.stdout.lines
+
+
 def test_without_files_anything_may_matter(words: Project) -> None:
     words.spec(SPEC.replace("      - **Files**: `words.txt`\n", "", 1))
     result = words.run(executor=words.shell("echo two > words.txt"))

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from _pytest.terminal import TerminalReporter  # public only since 8.4
 
-from pytest_ralph.report.terminal import Summary, blocked_lines, history_line
+from pytest_ralph.report.terminal import Summary, history_line, lines_about
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 RECOVERED = TaskResult(
@@ -236,6 +236,32 @@ def test_verbose_adds_what_was_decided(recorder: Recorder) -> None:
     )
 
 
+def test_very_verbose_states_decisions_once(recorder: Recorder) -> None:
+    shown = recorder.summary(RECOVERED, verbosity=2)
+    assert shown.count("creating a fix task") == 1
+
+
+def test_only_verbose_shows_checks_without_consequence(recorder: Recorder) -> None:
+    notes = ("1.3: failed again with nothing changed", "1.3: verified again, still passing: 1.2")
+    task = RECOVERED._replace(notes=notes)
+    assert "again" not in recorder.summary(task)
+    assert all(f"\n  {note}\n" in recorder.summary(task, verbosity=1) for note in notes)
+
+
+def test_a_fix_may_uncover_another_failure(recorder: Recorder) -> None:
+    first, fix, *_ = RECOVERED.attempts
+    attempts = (first, fix, first._replace(kind="lint_error"))
+    shown = recorder.summary(RECOVERED._replace(attempts=attempts))
+    assert "1.3.1 Fix: 3 != 4 (by agent --fast, another failure followed)" in shown
+
+
+def test_manual_tasks_are_named(recorder: Recorder) -> None:
+    task = TaskResult("1.8", spec="demo", outcome="manual", reason="manual: look at it")
+    tasks = (task, task._replace(id="1.9", line=2, reason="manual: and at this"))
+    assert "demo: 1.8 to 1.9 left for you to check (manual)" in recorder.summary(*tasks)
+    assert "for you" not in recorder.summary(*tasks, verbosity=1)
+
+
 def test_very_verbose_shows_every_attempt(recorder: Recorder) -> None:
     shown = recorder.summary(RECOVERED, PASSED, verbosity=2)
     assert (
@@ -245,8 +271,8 @@ def test_very_verbose_shows_every_attempt(recorder: Recorder) -> None:
              → verification failed; creating a fix task
              | E  3 != 4
              | 1 failed
-          2. fix passed in 1:01 min: agent --fast
-          3. fix passed in 0 ms: claude
+          2. fix 1.3.1 done in 1:01 min: agent --fast
+          3. fix 1.3.2 done in 0 ms: claude
           4. verify passed in 0 ms: pytest -q
         PASSED demo 1.6 Fine
           1. verify passed in 0 ms: true
@@ -322,7 +348,7 @@ def test_blocked_tasks_are_collapsed() -> None:
         blocked("3.2", 6, "1.2"),
         blocked("3.3", 7, "3.1"),
     ]
-    assert blocked_lines(reversed(tasks)) == [
+    assert lines_about("blocked", reversed(tasks)) == [
         "demo: 1.3 to 2.7, 3.2 blocked by 1.2",
         "demo: 3.3 blocked by 3.1",
     ]
