@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 # Roles of which a failure can be told from the output.
 CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
+# Roles of tools that complain about files.
+COMPLAINING_ROLES = frozenset({"lint", "types", "format"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 SILENT_TOOLS = frozenset(("exit", "true", "false", "test", "[", "cd", ":"))
 SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"})
@@ -155,6 +157,9 @@ class FailureContext:
     @cached_property
     def failed_tests(self) -> Sequence[FailedTest]:
         """The failing tests that a runner names, from its output or from its JUnit report."""
+        if self.stated_roles and self.stated_roles <= COMPLAINING_ROLES:
+            # A linter may print its findings in the format of a test run.
+            return ()
         named = read_failed_tests(self.output) or read_printed_report(self.evidence.output)
         return named or read_reports(self.evidence.junit, self.project)
 
@@ -167,7 +172,7 @@ class FailureContext:
 
     def _shows_tests(self) -> bool:
         """Return whether a command of unknown purpose prints the results of tests."""
-        if self.roles & {"lint", "types", "format"}:
+        if self.roles & COMPLAINING_ROLES:
             return False
         if names_tests(self.output) or self._has_result_marks():
             return True

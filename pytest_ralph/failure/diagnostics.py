@@ -1,4 +1,8 @@
-"""Lines by which compilers, linters and checkers point into a file."""
+"""Lines by which compilers, linters and checkers point into a file.
+
+Three shapes are read: the place and the message on one line, a message with its place on the line
+below it, and rows that have only a position because the file stands in a heading.
+"""
 
 from __future__ import annotations
 
@@ -20,63 +24,58 @@ AT_PLACE = re.compile(
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
-# `  3:5  error  ...` below the name of the file.
-ROW = re.compile(
-    r"^\s+(?:(?P<line>\d+):(?P<column>\d+)\s+(?P<level>error|warning|✖|⚠|×|info)"
-    r"|[✖⚠×]\s+\d+:\d+)\s+(?P<message>\S.*)$"
+# A line that is only a place: `--> a.sol:3:5`, `a.yml:3`, `  on main.tf line 3, in resource ...`
+PLACE_LINE = re.compile(
+    r"^\s*(?P<arrow>-+>\s+)?(?P<file>[^\s:]+(?:(?(arrow)|\.\w+))):\d+(?:[.:]\d+)?(?(arrow)\b|$)"
+    r"|^\s+on (?P<block>\S+) line \d+, in "
 )
-# `  ^--^ SC2086 (info): ...` below the line of source.
-POINTED_ROW = re.compile(r"^\s*\^[-~]*\^?\s+[A-Z]+\d+ \((?P<level>error|warning|info|style)\): .+$")
-# `L:  3 | P:  5 | ...`, `  3 | ERROR | ...` and `C:  3:  5: ...`
-TABLE_ROW = re.compile(
-    r"^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| .+$|^\s*\d+ \| (?:ERROR|WARNING) +\| .+$"
-    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: .+$"
-)
-# `error[E0425]: ...` above the place.
-CODED_ERROR = re.compile(r"^(?:error|fatal error)\[[\w-]+\]: .+$", re.IGNORECASE)
-# `F401 ...` above the place.
-CODED_FINDING = re.compile(r"^(?P<code>[A-Z]{1,6}\d{2,5})(?: \[\*\])? (?P<message>\S.*)$")
-# A finding that starts with the name of its rule: `name[play]: ...`.
-RULE_FINDING = re.compile(r"^[a-z][a-z-]*(?:\[[a-z-]+\])?: [A-Z]")
-# `Type error: ...` below the place.
-NAMED_ERROR = re.compile(r"^(?:(?P<kind>[A-Z][a-z]+) e|E|e)rror: \S")
-# The place below a message: `  --> src/a.sol:3:5`.
-ARROW = re.compile(r"^\s*-+>\s+(?P<file>\S+?):\d+(?::\d+)?\b")
-# `  on main.tf line 3, in resource "a" "b":`
-BLOCK_PLACE = re.compile(r"^\s+on (?P<file>\S+) line \d+, in ")
-# What ruff prints above the place of a change that it would make.
-UNFORMATTED = "unformatted: "
-BARE_PLACE = re.compile(r"^\s*(?P<file>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$")
-# A line that only names a file; what is wrong with it stands in the rows below.
-FILE_HEADING = re.compile(r"^\W*(?:(?:File:|Line)\s+)?(?P<file>[\w@./\\-]+)$")
-HEADED_ROW = re.compile(
-    r"^\s*(?:[✖✗✘×⚠#]\s*)*(?:\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠]\]?|\w+:)"
-    r"[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
-)
-ROW_NUMBER = re.compile(r"^\s*\d+\s{2,}")
-COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
-ROWS_BELOW = 6
-# A line that gives only the place; the message is below.
-PLACE_ONLY = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
-MARKS = " ×✖!i⚠"
+# What starts a message where no arrow shows that it is one: `error: ...`, `name[play]: All ...`
 LEVEL = re.compile(
     r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark"
     r"|help)\b",
     re.IGNORECASE,
 )
-TYPE_CODE = re.compile(r"\berror TS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$")
-LINT_CODE = re.compile(
-    r"\bvalidity error\b"
-    r"|^(?:\[\*\] )?\[?(?:[A-Z]{1,6}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )|\([a-z]+(?:-[a-z0-9]+)*\)$"
-    r"|\[[A-Z][A-Za-z]+\]$|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
+RULE_NAME = re.compile(r"^[a-z][a-z-]*(?:\[[a-z-]+\])?: [A-Z]")
+# What ruff prints above the place of a change that it would make.
+UNFORMATTED = "unformatted: "
+# Rows of a linter: a position or the code of a rule, the level if it is given, and the message.
+ROW = re.compile(
+    r"^\s+\d+:\d+\s+(?P<level>error|warning|✖|⚠|×|info)\s+\S"  # 3:5  error  ...
+    r"|^\s+[✖⚠×]\s+\d+:\d+\s+\S"  # ✖  3:5  ...
+    r"|^\s*\^[-~]*\^?\s+[A-Z]+\d+ \((?P<remark>error|warning|info|style)\): ."  # ^-- SC1 (info):
+    r"|^L:\s*\d+ \| P:\s*\d+ \|\s*\w+ \| ."  # L:  3 | P:  5 | ...
+    r"|^\s*\d+ \| (?:ERROR|WARNING) +\| ."  # 3 | ERROR | ...
+    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: ."  # C:  3:  5: ...
+    r"|^[A-Z]{1,6}\d{2,5}(?: \[\*\])? \S"  # F401 [*] ...
 )
-COMPILER_CODE = re.compile(
-    r"^(?:fatal )?error\[E\d+\]|^error (?:CS|FS|C|LNK|MSB|BC|NETSDK|AL)\d+|^error\b|^fatal error\b",
-    re.IGNORECASE,
+# Codes by which a message shows what kind of tool wrote it; the first that matches counts.
+SHAPES = {
+    "types": re.compile(r"^error\b.*(?:\bTS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$)"),
+    "lint": re.compile(
+        r"\bvalidity error\b"
+        r"|^(?:\[\*\] )?\[?(?:[A-Z]{1,6}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )"
+        r"|\([a-z]+(?:-[a-z0-9]+)*\)$|\[[A-Z][A-Za-z]+\]$|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$"
+        r"|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"
+    ),
+    "build": re.compile(r"^(?:fatal )?error\b", re.IGNORECASE),
+}
+CODED_ERROR = re.compile(r"^(?:fatal )?error\[[\w-]+\]: .", re.IGNORECASE)
+# A line that gives only the place; the message is below.
+MESSAGE_BELOW = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
+MARKS = " ×✖!i⚠❯❱"
+# A line that only names a file; what is wrong with it stands in the rows below.
+FILE_HEADING = re.compile(r"^\W*(?:(?:File:|Line)\s+)?(?P<file>[\w@./\\-]+)$")
+HEADED_ROW = re.compile(
+    r"^\s*(?:[✖✗✘×⚠❯#]\s*)*(?:\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠❱]\]?|\w+:)"
+    r"[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
 )
+ROW_NUMBER = re.compile(r"^\s*\d+\s{2,}")
+COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
+ROWS_BELOW = 6
 DIGIT = re.compile(r"\d")
-FILE_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,9}$")
-FILES_WITHOUT_SUFFIX = {"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Jenkinsfile"}
+FILE_NAME = re.compile(
+    r"\.[A-Za-z]\w{0,9}$|(?:^|/)(?:Make|Docker|Rake|Gem|Jenkins)file$",
+)
 
 
 @dataclass(frozen=True)
@@ -99,89 +98,77 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
         if number in ignored:
             continue
         found = (
-            _read_line(number, line)
-            or _read_above_arrow(output.lines, number)
-            or _read_below_place(output.lines, number)
+            _read_row(number, line)
+            or _read_at_place(number, line)
+            or _read_above_place(output.lines, number)
         )
         if found is None:
             continue
         if output.english is not output.lines:
             found = replace(found, text=output.lines[number].strip())
-        if PLACE_ONLY.search(line):
+        if MESSAGE_BELOW.search(line):
             found = _with_message_below(found, output.lines)
         yield found
 
 
-def _read_line(number: int, line: str) -> Diagnostic | None:
-    text = line.strip()
+def _read_row(number: int, line: str) -> Diagnostic | None:
+    """Read a finding that has no file on its own line."""
     if CODED_ERROR.match(line):
-        return Diagnostic(number, text, shape="build", level="error")
-    if not DIGIT.search(line):
+        return Diagnostic(number, line.strip(), shape="build", level="error")
+    row = ROW.match(line) if DIGIT.search(line) else None
+    if row is None:
         return None
-    match = ROW.match(line) or POINTED_ROW.match(line)
-    if match:
-        return Diagnostic(number, text, shape="lint", level=match["level"] or "error")
-    if TABLE_ROW.match(line) or CODED_FINDING.match(line):
-        return Diagnostic(number, text, shape="lint", level="error")
-    return _read_at_place(number, line)
+    level = row["level"] or row["remark"] or "error"
+    return Diagnostic(number, line.strip(), shape="lint", level=level)
 
 
 def _read_at_place(number: int, line: str) -> Diagnostic | None:
-    match = AT_PLACE.match(line)
-    if not match or not match["message"] or not _is_file(match["file"]):
+    """Read a message with its place before it."""
+    match = AT_PLACE.match(line) if DIGIT.search(line) else None
+    if not match or not match["message"] or not FILE_NAME.search(match["file"]):
         return None
     text = line.strip()
     if line.startswith(("CMake Error", "e: ")):
         return Diagnostic(number, text, match["file"], "build", "error")
-    found = LEVEL.match(match["message"])
-    level = found[1].lower() if found else ""
-    shape = _shape(match["message"])
+    level = _level(match["message"])
     # `a.ts:3:5 - error ...`: TypeScript and pyright.
-    if match["sep"] == " -" and level == "error":
-        shape = "types"
+    is_types = match["sep"] == " -" and level == "error"
+    shape = "types" if is_types else _shape(match["message"])
     return Diagnostic(number, text, match["file"], shape, level)
 
 
-def _is_file(name: str) -> bool:
-    base = name.rsplit("/", 1)[-1]
-    return base in FILES_WITHOUT_SUFFIX or FILE_SUFFIX.search(base) is not None
+def _level(message: str) -> str:
+    found = LEVEL.match(message)
+    return found[1].lower() if found else ""
 
 
 def _shape(message: str) -> str:
-    if TYPE_CODE.search(message) and re.match(r"error\b", message):
-        return "types"
-    if LINT_CODE.search(message):
-        return "lint"
-    if COMPILER_CODE.match(message):
-        return "build"
+    for shape, codes in SHAPES.items():
+        if codes.search(message):
+            return shape
     return ""
 
 
-def _read_above_arrow(lines: Sequence[str], number: int) -> Diagnostic | None:
-    """Read a message whose place stands on the next line, as many compilers print it."""
+def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
+    """Read a message whose place stands on a line of its own below it."""
     below = next(filter(None, lines[number + 1 : number + 3]), "")
+    place = PLACE_LINE.match(below)
     text = lines[number].strip()
-    found = LEVEL.match(text)
-    level = found[1].lower() if found else ""
-    arrow = ARROW.match(below)
-    if arrow is None and (level or RULE_FINDING.match(text)):
-        arrow = BARE_PLACE.match(below) or BLOCK_PLACE.match(below)
-    if arrow is None or not text or text.startswith(UNFORMATTED):
+    if place is None or not text or text.startswith(UNFORMATTED):
+        return None
+    level = _level(text)
+    if not place["arrow"] and not level and not RULE_NAME.match(text):
         return None
     shape = "build" if level in {"", "error"} else "lint"
-    return Diagnostic(number, text, arrow["file"], shape, level)
+    return Diagnostic(number, text, place["file"] or place["block"], shape, level)
 
 
-def _read_below_place(lines: Sequence[str], number: int) -> Diagnostic | None:
-    """Read an error whose place stands alone on the line above, as Next.js prints it."""
-    error = NAMED_ERROR.match(lines[number])
-    if error is None or number == 0:
-        return None
-    place = BARE_PLACE.match(lines[number - 1])
-    if place is None:
-        return None
-    shape = "types" if error["kind"] == "Type" else "build"
-    return Diagnostic(number, lines[number].strip(), place["file"], shape, "error")
+def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
+    below = [line.strip(MARKS) for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
+    messages = [message for message in below if message] or [diagnostic.text]
+    # A line that ends with a colon only announces what follows.
+    shown = 2 if messages[0].endswith(":") else 1
+    return replace(diagnostic, text=" ".join(messages[:shown]))
 
 
 def read_headed_rows(
@@ -201,11 +188,3 @@ def read_headed_rows(
                 text = ROW_NUMBER.sub("", row).strip(MARKS)
                 yield Diagnostic(at, text, heading["file"], "lint", "error")
                 break
-
-
-def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    below = [line.strip(MARKS) for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
-    messages = [message for message in below if message] or [diagnostic.text]
-    # A line that ends with a colon only announces what follows.
-    shown = 2 if messages[0].endswith(":") else 1
-    return replace(diagnostic, text=" ".join(messages[:shown]))

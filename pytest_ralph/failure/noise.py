@@ -25,7 +25,8 @@ NOISE = re.compile(
       \(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
     | \s*\.{3}\s\d+\s(?:more|common)
     | \+{1,3}\s\w                                               # a shell's trace
-    | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying)
+    | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying|not\sa\sgit)
+    | \s+-{1,2}[\w-]+[^\s]*(?:\s<\S+)?\s{2,}\S                 # an option in a usage text
     | \s*=\s(?:help|note)
     | [^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | \[?(?:info|debug|trace)\]?[:\s]
@@ -148,11 +149,13 @@ def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
 
 def _diff_lines(lines: Sequence[str]) -> Iterator[int]:
     inside_until = -1
+    has_context = False
     for number, line in enumerate(lines):
         if DIFF_START.match(line):
             inside_until = number + LONGEST_DIFF
+            has_context = line.startswith("@@ ")
         elif number <= inside_until:
             if not DIFF_LINE.match(line):
                 inside_until = -1
-            elif line.lstrip().startswith(("-", "+")):
+            elif has_context or line.lstrip().startswith(("-", "+")):
                 yield number

@@ -17,6 +17,7 @@ SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
     r"|build failed|\*\*\* |found \d+ |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile|see errors? above"
+    r"|\bfailed with (?:a nonzero )?exit code|^\W*\d+ (?:\w+ ){0,2}\w+\W*$"
     r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b|\bissues (?:detected|found)\b",
     re.IGNORECASE,
 )
@@ -28,7 +29,7 @@ HEADING = re.compile(
     re.IGNORECASE,
 )
 # A line that only closes what the line above it says.
-FOOTER = re.compile(r"^CallStack \(from HasCallStack\)")
+FOOTER = re.compile(r"^(?:CallStack \(from HasCallStack\)|while executing$)")
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
 NOT_A_VALUE = re.compile(
@@ -50,8 +51,8 @@ NO_COMPLAINT = re.compile(
     r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
     re.IGNORECASE,
 )
-# One finding among those that a linter writes as JSON.
-JSON_MESSAGE = re.compile(r"^\s*\"message\": \"(.+)\",?$")
+# One finding among those that a linter writes as JSON or YAML.
+JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 MOST_COMPLAINTS = 200

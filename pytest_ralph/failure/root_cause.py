@@ -37,6 +37,7 @@ REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
 )
+FAILED_ASSERTION = re.compile(r"\[unittest\]|(?<!static )assertion fail(?:ed|ure)", re.IGNORECASE)
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
 NOTHING_FOUND = re.compile(
     r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
@@ -49,7 +50,7 @@ VERDICT_OF_MESSAGE = {**exit_status.VERDICT_OF_ROLE, "run": "crash", "test": "bu
 VERDICT_OF_WORDS = {**exit_status.VERDICT_OF_ROLE, "install": "package"}
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
-    r"|(?:error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
+    r"|(?:(?:\w+ )?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
     re.IGNORECASE,
 )
 
@@ -120,6 +121,9 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         # What is only guessed to be a linter may be a type checker.
         is_types = shape == "types" and not context.is_known_at(diagnostic.line)
         return "types" if is_types else "lint"
+    if role == "build" and FAILED_ASSERTION.search(diagnostic.text):
+        # The compiler was asked to run what it built.
+        return "test"
     if role in {"types", "format", "build"}:
         return role
     if role == "test":
@@ -221,8 +225,9 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
 
 
 def _error_messages(context: FailureContext) -> Iterator[Finding]:
+    passed_over = context.ignored | context.data
     for number, line in enumerate(context.output.english):
-        if number in context.ignored or not ERROR_MESSAGE.match(line):
+        if number in passed_over or not ERROR_MESSAGE.match(line):
             continue
         verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
         if verdict:
