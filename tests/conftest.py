@@ -30,8 +30,8 @@ SLOW = (
 )
 
 
-# What draws many examples, reads all samples or measures growth: once is enough for these, too,
-# but they take seconds, not minutes.
+# What draws many examples, reads all samples or measures growth, and the readers of text, which are
+# tables of samples: once is enough for these, too, but they take seconds, not minutes.
 ONCE = (
     "tests/unit/failure/test_hostile.py",
     "tests/unit/failure/test_rules.py",
@@ -41,7 +41,6 @@ ONCE = (
     "tests/unit/healing/test_fix_task.py::test_no_error_text_can_add_a_task_or_a_field",
     "tests/unit/history/test_learning.py::test_learning_stays_quick_with_many_attempts",
     "tests/unit/history/test_stats.py::test_measuring_takes_linear_time",
-    "tests/unit/shell/test_lexer.py::test_hostile_lines_are_read_in_linear_time",
     "tests/unit/spec/test_edit.py::test_inserting_adds_one_task_and_changes_nothing_else",
     "tests/unit/spec/test_edit.py::test_ticking_flips_one_character",
     "tests/unit/spec/test_frontmatter.py::test_values_may_not_be_nested_too_deeply",
@@ -50,9 +49,9 @@ ONCE = (
     "tests/unit/spec/test_splice.py",
     "tests/unit/spec/test_state.py::test_whatever_others_write_is_kept",
     "tests/unit/spec/test_state_text.py",
-    "tests/unit/text/test_inert.py::test_in_a_task_it_adds_only_words",
-    "tests/unit/text/test_regex.py::test_every_one_of_ours_can_be_compiled",
-    "tests/unit/verify/test_reading_properties.py",
+    "tests/unit/shell/",
+    "tests/unit/text/",
+    "tests/unit/verify/",
 )
 
 

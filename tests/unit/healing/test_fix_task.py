@@ -240,7 +240,7 @@ HOSTILE = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.text(max_size=120) | st.lists(st.sampled_from(HOSTILE), max_size=3).map(" ".join),
     st.sampled_from(HOSTILE),

@@ -119,7 +119,7 @@ def test_samples_come_to_the_same(sample: Path) -> None:
         assert quick is None or quick == whole
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(
     pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=12),
     end=st.sampled_from(ENDS),

@@ -97,12 +97,12 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("token", TOKENS.values(), ids=list(TOKENS))
-def test_a_token_is_masked_wherever_it_stands(token: str, around: str) -> None:
-    masked = Masker({}).mask(around.format(token, token))
-    assert token[-16:] not in masked
-    assert MASK in masked
+def test_a_token_is_masked_wherever_it_stands(token: str) -> None:
+    for around in AROUND:
+        masked = Masker({}).mask(around.format(token, token))
+        assert token[-16:] not in masked, around
+        assert MASK in masked, around
 
 
 @pytest.mark.parametrize(("text", "secret"), LABELLED)

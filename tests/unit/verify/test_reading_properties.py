@@ -58,7 +58,7 @@ def reject_lines(message: str) -> None:
 
 
 @given(SOURCES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_text_is_kept_as_it_is_or_refused(source: str) -> None:
     try:
         spec = Spec.parse(source)
@@ -73,7 +73,7 @@ def test_any_text_is_kept_as_it_is_or_refused(source: str) -> None:
 
 
 @given(SOURCES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_field_has_checks_or_a_reason(text: str) -> None:
     verify = read_verify(text)
     assert verify.text == text
