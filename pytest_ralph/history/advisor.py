@@ -78,7 +78,7 @@ class Advisor:
     def _attempts(self, spec: str, task: str) -> Sequence[Attempt]:
         nothing: list[Record] = []
         records = self._ask(
-            lambda history: history.records(spec, task, limit=LATEST_ATTEMPTS), nothing
+            lambda history: history.records(spec=spec, task=task, limit=LATEST_ATTEMPTS), nothing
         )
         return [record.attempt for record in records]
 

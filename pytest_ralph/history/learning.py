@@ -32,6 +32,8 @@ COMPARED_FIXES = 50
 SIMILAR = 0.6
 FEWEST_WORDS = 3
 APPROACHES = 2
+# 95% of a normal distribution lie within this many standard deviations.
+Z = 1.959964
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,15 @@ class Chance:
         """Laplace's rule of succession: five of five is not a certainty."""
         return (self.hits + 1) / (self.cases + 2)
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% confidence interval."""
+        return wilson(self.hits, self.cases)
+
     def __str__(self) -> str:
+        low, high = self.interval
         counts = f"{self.hits} of {self.cases} {self.basis}".rstrip()
-        return f"{self.probability:.0%} ({counts})"
+        return f"{self.probability:.0%} ({counts}, 95% interval {low:.0%} to {high:.0%})"
 
 
 class PastFix(NamedTuple):
@@ -122,6 +130,15 @@ def time_limit(history: History, spec: str, task: str) -> TimeLimit | None:
     longest = durations[-1]
     seconds = math.ceil(max(SHORTEST_LIMIT, LIMIT_FACTOR * p95, 2 * longest))
     return TimeLimit(float(seconds), p95, len(durations))
+
+
+def wilson(hits: int, cases: int) -> tuple[float, float]:
+    """Return Wilson's bounds of a proportion, which are sensible for few cases too."""
+    share = hits / cases
+    spread = Z * Z / cases
+    middle = (share + spread / 2) / (1 + spread)
+    half = Z / (1 + spread) * math.sqrt(share * (1 - share) / cases + spread / (4 * cases))
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def chance_of_fix(history: History, kind: str, executor: str = "") -> Chance | None:

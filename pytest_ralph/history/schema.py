@@ -208,6 +208,7 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 # flip          a failed verification next to a passed one with nothing changed between them: no
 #               fix, no repair, the same tree; without git, only within one run. `kind` is that of
 #               the failure
+# prediction    the probability that was predicted, and whether the event came true
 VIEWS = {
     "observation": """
         SELECT *, outcome IN ('failed', 'escalated') AS bad
@@ -246,6 +247,11 @@ VIEWS = {
         CROSS JOIN attempts AS good ON good.id = neighbour.beside
         WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered', 'flaky')
           AND good.tree = bad.tree AND (good.tree <> '' OR good.run = bad.run)""",
+    "prediction": """
+        SELECT prediction, worked AS came_true
+        FROM remedy WHERE prediction IS NOT NULL AND worked IS NOT NULL
+        UNION ALL
+        SELECT prediction, NOT bad FROM observation WHERE prediction IS NOT NULL""",
 }
 
 

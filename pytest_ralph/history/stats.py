@@ -18,6 +18,7 @@ DAY = 86_400.0
 ALERT_THRESHOLD = 20
 TOP_BLOCKERS = 10
 RUNS_KEPT = 40
+BINS = 5
 MIN_CASES = 5
 INFINITY = float("inf")
 
@@ -104,6 +105,29 @@ class Recovery:
 
 
 @dataclass(frozen=True)
+class Bin:
+    """The predictions between `low` and `high`: their mean, and the share that came true."""
+
+    low: float
+    high: float
+    cases: int
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How good the predictions were.
+
+    A Brier score of 0 is perfect, and tossing a coin gets 0.25. It is None below five cases.
+    """
+
+    cases: int
+    brier: float | None
+    bins: tuple[Bin, ...]
+
+
+@dataclass(frozen=True)
 class LastDay:
     """The last 24 hours, with an alert if there were more failures than `threshold`."""
 
@@ -170,6 +194,7 @@ class Statistics:
     blockers: tuple[Blocker, ...]
     flaky: tuple[Flaky, ...]
     recovery: Recovery
+    calibration: Calibration
     runs: tuple[RunCounts, ...]
     kinds: tuple[KindCounts, ...]
 
@@ -203,6 +228,7 @@ def measure(
             blockers=_blockers(history),
             flaky=_flaky(history),
             recovery=_recovery(history),
+            calibration=_calibration(history),
             runs=_runs(history),
             kinds=_kinds(history),
         )
@@ -367,6 +393,25 @@ def _recovery(history: History) -> Recovery:
     )
     recovered, failed = rows[0] if rows else (0, 0)
     return Recovery(recovered, failed, attempts, seconds)
+
+
+def _calibration(history: History) -> Calibration:
+    rows = history.query(
+        """SELECT MIN(CAST(prediction * :bins AS INTEGER), :bins - 1) AS bin, COUNT(*),
+                  AVG(prediction), AVG(came_true),
+                  SUM((prediction - came_true) * (prediction - came_true))
+           FROM prediction GROUP BY bin ORDER BY bin""",
+        {"bins": BINS},
+    )
+    bins = []
+    cases = 0
+    squared_errors = 0.0
+    for number, count, predicted, observed, squared_error in rows:
+        bins.append(Bin(number / BINS, (number + 1) / BINS, count, predicted, observed))
+        cases += count
+        squared_errors += squared_error
+    brier = squared_errors / cases if cases >= MIN_CASES else None
+    return Calibration(cases, brier, tuple(bins))
 
 
 def _runs(history: History) -> tuple[RunCounts, ...]:

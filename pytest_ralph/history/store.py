@@ -113,12 +113,38 @@ class History:
             finally:
                 self._disconnect()
 
-    def records(self, spec: str = "", task: str = "", *, limit: int = -1) -> list[Record]:
-        """The records of a task, or else all, oldest first; with `limit`, the latest of them."""
-        where = "WHERE spec = :spec AND task = :task" if task else ""
+    def records(
+        self,
+        *,
+        run: str | None = None,
+        spec: str | None = None,
+        task: str | None = None,
+        what: str | None = None,
+        kind: str | None = None,
+        fingerprint: str | None = None,
+        outcome: str | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+    ) -> list[Record]:
+        """The records that match, oldest first; with `limit`, only that many of the latest."""
+        equal = {
+            "run": run,
+            "spec": spec,
+            "task": task,
+            "what": what,
+            "kind": kind,
+            "fingerprint": fingerprint,
+            "outcome": outcome,
+        }
+        wanted = {name: value for name, value in equal.items() if value is not None}
+        where = " AND ".join(["time >= :since", *(f"{name} = :{name}" for name in wanted)])
         rows = self.query(
-            f"SELECT {NAMES} FROM attempts {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - names of our own
-            {"spec": spec, "task": task, "limit": limit},
+            f"SELECT {NAMES} FROM attempts WHERE {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - names of our own
+            {
+                **wanted,
+                "since": float("-inf") if since is None else since,
+                "limit": -1 if limit is None else limit,
+            },
         )
         return [Record.from_row(row) for row in reversed(rows)]
 

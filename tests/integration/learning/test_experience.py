@@ -77,7 +77,7 @@ def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)
 
 
-def test_the_chance_of_a_fix_is_told_before_it(project: Project) -> None:
+def test_the_chance_of_a_fix_is_told_before_it_and_scored_afterwards(project: Project) -> None:
     project.remember(5)
     result = project.run("-v")
 
@@ -86,19 +86,34 @@ def test_the_chance_of_a_fix_is_told_before_it(project: Project) -> None:
             "specs/demo/tasks.md::1.1 ",
             (
                 "1.1.1: chance that this helps: 86% (5 of 5 fixes of test_failure by python3 "
-                "agent.py)"
+                "agent.py, 95% interval *"
             ),
             "specs/demo/tasks.md::1.1 RECOVERED*",
             "*= ralph =*",
             "*chance that this helps: 86%*",
         ]
     )
+    calibration = project.statistics()["calibration"]
+    assert (calibration["cases"], calibration["brier"]) == (1, None)
 
 
 def test_nothing_is_claimed_under_five_cases(project: Project) -> None:
     project.remember(4)
     result = project.run("-v")
     result.stdout.no_fnmatch_line("*chance*")
+    assert project.statistics()["calibration"]["cases"] == 0
+
+
+def test_five_predictions_are_enough_for_a_score(project: Project) -> None:
+    project.remember(5)
+    for _ in range(5):
+        project.write(spec(task("1.1 Parse", "cat parser.txt; grep -q fixed parser.txt")))
+        project.spoil()
+        project.run("-q")
+    calibration = project.statistics()["calibration"]
+    # Foretold 6/7, 7/8, 8/9, 9/10, 10/11, and all came true.
+    expected = sum((1 - p) ** 2 for p in (6 / 7, 7 / 8, 8 / 9, 9 / 10, 10 / 11)) / 5
+    assert calibration["brier"] == pytest.approx(expected)
 
 
 def test_what_fixed_this_error_before_stands_in_the_prompt(project: Project) -> None:

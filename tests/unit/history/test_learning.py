@@ -17,6 +17,7 @@ from pytest_ralph.history.learning import (
     similarity,
     strategies,
     time_limit,
+    wilson,
 )
 from pytest_ralph.history.store import History
 from tests.records import record_of
@@ -55,6 +56,15 @@ def test_only_recent_passes_suggest_a_time_limit(diary: Diary) -> None:
     assert time_limit(diary.history, "specs/foo", "1.1") == TimeLimit(60.0, 20.0, 50)
 
 
+@pytest.mark.parametrize(
+    ("hits", "cases", "low", "high"),
+    # From the closed formula, z = 1.96.
+    [(5, 5, 0.5655, 1.0), (0, 5, 0.0, 0.4345), (5, 10, 0.2366, 0.7634), (17, 27, 0.4423, 0.7847)],
+)
+def test_the_interval_is_wilsons(hits: int, cases: int, low: float, high: float) -> None:
+    assert wilson(hits, cases) == pytest.approx((low, high), abs=5e-4)
+
+
 def fixes(
     diary: Diary, worked: int, failed: int, kind: str = "test_failure", **fields: Any
 ) -> None:
@@ -69,7 +79,7 @@ def test_five_cases_give_an_executor_its_chance(diary: Diary) -> None:
     chance = chance_of_fix(diary.history, "test_failure", "claude")
     assert chance == Chance(4, 5, "fixes of test_failure by claude")
     assert chance.probability == pytest.approx(5 / 7)
-    assert str(chance) == "71% (4 of 5 fixes of test_failure by claude)"
+    assert str(chance) == "71% (4 of 5 fixes of test_failure by claude, 95% interval 38% to 96%)"
 
 
 def test_with_few_cases_the_chance_is_everybodys(diary: Diary) -> None:
@@ -155,7 +165,7 @@ def test_hints_name_past_fixes_and_good_approaches(
     diary.fix("1.3", works=True, fingerprint="f1", fix_id="1.3.1")
     assert hints(diary.history, "E late", fingerprint="f1", kind="test_failure") == (
         "this error was fixed before by claude (specs/foo 1.3.1)",
-        "worked before on test_failure: mock the clock, 86% (5 of 5)",
+        "worked before on test_failure: mock the clock, 86% (5 of 5, 95% interval 57% to 100%)",
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_ralph.history.stats import (
     Blocker,
+    Calibration,
     ExecutorScore,
     FixRate,
     Flaky,
@@ -37,6 +38,7 @@ def test_an_empty_history_is_all_zeros(tmp_path: Path) -> None:
         empty = measure(history, now=0.0)
     assert empty.totals == Totals(0, 0, 0, 0, 0)
     assert empty.recovery == Recovery(0, 0, None, None)
+    assert empty.calibration == Calibration(0, None, ())
     assert (empty.by_kind, empty.by_task, empty.blockers, empty.runs, empty.last_day.alert) == (
         (),
         (),
@@ -311,6 +313,30 @@ def test_setting_back_the_clock_shortens_no_recovery(diary: Diary) -> None:
     assert measure(diary.history, now=0.0).recovery == Recovery(
         1, 1, mean_attempts=1.0, mean_seconds=40.0
     )
+
+
+def test_predictions_are_scored_by_what_came_true(diary: Diary) -> None:
+    diary.fails()
+    for prediction, works in [(0.9, True), (0.9, True), (0.7, False), (0.1, False), (1.0, True)]:
+        diary.fix(works=works, prediction=prediction)
+    found = measure(diary.history, now=0.0).calibration
+    # (0.1² + 0.1² + 0.7² + 0.1² + 0²) / 5
+    assert found.brier == pytest.approx(0.104)
+    assert found.cases == 5
+    assert [(bin_.low, bin_.high, bin_.cases, bin_.observed) for bin_ in found.bins] == [
+        (0.0, 0.2, 1, 0.0),
+        (0.6, 0.8, 1, 0.0),
+        (0.8, 1.0, 3, 1.0),
+    ]
+    assert [bin_.predicted for bin_ in found.bins] == pytest.approx([0.1, 0.7, 2.8 / 3])
+
+
+def test_no_score_is_claimed_under_five_predictions(diary: Diary) -> None:
+    diary.fails()
+    for _ in range(4):
+        diary.fix(prediction=0.5)
+    found = measure(diary.history, now=0.0).calibration
+    assert (found.cases, found.brier) == (4, None)
 
 
 def test_runs_and_kinds_are_summed_up_for_charts(diary: Diary) -> None:

@@ -117,9 +117,13 @@ def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
     ("filters", "tasks"),
     [
         ({}, ["1.1", "1.2", "1.1", "2.1"]),
-        ({"spec": "specs/foo", "task": "1.1"}, ["1.1", "1.1"]),
-        ({"spec": "specs/bar", "task": "1.1"}, []),
+        ({"task": "1.1"}, ["1.1", "1.1"]),
+        ({"task": "1.1", "outcome": "failed"}, ["1.1"]),
+        ({"spec": "specs/bar"}, ["2.1"]),
+        ({"since": 1002.0}, ["1.1", "2.1"]),
         ({"limit": 2}, ["1.1", "2.1"]),
+        ({"kind": "timeout"}, ["1.1"]),
+        ({"run": "r9"}, []),
     ],
 )
 def test_attempts_are_filtered_and_oldest_first(

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_ralph.history.stats import (
+    Bin,
     Blocker,
+    Calibration,
     ExecutorScore,
     FixRate,
     Flaky,
@@ -39,6 +41,7 @@ FULL = Statistics(
     blockers=(Blocker("docker is down", 4), Blocker("E assert 1 == 2", 1)),
     flaky=(Flaky("specs/foo", "1.3", 2, 12),),
     recovery=Recovery(tasks=2, failed_tasks=3, mean_attempts=1.5, mean_seconds=50.0),
+    calibration=Calibration(cases=5, brier=0.104, bins=(Bin(0.6, 0.8, 5, 0.7, 0.6),)),
     runs=(),
     kinds=(),
 )
@@ -162,6 +165,7 @@ def test_the_json_has_a_schema_and_every_section() -> None:
         "blockers",
         "flaky",
         "recovery",
+        "calibration",
         "runs",
         "kinds",
     ]
