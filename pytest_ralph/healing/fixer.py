@@ -188,11 +188,9 @@ class Fixer:
         """Whether Verify, and not only the words of an executor, shows a broken build.
 
         A build that was broken at first, and still is after a fix, may be on its way: what the fix
-        did is not undone. What a fix broke in a worktree is not in the project.
+        did is not undone.
         """
         earlier = self.log.failures[:-1]
-        if earlier and self.settings.isolate != "none":
-            return False
         if earlier and all(failure.type == BROKEN_BUILD for failure in earlier):
             return False
         commands = [check.command for check in self.task.verify.checks]
@@ -218,7 +216,7 @@ class Fixer:
             reason = f"{target.id} did not complete: {failure.error}"
             raise GaveUpError(Decision("escalate", reason, "not retryable"))
         if decision.action == "rollback":
-            self.log.note(self.checkpoints.roll_back(target))
+            self.log.note(self._roll_back(target))
         if decision.action == "split":
             return self._split()
         if decision.action == "repair":
@@ -229,6 +227,13 @@ class Fixer:
         if not self.services.has_agent:
             raise GaveUpError(no_executor(fix, self.settings.executor))
         return self._carry_out(Request(fix, failure, decision, self._history(target)))
+
+    def _roll_back(self, target: Task) -> str:
+        """Undo what broke the build, in the worktree or in the project; return a note about it."""
+        kept = self._executor_runs.close()
+        if kept:
+            return f"went back to the files of the project; what was in the worktree: {kept}"
+        return self.checkpoints.roll_back(target)
 
     def run_again(self, failed: FailedAttempt, decision: Decision) -> FailedAttempt | None:
         """Run an executor on the same task again: with more time, in a new session, with context.
@@ -425,7 +430,7 @@ class Fixer:
     def _announce_outage(self, name: str, trouble: Trouble) -> None:
         following = self.services.executor
         if following is None:
-            then = "no executor is used for the rest of this run"
+            then = "not used for the rest of this run"
         else:
             then = f"{display_name(following.command)} takes over"
         line = f"executor {name} is unavailable ({then}): {self.services.mask(str(trouble))}"

@@ -27,6 +27,9 @@ TO_DO = {
     "timeout": "Fix the timeout of task {}",
 }
 
+# The message of a preset whose program is not installed.
+NOT_INSTALLED = re.compile(r"(\S+) is not on PATH \(to install it: (.+)\)")
+
 # The kinds of which `missing` names something that can be installed.
 INSTALLABLE = ("dependency_missing", "command_not_found")
 
@@ -62,7 +65,16 @@ def next_lines(
     elif not recovery:
         what = "it" if len(failed) == 1 else "them"
         instruction += f", or have {what} fixed: add --ralph-recovery"
+    else:
+        instruction += _how_to_install(failed)
     return [f"  {instruction}", f"  Continue: {command}", f"  {where}"]
+
+
+def _how_to_install(failed: Sequence[TaskResult]) -> str:
+    """Return how to install the executor that a failed task waited for in vain, if that is why."""
+    troubles = "\n".join(trouble for task in failed for trouble in task.troubles)
+    missing = NOT_INSTALLED.search(troubles)
+    return f", or install {missing[1]}: {missing[2]}" if missing else ""
 
 
 def interrupted_lines(heading: str, command: str, where: str) -> list[str]:

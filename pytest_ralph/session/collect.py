@@ -77,7 +77,15 @@ class SpecCollection:
         lines = [self._mode_line()]
         if self._current is not None:
             lines.append(f"ralph: current spec {self.run.specs.relative(self._current)}")
+        if not self.run.settings.only_verifies:
+            lines += self._missing_executors()
         return lines
+
+    def _missing_executors(self) -> list[str]:
+        """Return a line for each executor that is not installed. A run may not need it."""
+        executors = self.run.resources.executors(self.run.settings)
+        problems = [(executor.name, executor.available()) for executor in executors]
+        return [f"ralph: executor {name}: {problem}" for name, problem in problems if problem]
 
     def _mode_line(self) -> str:
         settings = self.run.settings

@@ -91,6 +91,21 @@ def test_the_next_executor_takes_over(one_task: Project) -> None:
     assert one_task.state["fixTaskMap"]["1.3"]["attempts"] == 1
 
 
+def test_an_agent_that_is_not_installed(one_task: Project) -> None:
+    one_task.write("pytest.ini", "[pytest]\nralph_executor_program = /nowhere/claude\n")
+    result = one_task.run(executor="claude")
+
+    how = "npm install -g @anthropic-ai/claude-code"
+    missing = f"/nowhere/claude is not on PATH (to install it: {how})"
+    result.stdout.fnmatch_lines(
+        [
+            f"ralph: executor claude: {missing}",
+            f"*executor claude is unavailable (not used for the rest of this run)*{missing}",
+            f"  Fix task 1.3 *, or install /nowhere/claude: {how}",
+        ]
+    )
+
+
 def test_the_chain_can_be_set_in_the_ini_file(one_task: Project) -> None:
     second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
     first = one_task.shell(LOGIN)

@@ -412,7 +412,7 @@ def test_fix_of_a_build_that_never_worked_stays(project: Project) -> None:
     assert (project.root / "seen-build.sh").read_text() == "if true; then (\n"
 
 
-def test_break_in_a_worktree_leaves_the_project_alone(project: Project) -> None:
+def test_break_in_a_worktree_is_undone_there(project: Project) -> None:
     project.spec("""\
         - [ ] 1.0 Begin
           - **Verify**: `true`
@@ -423,12 +423,13 @@ def test_break_in_a_worktree_leaves_the_project_alone(project: Project) -> None:
     project.write("mine.txt", "of the user\n")
     executor = project.shell("""\
         case $task in
-            1.1.1) echo "if then fi (" > build.sh;;
-            *) echo true > build.sh; echo fixed > note.txt;;
+            1.1.1) echo "if then fi (" > build.sh; echo x > made.txt;;
+            *) ls > seen.txt; sh build.sh && echo fixed > note.txt;;
         esac
     """)
     result = project.run("--ralph-rollback", "--ralph-isolate=worktree", executor=executor)
 
     assert result.ret == 0
-    assert "went back" not in result.stdout.str()
+    assert "made.txt" not in (project.root / "seen.txt").read_text()
+    result.stdout.fnmatch_lines(["*what was in the worktree: .ralph/patches/*"])
     assert (project.root / "mine.txt").read_text() == "of the user\n"
