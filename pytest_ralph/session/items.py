@@ -128,13 +128,20 @@ class SpecFile(pytest.File):
             line = self.spec.setting_lines[name]
             self._warn(line, f"`{name}` applies to the whole run and is ignored here")
         for task in self.spec.tasks:
-            if task.fields and not task.verify.checks and not task.verify.manual:
-                self._warn_of_misspelt_verify(task)
+            self._warn_of_misspelt_fields(task)
 
-    def _warn_of_misspelt_verify(self, task: Task) -> None:
-        for label in task.fields:
-            if misspelt(label) == "Verify":
-                self._warn(task.line, f"{task.id}: unknown field `{label}`: did you mean `Verify`?")
+    def _warn_of_misspelt_fields(self, task: Task) -> None:
+        """Warn of what was probably meant to be a Verify or an Expect field, which decide."""
+        has_verify = bool(task.verify.checks or task.verify.manual)
+        wanted = {"Expect"} if has_verify else {"Verify", "Expect"}
+        if wanted.isdisjoint(map(misspelt, task.fields)):
+            return
+        # Imported here: few specs have such a field.
+        from pytest_ralph.spec.lint import misspelt_fields
+
+        found = misspelt_fields(task, self.spec.source.splitlines())
+        for name in wanted & found.keys():
+            self._warn(found[name].line, found[name].message)
 
     def _warn(self, line: int, message: str) -> None:
         # Every worker of an xdist run collects everything. The first one warns for all.

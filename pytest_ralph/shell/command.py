@@ -319,7 +319,7 @@ def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
 def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
     unwrapped = _unwrap(simple.words)
     launchers = (*context.launchers, *unwrapped.launchers)
-    script = _inline_script(unwrapped.words)
+    script = _inline_script(unwrapped.words, simple.redirections)
     if script is not None and context.depth < _MAX_DEPTH:
         shell = program_name(unwrapped.words[0].text)
         inner = replace(context, launchers=(*launchers, shell), depth=context.depth + 1)
@@ -485,16 +485,23 @@ def _split_assignments(
     return tuple(assignments), words
 
 
-def _inline_script(words: tuple[Word, ...]) -> str | None:
-    """Return the script of `sh -c '…'`."""
-    if program_name(words[0].text) not in _SHELLS:
+def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection]) -> str | None:
+    """Return the script of `sh -c '…'`, `sh <<< '…'` or `eval '…'`."""
+    program = program_name(words[0].text)
+    if program == "eval":
+        return " ".join(word.text for word in words[1:]) or None
+    if program not in _SHELLS:
         return None
     for flag, script in pairwise(words[1:]):
         if _INLINE_SCRIPT.fullmatch(flag.text):
             return script.text
         if not flag.text.startswith(("-", "+")) and flag.text not in ("pipefail", "errexit"):
             return None
-    return None
+    if not all(word.text.startswith(("-", "+")) for word in words[1:]):
+        # A script in a file, which reads the here-string.
+        return None
+    here_strings = [one.target for one in redirections if one.operator == "<<<"]
+    return here_strings[-1] if here_strings else None
 
 
 def _changed_directory(simple: Simple, directory: str | None) -> str | None:

@@ -137,14 +137,15 @@ def field_name(line: str) -> str:
     return label.name if label is not None and label.known else ""
 
 
+@lru_cache(maxsize=256)
 def misspelt(label: str) -> str:
     """Return the field that an unknown label was probably meant to be, or an empty string."""
-    # Imported here: few specs have unknown labels where it matters.
-    from difflib import get_close_matches
-
     label = label.lower()
     if label in _EFFECTIVE or label in _OTHER_WORDS or known_name(label):
         return ""
+    # Imported here: many specs have known fields only.
+    from difflib import get_close_matches
+
     close = get_close_matches(label, _EFFECTIVE, n=1, cutoff=0.8)
     return _EFFECTIVE[close[0]] if close else ""
 

@@ -63,7 +63,8 @@ def _all_hazards(check: Check, command: Command) -> Iterator[Hazard]:
 
 def _judged_by_status(check: Check) -> bool:
     success = ("exit", "==", 0)
-    return all((expect.stream, expect.op, expect.value) == success for expect in check.expect)
+    only_status = all((one.stream, one.op, one.value) == success for one in check.expect)
+    return only_status and not check.files
 
 
 def _status_hazards(command: Command) -> Iterator[Hazard]:

@@ -120,14 +120,22 @@ def test_unknown_choice_lists_the_choices(
     result.stderr.fnmatch_lines([f"ERROR: {argument}: expected {choices}"])
 
 
-def test_misspelt_verify_is_a_warning(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+def test_misspelt_field_is_a_warning(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec("""
         - [ ] 1.1 Typo
           - **Verfy**: `test -d .`
+        - [ ] 1.2 Another
+          - **Verify**: `test -d .`
+          - **Expct**: exit 2
     """)
     result = pytester.runpytest("--ralph", "-Wdefault", "specs")
-    result.stdout.fnmatch_lines(["*1.1: unknown field `Verfy`: did you mean `Verify`[?]"])
-    result.assert_outcomes(skipped=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*tasks.md:3: *1.1: unknown field `Verfy`: did you mean `Verify`[?]",
+            "*tasks.md:6: *1.2: unknown field `Expct`: did you mean `Expect`[?]",
+        ]
+    )
+    result.assert_outcomes(passed=1, skipped=1, warnings=2)
 
 
 def test_checkbox_without_id_is_explained(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:

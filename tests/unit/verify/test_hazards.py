@@ -76,6 +76,10 @@ def test_a_hazard_is_named(command: str, code: str) -> None:
     assert code in codes(command)
 
 
+def test_an_expected_file_is_checked() -> None:
+    assert hazards(Check("true", files=("out.txt",))) == ()
+
+
 @pytest.mark.parametrize(
     "command",
     [
