@@ -82,7 +82,16 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
     found.update(range(_last_ignored(output.lines) + 1))
     found.update(_logged_before_traceback(output.lines))
     found.update(logged_tracebacks(output.lines))
+    found.update(_options_of_git(output.lines))
     return frozenset(found)
+
+
+def _options_of_git(lines: Sequence[str]) -> range:
+    """The help text that git prints last, below its usage."""
+    for number, line in enumerate(lines):
+        if line.startswith("usage: git "):
+            return range(number + 1, len(lines))
+    return range(0)
 
 
 def data_lines(output: CommandOutput) -> frozenset[int]:

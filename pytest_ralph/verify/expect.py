@@ -305,6 +305,11 @@ PATTERNS = (
         statements.exit_status,
     ),
     Pattern(
+        "no tests",
+        _form(r"(?:no|0) (?:tests?|items) (?:ran|run|passes|collected|found|selected)"),
+        statements.no_tests,
+    ),
+    Pattern(
         "number of failures",
         _form(r"(?P<number>\d+) (?:fails|failures?)(?: (?:tests?|cases?|specs?|assertions?))?"),
         statements.failure_count,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import is_powershell, runs_alone, without_prompt
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.vocabulary import any_of
@@ -20,6 +22,7 @@ MAX_LENGTH = 50_000
 _MAX_REASON = 500
 _PLACEHOLDER_MARKS = ("<", "{{", "…", "...")
 _POWERSHELL = "needs PowerShell: "
+_POWERSHELL_FENCE = regex(r"(?:```|~~~)[ \t]*(?:powershell|pwsh|ps1)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1024)
@@ -60,7 +63,7 @@ def _read_passages(text: str) -> Verify:
     reading = read(text)
     checks = tuple(reading.required)
     if not checks:
-        return _manual(text)
+        return _manual(text, _POWERSHELL if _POWERSHELL_FENCE.search(text) else "")
     if _needs_powershell(checks):
         return _manual(text, _POWERSHELL)
     unread = tuple(dict.fromkeys(reading.unread))

@@ -229,8 +229,12 @@ def _stands_by_itself(span: Span) -> bool:
     if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
         return False
     words_behind = _PARENTHESES.sub("", span.after)
-    is_first = not span.before.strip() or span.before.rstrip().endswith(":")
-    does_something = span.text in _CONSTANT or span.text in load_programs().alone
+    starts_field = not span.has_command and not span.before.strip()
+    runs_alone = span.text in load_programs().alone
+    if starts_field and runs_alone:
+        return True
+    is_first = starts_field or span.before.rstrip().endswith(":")
+    does_something = span.text in _CONSTANT or runs_alone
     if is_first and does_something and _NEXT_CLAUSE.match(words_behind):
         return True
     if words_behind.strip(" .,;"):

@@ -25,6 +25,7 @@ from pytest_ralph.verify.stdout_kind import (
     compares,
     counts_only,
     is_http,
+    is_pytest,
     lists_names,
     prints,
     prints_in_turn,
@@ -146,6 +147,11 @@ def failure(said: Statement) -> Answer:
         # A client that receives an error response has still succeeded.
         return None
     return [Expect("exit", "nonzero")]
+
+
+def no_tests(said: Statement) -> Answer:
+    """`pytest -k old` reports no tests ran: pytest has an exit status for that."""
+    return [Expect("exit", "==", 5)] if is_pytest(said.command) else None
 
 
 def failure_count(said: Statement) -> Answer:

@@ -41,6 +41,11 @@ def prints_nothing(command: str) -> bool:
     return bool(stages) and all(_is_silent(stage) for stage in stages)
 
 
+def is_pytest(command: str) -> bool:
+    """Whether the exit status of a command is that of pytest."""
+    return Command.parse(command).last.program == "pytest"
+
+
 def ends_with_echo(command: str) -> bool:
     """Whether it prints its own verdict: `… && echo PASS`."""
     stages = Command.parse(command).own_stages

@@ -68,3 +68,13 @@ def test_a_key_that_the_model_does_not_take_is_a_value_that_somebody_must_give()
         "missing_context",
         False,
     )
+
+
+def test_the_options_that_git_lists_are_no_evidence() -> None:
+    usage = "usage: git diff --no-index [<options>] <path> <path>"
+    option = "    --check   warn if changes introduce conflict markers"
+    failure = classify(
+        f"warning: Not a git repository\n{usage}\n{option}\n", 129, "git diff --exit-code main"
+    )
+    assert failure.kind != "file_conflict"
+    assert failure.error == "warning: Not a git repository"

@@ -372,6 +372,11 @@ def test_powershell_is_manual_where_it_cannot_run(text: str) -> None:
     assert verify.manual == f"needs PowerShell: {text}"
 
 
+def test_a_powershell_fence_is_manual() -> None:
+    verify = read_verify("```powershell\nTest-Path a.txt\n```")
+    assert (verify.manual or "").startswith("needs PowerShell: ")
+
+
 def test_powershell_started_by_name_is_run() -> None:
     assert commands("`pwsh -c Get-ChildItem`") == ["pwsh -c Get-ChildItem"]
 
