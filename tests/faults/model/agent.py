@@ -57,17 +57,19 @@ ACTIONS = {
 GOOD = ("fix", "fix once", "append", "repair the build", "fix with git")
 SLOW = ("hang", "pause")
 # These may destroy ignored files or the copies that a run keeps: no snapshot can help then.
-DESTROYS_IGNORED = ("git clean -x", "remove .ralph")
-REMOVES_UNTRACKED = ("git clean", "git clean -x")
-MOVES_GIT = (
-    "git commit",
-    "git stash",
-    "git checkout",
-    "git reset",
-    "git branch",
-    "git mv",
-    "git rm",
-    "fix with git",
+DESTROYS_COPIES = frozenset({"git clean -x", "remove .ralph"})
+EDITS_PLANS = frozenset({"edit the plan", "git checkout", "git reset", "git stash"})
+# These change the index.
+MOVES_GIT = frozenset(
+    {
+        "git commit",
+        "git stash",
+        "git checkout",
+        "git reset",
+        "git mv",
+        "git rm",
+        "fix with git",
+    }
 )
 
 SCRIPT = """\

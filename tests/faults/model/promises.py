@@ -9,17 +9,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.faults.model.agent import DESTROYS_IGNORED, MOVES_GIT, REMOVES_UNTRACKED
+from tests.faults.model.agent import DESTROYS_COPIES, EDITS_PLANS, MOVES_GIT
 from tests.faults.model.world import ALSO_NAMED, FILES, SPEC_PATHS, IndexEntry, git
 from tests.faults.remains import demand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from tests.faults.model.world import Ended, RunPlan, World
 
 MOST_SECONDS = 30.0
+# In every line that a user writes.
+USER = " by the user, "
+# What an executor makes of the Verify fields.
+EDITED_VERIFY = "true ; true"
 TICK = re.compile(r"\[[ xX]\]")
 KNOWN_REFS = ("refs/heads/", "refs/stash", "refs/ralph/", "HEAD")
 
@@ -49,32 +53,36 @@ def look(world: World) -> Before:
 
 def check(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
     """Raise BrokenError with the output of the run if one of the promises is not kept."""
-    check_bytes_kept(world, before, plan)
-    if not plan.all_actions.intersection(DESTROYS_IGNORED):
+    check_bytes_kept(world, before, plan.all_actions, ended.touched_paths)
+    if not (plan.all_actions & DESTROYS_COPIES and plan.all_actions & EDITS_PLANS):
         check_specs_kept(world, before)
+    check_plan_is_not_edited(world, before, plan, ended)
     check_passed_tasks_pass(world, ended)
     check_commits(world, before, plan, ended)
     check_commits_are_complete(world, before, ended)
-    check_index_kept(world, before, plan)
+    check_index_kept(world, before, plan, ended)
     check_nothing_left(world, plan, ended)
 
 
-def check_bytes_kept(world: World, before: Before, plan: RunPlan) -> None:
-    """Every file of the user is in the tree, in a ref, or below `.ralph`."""
+def check_bytes_kept(
+    world: World, before: Before, actions: Collection[str], touched: Collection[str]
+) -> None:
+    """Every file of the user is in the tree, in a ref, or below `.ralph`.
+
+    An executor that removes `.ralph` destroys the copies of what executors touched.
+    """
     now = world.files()
     contents = set(now.values())
-    destroys_ignored = plan.all_actions.intersection(DESTROYS_IGNORED)
+    destroys_copies = bool(DESTROYS_COPIES.intersection(actions))
     missing = {}
     for path, content in before.files.items():
-        if content in contents or (destroys_ignored and path in before.ignored):
+        is_lost_with_copies = path in before.ignored or path in touched or "*" in touched
+        if content in contents or (destroys_copies and is_lost_with_copies):
             continue
         missing[path] = content
     if missing:
         kept = _kept_contents(world, set(missing.values()))
         missing = {path: content for path, content in missing.items() if content not in kept}
-    if "remove .ralph" in plan.all_actions or "git clean -x" in plan.all_actions:
-        # The copies are gone with the directory they are in.
-        missing = {}
     demand(not missing, f"in no file, ref or backup any more: {missing}")
 
 
@@ -93,7 +101,7 @@ def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:
     for content in wanted:
         if patched.issuperset(content.splitlines()):
             found.add(content)
-    reachable = git(world.project, "rev-list", "--objects", "--all", "--reflog")
+    reachable = git(world.project, "rev-list", "--objects", "--all")
     for content in wanted - found:
         name = subprocess.run(
             ["git", "hash-object", "--no-filters", "--stdin"],
@@ -126,14 +134,23 @@ def _is_in_backup(world: World, lines: list[str]) -> bool:
     return False
 
 
+def check_plan_is_not_edited(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
+    """No executor has written a Verify of its own, unless the guard is off or could not act."""
+    was_edited = any(EDITED_VERIFY in text for text in before.specs.values())
+    if was_edited or ended.killed or "--ralph-guard=off" in plan.options:
+        return
+    for path in SPEC_PATHS:
+        edited = EDITED_VERIFY in _text(world.project / path)
+        demand(not edited, f"{path} has a Verify of an executor")
+
+
 def check_passed_tasks_pass(world: World, ended: Ended) -> None:
     """Every task that is shown as passed passes in the tree as it is now.
 
     pytest cannot take a report back: a later task that broke it names it, and fails.
     """
-    # Without a guard, or after a kill, an executor may have written a Verify of its own. A fix with
-    # the old one is then an item, too.
-    edited = "true ; true" in _text(world.project / SPEC_PATHS[0])
+    # A fix with the old Verify is then an item, too.
+    edited = EDITED_VERIFY in _text(world.project / SPEC_PATHS[0])
     for key, outcome in ended.outcomes.items():
         if edited and key.startswith("a:"):
             continue
@@ -173,8 +190,6 @@ def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> 
         demand("auto" in plan.options, f"a commit of {key} in mode {plan.options}")
         demand(key in FILES, f"a commit of an unknown task: {key}")
         touched = ended.touched_ever.get(key, set())
-        if "*" in touched or ended.killed:
-            continue
         spec_directory = f"specs/{key.partition(':')[0]}/"
         named = {FILES[key]} | ALSO_NAMED.get(key, set())
         allowed = touched or named
@@ -193,7 +208,15 @@ def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> 
             for path in changed.split("\0")
             if path and path not in allowed and not path.startswith(spec_directory)
         ]
+        if "*" in touched:
+            # The executor may have changed anything, but it does not write like the user.
+            foreign = [path for path in foreign if _adds_lines_of_user(world, commit, path)]
         demand(not foreign, f"the commit of {key} also holds {foreign}")
+
+
+def _adds_lines_of_user(world: World, commit: str, path: str) -> bool:
+    diff = git(world.project, "diff", "-U0", f"{commit}~1", commit, "--", path, check=False)
+    return any(line.startswith("+") and USER in line for line in diff.splitlines())
 
 
 def check_commits_are_complete(world: World, before: Before, ended: Ended) -> None:
@@ -238,9 +261,10 @@ def _blob(content: bytes | None) -> str | None:
     return hashlib.sha1(b"blob %d\0%s" % (len(content), content)).hexdigest()
 
 
-def check_index_kept(world: World, before: Before, plan: RunPlan) -> None:
+def check_index_kept(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
     """What the user staged is still staged, unless the executor used git; flags stay too."""
-    if plan.all_actions.intersection(MOVES_GIT):
+    done = {action for key in ended.touched for action in plan.actions.get(key, ())}
+    if done.intersection(MOVES_GIT):
         return
     now = world.index()
     for path, entry in before.index.items():
@@ -253,9 +277,6 @@ def check_index_kept(world: World, before: Before, plan: RunPlan) -> None:
             demand(kept, f"{path} is no longer staged as it was")
         if path in now and entry.tag != now[path].tag:
             demand(entry.tag == "H", f"{path} lost its flag {entry.tag}")
-    if plan.all_actions.intersection(REMOVES_UNTRACKED):
-        # The removal of a file that is no longer tracked is the executor's own, and committed.
-        return
     gone = [path for path in before.head_index if path not in before.index and path in now]
     demand(not gone, f"staged removals are gone: {gone}")
 
