@@ -170,7 +170,7 @@ class Checkpoints:
                 changes = self._changes_for(task)
                 paths = self._paths_of(changes)
                 commit = git.commit(message, paths, changes=changes, task_files=task.files)
-            except GitError as error:
+            except (GitError, OSError) as error:
                 return f"progress on {task.id} is not committed: {error}"
         return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""
 
@@ -196,7 +196,7 @@ class Checkpoints:
             try:
                 index = git.index()
                 result = self._go_back(git, task, before)
-            except GitError as error:
+            except (GitError, OSError) as error:
                 return f"no rollback: {error}"
             changes = tree.changes_since(before)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pytest_ralph.fixing.git.checkpoint import Git
-    from pytest_ralph.fixing.git.index import Index
+    from pytest_ralph.fixing.git.index import Index, IndexFile
     from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
@@ -125,14 +125,14 @@ class Before(NamedTuple):
     """The project before an executor run.
 
     `commits` counts what this process committed itself: if it grows during a run, a sibling's work
-    was committed. `staged` is the index, which is read only if the fix may be refused. `moment` is
+    was committed. `staged` is the index, which is read only if a fix may be refused. `moment` is
     when the snapshot was taken, in nanoseconds.
     """
 
     snapshot: Snapshot
     position: GitPosition | None
     commits: int
-    staged: Index
+    staged: IndexFile | None
     plan: PlanBefore
     runs: int
     losses: int
@@ -192,10 +192,10 @@ class Guard:
             # With another run at work, the number at the end must differ from this one.
             runs = tree.runs - 1 if others else tree.runs
         position, commits = self._position()
-        staged = {}
+        staged = None
         if position is not None and self.services.settings.guard == "refuse":
             assert self.services.git is not None
-            staged = self.services.git.index()
+            staged = self.services.git.index_file()
         plan = self._plan_before(others_at_work=bool(others))
         if self.services.settings.guard != "off" and not self._plan_copy.exists():
             # A disk that cannot be written is reported elsewhere.
@@ -481,7 +481,7 @@ class Guard:
             try:
                 kept_as = git.next_ref(self.spec_files.spec.name, task.id, "refused-")
                 is_moved = git.move_back(before.position, before.staged, kept_as)
-            except GitError as error:
+            except (GitError, OSError) as error:
                 return [f"{task.id} commits and index are left as they are: {error}"]
         if not is_moved:
             return []

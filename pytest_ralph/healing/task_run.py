@@ -520,7 +520,7 @@ class TaskRun:
             record_tick(self.services, self.spec_files, self.task)
         try:
             commit = self.checkpoints.passed(self.task)
-        except GitError as error:
+        except (GitError, OSError) as error:
             commit = ""
             # About the run, not the task: with `-q`, a task that passed has no lines.
             spec_name = self.spec_files.spec.name

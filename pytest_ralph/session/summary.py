@@ -377,12 +377,10 @@ class RunResults:
 
     def _environment(self) -> tuple[tuple[str, str], ...]:
         """Where the run took place, for a reader who was not there."""
-        facts = [("Host", platform.node()), ("System", platform.platform(terse=True))]
-        git = self.run.resources.git
-        if git is not None:
-            position = git.position()
-            facts = [("Branch", position.branch), ("Commit", position.commit[:12]), *facts]
+        facts = self._position_in_git()
         facts += [
+            ("Host", platform.node()),
+            ("System", platform.platform(terse=True)),
             ("Python", platform.python_version()),
             ("pytest", pytest.__version__),
             ("pytest-ralph", __version__),
@@ -391,6 +389,20 @@ class RunResults:
             facts.append(("Executor", ", then ".join(self.run.settings.executor)))
         mask = self.run.resources.mask
         return tuple((name, mask(value)) for name, value in facts if value)
+
+    def _position_in_git(self) -> list[tuple[str, str]]:
+        # Imported here: only a report needs it.
+        from pytest_ralph.fixing.git.command import GitError
+
+        git = self.run.resources.git
+        if git is None:
+            return []
+        try:
+            position = git.position()
+        except GitError:
+            # An executor may have removed the repository.
+            return []
+        return [("Branch", position.branch), ("Commit", position.commit[:12])]
 
     def _history(self) -> RunHistory:
         statistics = self.run.resources.advisor.statistics()

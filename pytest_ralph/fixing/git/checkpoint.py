@@ -22,7 +22,14 @@ from pytest_ralph.fixing.git.command import (
 )
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
-from pytest_ralph.fixing.git.index import IndexEntry, read_head, read_index, set_index
+from pytest_ralph.fixing.git.index import (
+    IndexEntry,
+    read_head,
+    read_index,
+    read_index_file,
+    set_index,
+    write_index_file,
+)
 from pytest_ralph.fixing.git.own_versions import OwnVersions
 from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.position import move_back, read_position
@@ -45,7 +52,7 @@ from pytest_ralph.fixing.snapshot import put_back
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pytest_ralph.fixing.git.index import Index
+    from pytest_ralph.fixing.git.index import Index, IndexFile
     from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Change
 
@@ -82,7 +89,11 @@ class Git:
         """Return where HEAD, the branches and the stash are."""
         return read_position(self._git)
 
-    def move_back(self, before: GitPosition, index: Index, keep_as: str) -> bool:
+    def index_file(self) -> IndexFile | None:
+        """Return the index as git stores it; None if there is none."""
+        return read_index_file(self._location.git_dir)
+
+    def move_back(self, before: GitPosition, index: IndexFile | None, keep_as: str) -> bool:
         """Undo what an executor did to HEAD, its branch and the index.
 
         Commits that are on the branch now are kept under the ref `keep_as`; return whether there
@@ -90,9 +101,13 @@ class Git:
         """
         with self._lock:
             location = self._location
-            require_no_operation(location.top, location.git_dir)
-            require_usable_index(self._git, location.git_dir)
-            return move_back(self._top, before, index, keep_as)
+            is_moved = False
+            if self.position() != before:
+                require_no_operation(location.top, location.git_dir)
+                is_moved = move_back(self._top, before, keep_as)
+            if read_index_file(location.git_dir) != index:
+                write_index_file(location.git_dir, index)
+            return is_moved
 
     def files(self) -> tuple[str, ...]:
         """Return the files below the root, tracked or not, without those that git ignores."""

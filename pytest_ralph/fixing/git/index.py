@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.git.command import null_separated
+from pytest_ralph.fixing.git.command import GitError, null_separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
     from pytest_ralph.fixing.snapshot import FileState
@@ -63,6 +65,42 @@ def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, Index
         git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
     # Status 1 only means that some files differ from the index.
     git.run("update-index", "-q", "--refresh")
+
+
+class IndexFile(NamedTuple):
+    """The index as git stores it, and when it was written, in nanoseconds.
+
+    git trusts the times of files in the index only if they are older than the index itself.
+    """
+
+    content: bytes
+    modified: int
+
+
+def read_index_file(git_dir: Path) -> IndexFile | None:
+    """Return the index as git stores it; None if there is none."""
+    index = git_dir / "index"
+    try:
+        return IndexFile(index.read_bytes(), index.stat().st_mtime_ns)
+    except FileNotFoundError:
+        return None
+
+
+def write_index_file(git_dir: Path, index: IndexFile | None) -> None:
+    """Replace the index as a whole. Raise GitError while another process writes it."""
+    lock = git_dir / "index.lock"
+    try:
+        file = lock.open("xb")
+    except FileExistsError as error:
+        raise GitError("another git process holds the index (index.lock)") from error
+    with file:
+        file.write(index.content if index else b"")
+    if index is None:
+        (git_dir / "index").unlink(missing_ok=True)
+        lock.unlink()
+        return
+    os.utime(lock, ns=(index.modified, index.modified))
+    lock.replace(git_dir / "index")
 
 
 def flagged_paths(paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> dict[str, list[str]]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.git.index import read_index, set_index
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_ralph.fixing.git.command import GitCommand
-    from pytest_ralph.fixing.git.index import Index
 
 BRANCHES = "refs/heads/"
 STASH = "refs/stash"
@@ -82,11 +79,10 @@ def _moved(name: str, old: str, new: str) -> str:
     return f"moved {name} from {old[:SHORT] or 'no commit'} to {new[:SHORT]}"
 
 
-def move_back(git: GitCommand, before: GitPosition, index: Index, keep_as: str) -> bool:
-    """Make HEAD, the branch that was current and the index what they were.
+def move_back(git: GitCommand, before: GitPosition, keep_as: str) -> bool:
+    """Make HEAD and the branch that was current what they were.
 
-    `git` runs at the top of the repository. If the branch has another commit now, it is kept under
-    the ref `keep_as`; return whether that was necessary.
+    If the branch has another commit now, it is kept under the ref `keep_as`; return whether it has.
     """
     now = read_position(git)
     ref = BRANCHES + before.branch if before.branch else "HEAD"
@@ -99,8 +95,4 @@ def move_back(git: GitCommand, before: GitPosition, index: Index, keep_as: str) 
     if replaced != before.commit:
         arguments = (ref, before.commit) if before.commit else ("-d", ref)
         git("update-ref", "--no-deref", "-m", "pytest-ralph: move back", *arguments)
-
-    index_now = read_index(git)
-    paths = index.keys() | index_now.keys()
-    set_index(git, [path for path in paths if index.get(path) != index_now.get(path)], index)
     return is_moved

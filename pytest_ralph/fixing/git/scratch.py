@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import is_process_running
+from pytest_ralph.fixing.git.command import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,15 @@ _NAME = re.compile(r"ralph-(?P<pid>\d+)-[0-9a-f]+")
 
 @contextmanager
 def scratch_directory(git_dir: Path) -> Iterator[Path]:
-    """Create a directory that is removed at the end of the `with` statement."""
+    """Create a directory that is removed at the end of the `with` statement.
+
+    Raise GitError if it cannot be created: git could not write anything either.
+    """
     directory = git_dir / f"ralph-{os.getpid()}-{secrets.token_hex(6)}"
-    directory.mkdir()
+    try:
+        directory.mkdir()
+    except OSError as error:
+        raise GitError(f"{git_dir.name} cannot be written: {error.strerror or error}") from error
     try:
         yield directory
     finally:

@@ -166,9 +166,12 @@ def test_one_that_puts_a_link_in_our_directory(one_task: Project, path: str) -> 
 
 def test_one_that_deletes_the_repository(one_task: Project) -> None:
     one_task.repository()
-    result = one_task.run(executor=one_task.shell("rm -rf .git; echo fixed > parser.txt"))
+    options = ("--ralph-commit=auto", "--ralph-rollback", "--ralph-report=report.html")
+    executor = one_task.shell("rm -rf .git; echo fixed > parser.txt")
+    result = one_task.run(*options, executor=executor)
 
     assert result.ret == 0
+    assert (one_task.root / "report.html").exists()
     result.stdout.fnmatch_lines_random(["*1.3.1 made git unusable", "*changed *parser.txt"])
 
 
