@@ -197,7 +197,7 @@ def _changes_files(config: pytest.Config) -> bool:
     """Return whether the run may change files of the project."""
     if config.getoption("ralph_recovery") or config.getoption("ralph_execute"):
         return True
-    return _is_on(config, "ralph_recovery")
+    return _is_on(config, "ralph_recovery") or ini_value(config, "ralph_recovery") == "state"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -238,8 +238,8 @@ def live_rows(config: pytest.Config) -> LiveRows | None:
         return None
     try:
         terminal = TerminalOutput()
-    except (OSError, ValueError):
-        # Standard output is an object without a file.
+    except (AttributeError, OSError, ValueError):
+        # Standard output is an object without a file, as under xdist's --looponfail.
         return None
     if not reporter.isatty or os.environ.get("TERM") == "dumb":
         lines = ProgressLines(terminal)

@@ -173,6 +173,13 @@ class TaskItem(pytest.Item):
         self.extra_keyword_matches.update(WORD.findall(task.title), phase_words)
         self.extra_keyword_matches.update(["-".join(phase_words), self.parent.spec.name])
 
+    # Not empty while a worker tells the controller what it has collected.
+    group_suffix = ""
+
+    @property
+    def nodeid(self) -> str:
+        return super().nodeid + self.group_suffix
+
     def __repr__(self) -> str:
         """Show title and reading in the output of `--co`."""
         reading = self.run.resources.mask(f"{self.task.heading}: {self.task.verify.describe()}")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_ralph.session.items import TaskItem
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from pathlib import Path
@@ -81,6 +83,22 @@ class Worker:
         run.run_directory.register_worker()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Append the groups of tasks to the node ids that pytest-xdist sends to the controller.
+
+        pytest-xdist 3.8 appends them, too, but pytest 9.2 ignores how it does that.
+        """
+        grouped = []
+        if session.config.option.loadgroup:
+            grouped = [item for item in session.items if isinstance(item, TaskItem)]
+        for item in grouped:
+            if "@" not in item.nodeid.partition("::")[2]:
+                item.group_suffix = _group_suffix(item)
+        yield
+        for item in grouped:
+            item.group_suffix = ""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -127,3 +145,12 @@ class Worker:
         if self.run.run_directory.is_elsewhere:
             message["root"] = str(self.run.root)
         session.config.workeroutput[KEY] = message  # type: ignore[attr-defined]
+
+
+def _group_suffix(item: pytest.Item) -> str:
+    """Return the names of the `xdist_group` marks of an item, as pytest-xdist appends them."""
+    names = set()
+    for mark in item.iter_markers("xdist_group"):
+        name = mark.args[0] if mark.args else mark.kwargs.get("name", "default")
+        names.add(str(name))
+    return f"@{'_'.join(sorted(names))}" if names else ""

@@ -357,11 +357,44 @@ def test_an_exception_before_a_task_blocks_others(
     assert spec.read_text() == before
 
 
-def test_looponfail_with_recovery_is_refused(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    "arguments", [RECOVERY[:-1], ("--ralph-execute",), ("--ralph", "-o", "ralph_recovery=state")]
+)
+def test_looponfail_with_recovery_is_refused(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
     pytest.importorskip("xdist", reason="--looponfail is an option of pytest-xdist")
-    result = pytester.runpytest(*RECOVERY[:-1], "--looponfail")
+    result = pytester.runpytest(*arguments, "--looponfail")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --looponfail runs again*"])
+
+
+def test_standard_output_may_have_no_descriptor(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The object that stands for it under xdist's --looponfail has no method `fileno`."""
+
+    class Output:
+        encoding = "utf-8"
+
+        def __init__(self) -> None:
+            self.text = ""
+
+        def write(self, text: str) -> None:
+            self.text += text
+
+        def flush(self) -> None:
+            pass
+
+        def isatty(self) -> bool:
+            return False
+
+    make_spec(t1_1="test 1 = 1")
+    output = Output()
+    monkeypatch.setattr("sys.stdout", output)
+    status = pytest.main(["--ralph", "specs/demo", "-p", "no:capture", "-p", "no:cacheprovider"])
+    assert status == 0
+    assert "1 passed" in output.text
 
 
 @pytest.mark.parametrize("file", ["pytest.ini", "pytest.toml", "pyproject.toml"])
@@ -393,16 +426,17 @@ def test_specs_of_a_group_share_a_worker(pytester: pytest.Pytester, make_spec: S
 
         def pytest_collection_modifyitems(items):
             for item in items:
-                if item.path.parent.name in ("a", "c"):
+                # Without a group, each worker would begin with one of these.
+                if item.path.parent.name in ("a", "b"):
                     item.add_marker(pytest.mark.xdist_group("database"))
         """
     )
     arguments = ["--ralph-recovery", "--ralph-executor=none", "-n2", "--dist=loadgroup", "-v"]
     result = pytester.runpytest(*arguments, "specs")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: c"])
+    result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: b"])
     # What `-v` shows before a run is there for tasks with a group, too.
-    result.stdout.fnmatch_lines(["specs/c/tasks.md:*: 1.1 Task 1.1: test 1 = 1"])
-    lines = re.findall(r"\[(gw\d)\].* PASSED specs/([ac])/", result.stdout.str())
+    result.stdout.fnmatch_lines(["specs/b/tasks.md:*: 1.1 Task 1.1: test 1 = 1"])
+    lines = re.findall(r"\[(gw\d)\].* PASSED specs/([ab])/", result.stdout.str())
     assert len(lines) == 2
     assert lines[0][0] == lines[1][0]
