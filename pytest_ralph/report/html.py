@@ -12,16 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.files import write_atomically
 from pytest_ralph.report import charts
-from pytest_ralph.report.phrases import cost, duration, headline, lede, token_count
+from pytest_ralph.report.next_steps import next_step
+from pytest_ralph.report.phrases import (
+    ANOTHER_FAILURE,
+    cost,
+    duration,
+    headline,
+    lede,
+    token_count,
+)
 from pytest_ralph.results import OUTCOMES
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import terminal
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +43,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 
 
+_CODE_SPAN = regex(r"`([^`\n]+)`")
 # Facts of an attempt that the page does not show.
 NOT_SHOWN: dict[str, Any] = {
     "guidance": "",
@@ -88,7 +98,13 @@ def _template() -> Template:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["prose"] = prose
     return environment.get_template("report.html.j2")
+
+
+def prose(text: str) -> Markup:
+    """Return text with its `code spans`, as in Markdown; everything else is escaped."""
+    return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def _read(name: str) -> str:
@@ -121,10 +137,14 @@ def embedded(run: RunSummary) -> str:
         if task.attempts:
             attempts = [_shortened(attempt, run.root) for attempt in task.attempts]
             data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
-        if task.bad and task.advice:
-            data["advice"] = task.advice
+        if task.bad:
+            data["advice"] = [next_step(task), *task.advice]
         if task.fixes:
-            data["fixes"] = [_fix_tree(fix) for fix in task.fixes]
+            data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
+        notes = _notes(task)
+        data.pop("notes", None)
+        if notes:
+            data["notes"] = notes
         tasks.append(data)
     kinds = {kind: words_for(kind) for kind in run.kinds}
     text = json.dumps({"tasks": tasks, "kinds": kinds}, separators=(",", ":"))
@@ -170,11 +190,23 @@ def _without_defaults(value: NamedTuple) -> dict[str, Any]:
     return data
 
 
-def _fix_tree(fix: FixResult) -> dict[str, Any]:
+def _notes(task: TaskResult) -> list[str]:
+    """Return the notes on a task without the decisions, which the page shows with the attempts."""
+    decisions = {attempt.decision for attempt in task.attempts}
+    notes = []
+    for task_id, text in task.note_lines():
+        if text not in decisions:
+            notes.append(f"{task_id}: {text}" if task_id else text)
+    return notes
+
+
+def _fix_tree(task: TaskResult, fix: FixResult) -> dict[str, Any]:
     """Return a fix and its own fixes as JSON."""
     data = _without_defaults(fix)
+    if task.led_to_another_failure(fix):
+        data["words"] = ANOTHER_FAILURE
     if fix.children:
-        data["children"] = [_fix_tree(child) for child in fix.children]
+        data["children"] = [_fix_tree(task, child) for child in fix.children]
     return data
 
 

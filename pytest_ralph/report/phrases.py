@@ -20,6 +20,8 @@ FOR_VERBOSE = (
     "failed again",
     "verified again",
 )
+# How a fix ended after which the task failed in another way.
+ANOTHER_FAILURE = "another failure followed"
 
 
 def count(number: int, singular: str, plural: str = "") -> str:

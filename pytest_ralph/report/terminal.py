@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.phrases import FOR_VERBOSE, cost, duration, listed, token_count
+from pytest_ralph.report.phrases import (
+    ANOTHER_FAILURE,
+    FOR_VERBOSE,
+    cost,
+    duration,
+    listed,
+    token_count,
+)
 from pytest_ralph.results import NOT_RUN
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.bounded import fitted
@@ -30,7 +37,6 @@ CHANGED_SHOWN = 5
 # How the reason of a task begins that needs `--ralph-allow=remote`.
 OUTSIDE = "changes something outside"
 TO_CHECK = "left for you to check (manual)"
-ANOTHER_FAILURE = "another failure followed"
 COLOURS = {
     "failed": "red",
     "regression": "red",

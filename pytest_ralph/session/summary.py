@@ -327,14 +327,15 @@ class RunResults:
         """The whole run as plain data, for the reports."""
         from pytest_ralph.report.next_steps import command_line
 
+        duration = time.time() - self.run.started
         return RunSummary(
             tasks=tuple(self.tasks),
             started=self.run.started,
-            duration=time.time() - self.run.started,
+            duration=duration,
             command_line=command_line(self.run.config, self.run.resources.mask),
             root=str(self.run.root),
             version=__version__,
-            history=self._history(),
+            history=self._history(duration),
             notes=tuple(self.run.messages.notes),
         )
 
@@ -404,7 +405,8 @@ class RunResults:
             return []
         return [("Branch", position.branch), ("Commit", position.commit[:12])]
 
-    def _history(self) -> RunHistory:
+    def _history(self, duration: float) -> RunHistory:
+        """Return the figures of earlier runs and of this one, which took `duration` seconds."""
         statistics = self.run.resources.advisor.statistics()
         if statistics is None:
             return RunHistory()
@@ -412,5 +414,8 @@ class RunResults:
             PastRun(one.started, one.duration, one.passed, one.recovered, one.failed)
             for one in statistics.runs
         ]
+        if runs and runs[-1].started >= self.run.started:
+            # The history knows only the time between its first and its last attempt.
+            runs[-1] = runs[-1]._replace(duration=duration)
         kinds = [PastKind(one.kind, one.failures, one.recovered) for one in statistics.kinds]
         return RunHistory(tuple(runs), tuple(kinds))

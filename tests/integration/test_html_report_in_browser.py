@@ -307,6 +307,16 @@ def test_it_opens_on_what_needs_a_hand_with_evidence_and_advice(page: Browser) -
         assert part in text
 
 
+def test_without_failures_it_opens_on_a_recovered_task(browser: Browser, tmp_path: Path) -> None:
+    passed, recovered, *_ = tasks()
+    told = recovered._replace(title="Parse `header`", do="Read `a` first")
+    write_report(tmp_path / "report.html", story(passed, told))
+    browser.open(tmp_path / "report.html")
+    assert browser.js("document.querySelector('#detail h2').innerText") == "1.2 Parse header"
+    spans = "[...document.querySelectorAll('#detail h2 code, #detail dd code')]"
+    assert browser.js(f"{spans}.map(span => span.textContent)") == ["header", "a"]
+
+
 @pytest.mark.parametrize(
     ("text", "ids"),
     [

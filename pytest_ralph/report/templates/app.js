@@ -269,6 +269,7 @@ for (const id of ["bar", "work", "help-button", "theme-button"]) $(id).hidden = 
 show(VIEWS.includes(asked.view) ? asked.view : "tasks");
 ready = true;
 picked = tasks.find((task) => nodeId(task) === asked.task) || null;
-const first = picked || tasks.find(needsYou) || tasks[0];
+const withOutcome = (outcome) => tasks.find((task) => task.outcome === outcome);
+const first = picked || tasks.find(needsYou) || withOutcome("recovered") || withOutcome("flaky") || tasks[0];
 if (first) choose(first);
 else $("detail").hidden = true;

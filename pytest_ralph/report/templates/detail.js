@@ -20,13 +20,13 @@ const list = (name, lines) =>
   h(
     "ul",
     { class: name },
-    lines.map((line) => h("li", {}, line)),
+    lines.map((line) => h("li", {}, prose(line))),
   );
 const shell = (command) => h("div", { class: "shell" }, h("code", {}, command), copyButton(command));
 const section = (title, ...children) => [h("h3", {}, title), ...children];
 
 function facts(pairs) {
-  const known = pairs.filter(([, value]) => value !== undefined && value !== "" && value !== null && value !== false);
+  const known = pairs.filter(([, value]) => value && String(value) !== "");
   return known.length
     ? h(
         "dl",
@@ -57,7 +57,7 @@ function quote(task, failure) {
     { class: `quote${eased ? " is-eased" : ""}` },
     eased ? h("p", { class: "muted" }, "Failed at first") : "",
     h("p", {}, failure.error || task.reason || "Failed"),
-    failure.error && task.reason && task.reason !== failure.error ? h("p", { class: "muted" }, task.reason) : "",
+    failure.error && task.reason && task.reason !== failure.error ? h("p", { class: "muted" }, prose(task.reason)) : "",
     h(
       "div",
       { class: "chips" },
@@ -68,7 +68,7 @@ function quote(task, failure) {
 
 function headlineOf(task, failure) {
   if (failure) return quote(task, failure);
-  return task.reason ? h("div", { class: "quote is-calm" }, h("p", {}, task.reason)) : "";
+  return task.reason ? h("div", { class: "quote is-calm" }, h("p", {}, prose(task.reason))) : "";
 }
 
 const DIFF_LINE = { "+": "add", "-": "del", "@": "hunk", d: "file" };
@@ -123,7 +123,7 @@ function step(attempt, open) {
     attempt.trouble ? h("p", { class: "step-text" }, `Executor unavailable: ${attempt.trouble}`) : "",
     failed && attempt.error && !attempt.trouble ? h("p", { class: "step-text" }, attempt.error) : "",
     spent(attempt) ? h("p", { class: "step-text" }, spent(attempt)) : "",
-    attempt.decision ? h("p", { class: "step-text" }, `Decided: ${attempt.decision}`) : "",
+    attempt.decision ? h("p", { class: "step-text" }, prose(`Decided: ${attempt.decision}`)) : "",
     attempt.command ? shell(attempt.command) : "",
     folded("Output", attempt.output, open),
     attempt.log ? h("p", { class: "step-text" }, `Log: ${attempt.log}`) : "",
@@ -144,7 +144,7 @@ function tree(fixes) {
           { class: "leaf", title: fixWords(fix) },
           outcomeIcon(fix.outcome),
           h("span", { class: "id" }, fix.id),
-          h("span", {}, fix.title || ""),
+          h("span", {}, prose(fix.title || "")),
           h("span", {}, fix.executor || ""),
         ),
         fix.children ? tree(fix.children) : "",
@@ -156,9 +156,9 @@ function tree(fixes) {
 function summary(task) {
   return facts([
     ["Duration", duration(task.duration)],
-    ["Do", task.do],
-    ["Done when", task.done_when],
-    ["Verify", task.verify],
+    ["Do", prose(task.do || "")],
+    ["Done when", prose(task.done_when || "")],
+    ["Verify", prose(task.verify || "")],
     ["Marks", (task.markers || []).map((marker) => `[${marker}]`).join(" ")],
     ["Commit", task.commit && h("code", {}, task.commit)],
   ]);
@@ -179,7 +179,7 @@ function detailOf(task, { close, openOutput = true } = {}) {
       h(
         "div",
         {},
-        h("h2", {}, h("span", { class: "id" }, task.id), ` ${task.title}`),
+        h("h2", {}, h("span", { class: "id" }, task.id), " ", prose(task.title)),
         h("p", { class: "where" }, where),
       ),
       close
@@ -228,7 +228,7 @@ function paper() {
       "tr",
       {},
       h("td", {}, task.outcome),
-      h("td", {}, h("b", {}, task.id), ` ${task.title}`),
+      h("td", {}, h("b", {}, task.id), " ", prose(task.title)),
       h("td", {}, task.spec),
       h("td", {}, duration(task.duration)),
     );

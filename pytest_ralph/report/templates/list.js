@@ -16,6 +16,11 @@ function h(tag, props = {}, ...children) {
   return element;
 }
 
+/** Text with its `code spans`, as in Markdown. */
+function prose(text) {
+  return text.split(/`([^`\n]+)`/).map((part, at) => (at % 2 ? h("code", {}, part) : part));
+}
+
 function icon(name, look = name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("class", `icon is-${look}`);

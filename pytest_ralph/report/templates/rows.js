@@ -47,14 +47,14 @@ const QUIET = new Set(["manual", "skipped"]);
 const taskLabel = (task) => [
   outcomeIcon(task.outcome),
   h("span", { class: "id" }, task.id),
-  h("span", { class: QUIET.has(task.outcome) ? "title muted" : "title", title: task.title }, task.title),
+  h("span", { class: QUIET.has(task.outcome) ? "title muted" : "title", title: task.title }, prose(task.title)),
 ];
 
 function taskRow(task, at, selected) {
   const failure = NEEDS_YOU.has(task.outcome) ? lastFailure(task) : null;
   const chip = failure && failure.kind ? h("span", { class: "chip" }, results.kinds[failure.kind]) : "";
   const reason =
-    !failure && task.reason ? h("span", { class: "chip", title: task.reason }, h("span", {}, task.reason)) : "";
+    !failure && task.reason ? h("span", { class: "chip", title: task.reason }, h("span", {}, prose(task.reason))) : "";
   return optionRow(
     spoken(task),
     at,
@@ -96,9 +96,11 @@ function branch(rails) {
   );
 }
 
+const FIX_WORDS = { completed: "carried out", verification_mismatch: "did not help", open: "waits" };
+
 const fixWords = (fix) =>
   [
-    { completed: "carried out", verification_mismatch: "did not help", open: "waits" }[fix.outcome] || fix.outcome,
+    fix.words || FIX_WORDS[fix.outcome] || fix.outcome,
     fix.executor && `by ${fix.executor}`,
   ]
     .filter(Boolean)
@@ -112,7 +114,7 @@ function fixRow({ fix, rails }, at) {
     branch(rails),
     outcomeIcon(fix.outcome),
     h("span", { class: "id" }, fix.id),
-    h("span", { class: "title", title: `${fix.title}\n${fixWords(fix)}` }, fix.title),
+    h("span", { class: "title", title: `${fix.title}\n${fixWords(fix)}` }, prose(fix.title || "")),
     fix.executor ? h("span", { class: "chip" }, fix.executor) : "",
   );
 }
@@ -127,7 +129,7 @@ function axis(root, rows, { length }) {
   const step = STEPS.find((candidate) => length / candidate <= 6) || length / 4;
   const ticks = [];
   for (let at = 0; at <= length * 0.97; at += step) {
-    const tick = h("span", {}, at ? duration(at).replace(/ 00 [sm]$|\.0(?= s)/, "") : "0");
+    const tick = h("span", {}, at ? duration(at).replace(/ 00 [sm]$|\.0(?= s)/, "") : "start");
     tick.style.left = `${(at / length) * 100}%`;
     ticks.push(tick);
   }

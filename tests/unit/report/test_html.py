@@ -125,6 +125,22 @@ def test_empty_values_are_not_embedded() -> None:
     assert task["attempts"][0]["exit_code"] == 0
 
 
+def test_a_failed_task_says_what_to_do() -> None:
+    facts = {"kind": "lint_error", "error": "E501", "files": ("a.py",), "decision": "no fix helps"}
+    attempt = Attempt(outcome="failed", advice=("Run the linter",), **facts)
+    notes = ("1.1: no fix helps", "1.1: failed again")
+    task = TaskResult("1.1", outcome="failed", attempts=(attempt,), notes=notes)
+    (data,) = json.loads(embedded(RunSummary((task,))))["tasks"]
+    assert data["advice"] == ["Fix the linting errors of task 1.1 (a.py)", "Run the linter"]
+    # The attempt has the decision.
+    assert data["notes"] == ["1.1: failed again"]
+
+
+def test_backquotes_become_code() -> None:
+    page = render(run("passed")._replace(notes=("<b>: run `npm install`",)))
+    assert "<li>&lt;b&gt;: run <code>npm install</code></li>" in page
+
+
 def test_tasks_are_in_the_order_of_specs() -> None:
     ended = [("b", 30), ("a", 20), ("b", 10), ("a", 5)]
     story = RunSummary(
