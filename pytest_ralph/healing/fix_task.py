@@ -109,6 +109,10 @@ def derive(
     error = one_line(failure.error)
     attempted = _attempted(task, failure)
     place = place_of(failure)
+    if place in error:
+        place = ""
+    elif failure.failed_tests:
+        place += " (change the code, not the test)"
     summary = markdown(title(failure)) if error else f"task {task.id} failure"
     return Derived(
         id=fix_id,
@@ -125,7 +129,7 @@ def derive(
         error_type=error_type(failure),
         kind=failure.kind,
         guidance=markdown(failure.guidance),
-        place="" if place in error else markdown(one_line(place)),
+        place=markdown(one_line(place)),
         hint=markdown(one_line(tool_hint(failure))),
     )
 

@@ -89,7 +89,7 @@ def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
     yield from _tasks(statistics)
     yield from _executors(statistics)
     yield from _fix_rates(statistics)
-    yield from _list("most frequent errors", (_blocker(one, room) for one in statistics.blockers))
+    yield from _list("top blockers", (_blocker(one, room) for one in statistics.blockers))
     yield from _flaky(statistics)
     yield from _recovery(statistics.recovery)
 

@@ -320,7 +320,8 @@ class Runner:
     ) -> _Plan:
         cwd = cwd or self.root
         mark = Mark(self._run, next(self._numbers))
-        name = f"{_file_name(label)}.{mark.number}"
+        # The number first: a directory then lists the logs in the order of the commands.
+        name = f"{mark.number:03}-{_file_name(label)}"
         environ = {**self.environ, **(env or {})}
         environ[VARIABLE] = mark.variable
         environ["PWD"] = str(cwd.absolute())

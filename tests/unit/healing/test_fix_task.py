@@ -68,7 +68,7 @@ def test_do_names_the_place_and_the_hint() -> None:
         raw_output="assert 3 == 4\nTry `npx playwright install`.\n",
     )
     block = make_fix_task(TASK, failure, "1.3.1")
-    assert "    4. Look at: tests/a.py::test_x\n" in block
+    assert "    4. Look at: tests/a.py::test_x (change the code, not the test)\n" in block
     assert "    5. The tool says: Try 'npx playwright install'.\n" in block
 
 

@@ -126,8 +126,14 @@ def test_empty_values_are_not_embedded() -> None:
 
 
 def test_a_failed_task_says_what_to_do() -> None:
-    facts = {"kind": "lint_error", "error": "E501", "files": ("a.py",), "decision": "no fix helps"}
-    attempt = Attempt(outcome="failed", advice=("Run the linter",), **facts)
+    attempt = Attempt(
+        outcome="failed",
+        kind="lint_error",
+        error="E501",
+        files=("a.py",),
+        decision="no fix helps",
+        advice=("Run the linter",),
+    )
     notes = ("1.1: no fix helps", "1.1: failed again")
     task = TaskResult("1.1", outcome="failed", attempts=(attempt,), notes=notes)
     (data,) = json.loads(embedded(RunSummary((task,))))["tasks"]

@@ -86,7 +86,7 @@ def test_the_whole_page_reads_well() -> None:
             "  tried  worked   rate",
             "      4       3  75.0%  timed out by claude",
             "",
-            "most frequent errors",
+            "top blockers",
             "  docker is down: 4 occurrences",
             "  E assert 1 == 2: 1 occurrence",
             "",

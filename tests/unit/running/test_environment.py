@@ -122,7 +122,7 @@ class TestAPytestInsideACommand:
     def test_writes_its_own_junit_where_it_likes(self, busy_runner: Runner, project: Path) -> None:
         ended = busy_runner.run(f"{self.PYTEST} --junitxml=mine.xml", timeout=60)
         assert ended.junit == project / "mine.xml"
-        assert [path.name for path in busy_runner.logs.iterdir()] == ["command.1.log"]
+        assert [path.name for path in busy_runner.logs.iterdir()] == ["001-command.log"]
 
     def test_that_wrote_none_this_time_gives_none(self, busy_runner: Runner, project: Path) -> None:
         (project / "mine.xml").write_text("<old/>")

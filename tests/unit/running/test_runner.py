@@ -135,7 +135,7 @@ def test_a_command_without_output_leaves_no_file(runner: Runner) -> None:
 
 def test_a_log_is_named_after_its_label(runner: Runner) -> None:
     ended = runner.run("echo x", timeout=20, label="V1: a/b c")
-    assert ended.stdout.path.name == "V1-a-b-c.1.log"
+    assert ended.stdout.path.name == "001-V1-a-b-c.log"
     assert ended.stdout.path.read_text() == "x\n"
 
 
@@ -388,7 +388,7 @@ def test_paths_given_relative_to_here_hold_elsewhere(
     runner = Runner(root=Path(), environ=os.environ, logs=Path("logs"))
     ended = runner.run("printenv PWD PYTEST_ADDOPTS", timeout=20, cwd=Path("sub"))
     runner.close()
-    assert ended.output().split() == [f"{project}/sub", f"--junitxml={runner.logs}/command.1.xml"]
+    assert ended.output().split() == [f"{project}/sub", f"--junitxml={runner.logs}/001-command.xml"]
     assert runner.logs.is_relative_to(project)
 
 
