@@ -6,6 +6,7 @@ that ran out of context, the return to the last good commit, and fingerprints of
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import sweep
@@ -52,9 +53,10 @@ class Checkpoints:
         git = self._services.git
         if git is None:
             return ""
+        asked = time.monotonic()
         with self._services.git_lock:
             try:
-                return git.tree_fingerprint()
+                return git.tree_fingerprint(asked)
             except GitError:
                 return ""
 

@@ -6,8 +6,10 @@ their branch.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +72,8 @@ class Git:
         self._git = GitCommand.at(self.root, environ)
         self._lock = threading.RLock()
         self._fingerprints = Fingerprints(self.root)
+        self._fingerprint = ""
+        self._fingerprint_begun = 0.0
         # How many commits `commit` has made, or begun to make.
         self.commits = 0
 
@@ -118,13 +122,17 @@ class Git:
 
     # Comparing working trees
 
-    def tree_fingerprint(self) -> str:
+    def tree_fingerprint(self, since: float = math.inf) -> str:
         """Return a text that changes with the content of any file that is not ignored.
 
-        The files that a run itself writes do not count.
+        The files that a run itself writes do not count. One that was begun after `since`, a time of
+        the monotonic clock, is not computed again: siblings that fail at once share it.
         """
         with self._lock:
-            return self._fingerprints.of(self.files())
+            if self._fingerprint_begun <= since:
+                self._fingerprint_begun = time.monotonic()
+                self._fingerprint = self._fingerprints.of(self.files())
+            return self._fingerprint
 
     # Good commits and rollback
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
 SUBMODULE = "160000"
 VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
+NESTED_REPOSITORY = re.compile(r"^warning: adding embedded git repository: (.*?)/?$", re.MULTILINE)
 ADD_TRIES = 6
 # How often a merge is planned again because a file was written meanwhile.
 MERGE_TRIES = 10
@@ -159,6 +160,8 @@ class Worktrees:
         self._copy = copy
         self._git = GitCommand.at(self.root, environ)
         self._threads = threading.Lock()
+        # The tree of what the user has staged, and when the index was written.
+        self._staged_tree = (-1, "")
         # Worktrees that are not used any more, to be used again.
         self._idle: list[Worktree] = []
 
@@ -290,27 +293,51 @@ class Worktrees:
         """Give a worktree what the user has staged, and ignored files that it needs."""
         own_index = _administrative_directory(worktree) / "index"
         shutil.copy2(worktree.container / START_INDEX, own_index)
-        staged = self._staged(worktree.tree)
-        if staged:
-            environ = {"GIT_INDEX_FILE": str(own_index)}
-            stdin = null_separated(staged)
-            worktree.git("update-index", "-z", "--index-info", stdin=stdin, env=environ)
+        staged = self._staged()
+        if staged != worktree.tree:
+            # Entries of files that are as they were staged keep the times of the files.
+            worktree.git("read-tree", "-m", staged, env={"GIT_INDEX_FILE": str(own_index)})
         worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
 
     def write_state(self, index: Path) -> str:
         """Write the current state of the project to an index file, and return its tree."""
         environ = {"GIT_INDEX_FILE": str(index)}
-        index.unlink(missing_ok=True)
-        own_index = self._location.git_dir / "index"
-        if own_index.exists():
-            shutil.copy2(own_index, index)
+        self._copy_index(index)
         for _ in range(ADD_TRIES):
             result = self.git.run("add", "-A", "--", ".", NOT_OURS, env=environ)
             # A file vanished while git looked: other programs are at work.
             if not VANISHED_FILE.search(result.stderr):
                 break
         result.check("add")
+        nested = NESTED_REPOSITORY.search(result.stderr)
+        if nested is not None:
+            raise GitError(f"a repository inside the repository cannot be isolated: {nested[1]}")
         return self.git("write-tree", env=environ).strip()
+
+    def _copy_index(self, copy: Path) -> None:
+        """Copy the index of the user; without one, remove the copy."""
+        copy.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy2(self._location.git_dir / "index", copy)
+
+    def _staged(self) -> str:
+        """Return the tree of what the user has staged."""
+        index = self._location.git_dir / "index"
+        written = index.stat().st_mtime_ns if index.exists() else 0
+        with self._threads:
+            if self._staged_tree[0] == written:
+                return self._staged_tree[1]
+        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
+            # git would write into the index itself.
+            copy = Path(directory, "index")
+            self._copy_index(copy)
+            tree = self.git.run("write-tree", env={"GIT_INDEX_FILE": str(copy)})
+        if "unmerged" in tree.stderr:
+            raise GitError("the index holds unresolved conflicts")
+        name = tree.check("write-tree").strip()
+        with self._threads:
+            self._staged_tree = (written, name)
+        return name
 
     def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
         """Return the commit that a worktree starts from, and the branches of the repository.
@@ -324,22 +351,6 @@ class Worktrees:
             return head, frozenset(names)
         head = self._git("commit-tree", tree, "-m", "no commit yet", env=OWN_AUTHOR).strip()
         return head, frozenset(self._git("rev-parse", *branches).splitlines())
-
-    def _staged(self, tree: str) -> list[str]:
-        """Return how the index of the user differs from the state of the files, for git."""
-        options = ("--cached", "--raw", "-z", "--no-renames", "--no-abbrev")
-        parts = self.git("diff-index", *options, tree).split("\0")
-        entries = []
-        for header, name in zip(parts[::2], parts[1::2], strict=False):
-            # From the state of the files to the index of the user.
-            file_mode, mode, _, identity, status = header.lstrip(":").split(" ")
-            if status == "U":
-                raise GitError("the index holds unresolved conflicts")
-            if SUBMODULE in (file_mode, mode):
-                raise GitError(f"a repository inside the repository cannot be isolated: {name}")
-            # Mode 0 removes an entry.
-            entries.append(f"{mode.replace('000000', '0')} {identity}\t{name}")
-        return entries
 
     def _place(self) -> str | None:
         """Where worktrees are created: in memory if there is room, else with temporary files."""
