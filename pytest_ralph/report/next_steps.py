@@ -59,7 +59,8 @@ def next_lines(
     """
     instruction = _instruction(failed)
     waiting = sum(_open_fix(task) is not None for task in failed)
-    if waiting:
+    # With an executor given, something else stood in its way: the failure says what.
+    if waiting and "--ralph-executor" not in command:
         what = "it" if waiting == 1 else "them"
         instruction += f", or have an agent do {what}: add --ralph-executor claude"
     elif not recovery:

@@ -238,6 +238,9 @@ def test_next_names_all_failed_tasks() -> None:
         ", or have an agent do it: add --ralph-executor claude"
     )
     assert others == ["  Continue: pytest -v", "  Report: out.html"]
+    # An executor is there already: something else stood in its way.
+    [instruction, *_] = next_lines(failed, "pytest --ralph-executor=aider", "", recovery=True)
+    assert instruction.endswith("Do task 1.3.1 (in tasks.md)")
 
 
 def test_next_of_verify_only_names_recovery() -> None:
