@@ -1,8 +1,8 @@
 """The results of a run, as every report, the history and the workers of pytest-xdist exchange them.
 
-An `Attempt` is one thing that was tried, a `TaskResult` one task with all its attempts and fixes, a
-`RunSummary` one run of pytest. Attempts and results travel between processes as JSON: `from_json`
-reads what `to_json` wrote, and ignores fields it does not know.
+An `Attempt` is one thing that was tried, a `TaskResult` one task with all its attempts and fixes.
+Both travel between processes as JSON: `from_json` reads what `to_json` wrote, and ignores fields
+it does not know.
 """
 
 from __future__ import annotations
@@ -432,78 +432,3 @@ class TaskReport(NamedTuple):
 def task_report(report: object) -> TaskReport | None:
     """The TaskReport of a pytest report; None if it is not the report of a task that ran."""
     return getattr(report, "ralph", None)
-
-
-class PastRun(NamedTuple):
-    """One earlier run, for the charts."""
-
-    started: float
-    duration: float = 0.0
-    passed: int = 0
-    recovered: int = 0
-    failed: int = 0
-    other: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.passed + self.recovered + self.failed + self.other
-
-    @property
-    def recovery_rate(self) -> float | None:
-        """The share of the tasks that failed first and passed in the end; None if none failed."""
-        tried = self.recovered + self.failed
-        return self.recovered / tried if tried else None
-
-
-class PastKind(NamedTuple):
-    """How often a kind of failure occurred, and how often a task recovered from it."""
-
-    kind: str
-    failures: int
-    recovered: int = 0
-
-
-class RunHistory(NamedTuple):
-    """Figures of earlier runs: oldest run first, this run last."""
-
-    runs: tuple[PastRun, ...] = ()
-    kinds: tuple[PastKind, ...] = ()
-
-
-class RunSummary(NamedTuple):
-    """One run of pytest over any number of specs."""
-
-    tasks: tuple[TaskResult, ...] = ()
-    started: float = 0.0
-    duration: float = 0.0
-    command_line: str = ""
-    root: str = ""
-    version: str = ""
-    history: RunHistory = RunHistory()
-    notes: tuple[str, ...] = ()
-    # Names and values that tell where it ran: branch, commit, Python, …
-    environment: tuple[tuple[str, str], ...] = ()
-    # The halt summary of each spec that was halted.
-    halts: tuple[str, ...] = ()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Outcome → number of tasks, without zeros, in the order of OUTCOMES, others last."""
-        outcomes = [task.outcome for task in self.tasks]
-        unknown = sorted({*outcomes} - {*OUTCOMES})
-        order = (*OUTCOMES, *unknown)
-        return {outcome: outcomes.count(outcome) for outcome in order if outcome in outcomes}
-
-    @property
-    def specs(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(task.spec for task in self.tasks))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Every failure kind that occurred, sorted."""
-        attempts = [attempt for task in self.tasks for attempt in task.attempts]
-        return tuple(sorted({attempt.kind for attempt in attempts if attempt.kind}))
-
-    @property
-    def ok(self) -> bool:
-        return not any(task.bad or task.outcome == "blocked" for task in self.tasks)

@@ -155,6 +155,16 @@ class RunCounts:
     recovered: int
     failed: int
 
+    @property
+    def total(self) -> int:
+        return self.passed + self.recovered + self.failed
+
+    @property
+    def recovery_rate(self) -> float | None:
+        """The share of the tasks that failed first and passed in the end; None if none failed."""
+        tried = self.recovered + self.failed
+        return self.recovered / tried if tried else None
+
 
 @dataclass(frozen=True)
 class KindCounts:

@@ -11,7 +11,7 @@ from pytest_ralph.failure.wording import headline
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ralph.results import PastKind, PastRun
+    from pytest_ralph.history.stats import KindCounts, RunCounts
 
 WIDTH = 560.0
 HEIGHT = 150.0
@@ -60,7 +60,7 @@ def day(seconds: float) -> str:
     return f"{moment.day} {moment:%b %H:%M}"
 
 
-def run_bars(runs: Sequence[PastRun]) -> list[Bar]:
+def run_bars(runs: Sequence[RunCounts]) -> list[Bar]:
     """Return one column per run, with the failures on top."""
     runs = runs[-RUNS_SHOWN:]
     tallest = max((run.total for run in runs), default=0) or 1
@@ -71,14 +71,10 @@ def run_bars(runs: Sequence[PastRun]) -> list[Bar]:
     return bars
 
 
-def _column(run: PastRun, x: float, slot: float, unit: float) -> list[Bar]:
+def _column(run: RunCounts, x: float, slot: float, unit: float) -> list[Bar]:
     """Return the parts of one column, from below, which share a tooltip."""
-    tip = (
-        f"{day(run.started)}: {run.passed} passed, {run.recovered} recovered,"
-        f" {run.failed} failed, {run.other} other"
-    )
+    tip = f"{day(run.started)}: {run.passed} passed, {run.recovered} recovered, {run.failed} failed"
     from_below = {
-        "manual": run.other,
         "passed": run.passed,
         "recovered": run.recovered,
         "failed": run.failed,
@@ -116,7 +112,7 @@ class KindBar:
     recovered_width: float
 
 
-def kind_bars(kinds: Sequence[PastKind]) -> list[KindBar]:
+def kind_bars(kinds: Sequence[KindCounts]) -> list[KindBar]:
     """Return one row per kind, the most frequent first."""
     shown = sorted(kinds, key=lambda kind: (-kind.failures, kind.kind))[:KINDS_SHOWN]
     unit = KIND_WIDTH / max((kind.failures for kind in shown), default=1)

@@ -13,7 +13,8 @@ from pytest_ralph.text.inert import annotation, one_line, terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pytest_ralph.results import RunSummary, TaskResult
+    from pytest_ralph.report.run_summary import RunSummary
+    from pytest_ralph.results import TaskResult
 
 # GitHub shows ten annotations per level and step, and accepts a summary of up to 1 MiB.
 ANNOTATIONS_SHOWN = 10

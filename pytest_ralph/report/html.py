@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from pytest_ralph.results import Attempt, FixResult, PastRun, RunSummary, TaskResult
+    from pytest_ralph.history.stats import RunCounts
+    from pytest_ralph.report.run_summary import RunSummary
+    from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 TEMPLATES = Path(__file__).with_name("templates")
 SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
@@ -84,8 +86,8 @@ def render(run: RunSummary) -> str:
         fix_count=_fix_count(run),
         words_for=words_for,
         progress=[Progress.of(run, spec) for spec in run.specs],
-        past=Trends.of(run.history.runs),
-        kinds=charts.kind_bars(run.history.kinds),
+        past=Trends.of(run.runs),
+        kinds=charts.kind_bars(run.failure_kinds),
         **trusted,
     )
 
@@ -266,7 +268,7 @@ class Trends:
     rates: list[tuple[float, float]]
 
     @classmethod
-    def of(cls, runs: Sequence[PastRun]) -> Trends | None:
+    def of(cls, runs: Sequence[RunCounts]) -> Trends | None:
         """Return None for a single run, which cannot be compared with anything."""
         runs = runs[-charts.RUNS_SHOWN :]
         if len(runs) < 2:

@@ -9,7 +9,8 @@ from pytest_ralph.failure.wording import without_shell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_ralph.results import Attempt, RunSummary, TaskResult
+    from pytest_ralph.report.run_summary import RunSummary
+    from pytest_ralph.results import Attempt, TaskResult
 
 # How the notes on a task or a fix begin that only `-v` shows: the row of a fix says which repair
 # was made, and `--ralph-undo` undoes it.

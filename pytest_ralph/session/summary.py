@@ -10,6 +10,7 @@ import platform
 import time
 from collections import defaultdict
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,15 +21,8 @@ from pytest_ralph.files import BACKUPS_NAME, LOGS_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.results import (
-    PastKind,
-    PastRun,
-    RunHistory,
-    RunSummary,
-    TaskReport,
-    TaskResult,
-    task_report,
-)
+from pytest_ralph.report.run_summary import RunSummary
+from pytest_ralph.results import TaskReport, TaskResult, task_report
 from pytest_ralph.session.messages import is_terminal_reporter, terminal_reporter
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
@@ -37,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
+    from pytest_ralph.history.stats import RunCounts
     from pytest_ralph.session.halted_spec import HaltedSpec
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.task import Task
@@ -327,15 +322,13 @@ class RunResults:
         """The whole run as plain data, for the reports."""
         from pytest_ralph.report.next_steps import command_line
 
-        duration = time.time() - self.run.started
         return RunSummary(
             tasks=tuple(self.tasks),
             started=self.run.started,
-            duration=duration,
+            duration=time.time() - self.run.started,
             command_line=command_line(self.run.config, self.run.resources.mask),
             root=str(self.run.root),
             version=__version__,
-            history=self._history(duration),
             notes=tuple(self.run.messages.notes),
         )
 
@@ -350,9 +343,23 @@ class RunResults:
             spec = specs[path]
             task = spec.get(result.name or result.id) if spec else None
             tasks.append(self._with_fields(result, task) if task else result)
+        statistics = self.run.resources.advisor.statistics()
         return self.summary._replace(
-            tasks=tuple(tasks), environment=self._environment(), halts=self.halts()
+            tasks=tuple(tasks),
+            runs=self._with_duration(statistics.runs) if statistics else (),
+            failure_kinds=statistics.kinds if statistics else (),
+            environment=self._environment(),
+            halts=self.halts(),
         )
+
+    def _with_duration(self, runs: tuple[RunCounts, ...]) -> tuple[RunCounts, ...]:
+        """Give this run, the last one, its duration.
+
+        The history knows only the time between its first and its last attempt.
+        """
+        if not runs or runs[-1].started < self.run.started:
+            return runs
+        return (*runs[:-1], replace(runs[-1], duration=self.summary.duration))
 
     def halts(self) -> tuple[str, ...]:
         """The halt summary of each spec that was halted; with --ralph-keep-going none is."""
@@ -404,18 +411,3 @@ class RunResults:
             # An executor may have removed the repository.
             return []
         return [("Branch", position.branch), ("Commit", position.commit[:12])]
-
-    def _history(self, duration: float) -> RunHistory:
-        """Return the figures of earlier runs and of this one, which took `duration` seconds."""
-        statistics = self.run.resources.advisor.statistics()
-        if statistics is None:
-            return RunHistory()
-        runs = [
-            PastRun(one.started, one.duration, one.passed, one.recovered, one.failed)
-            for one in statistics.runs
-        ]
-        if runs and runs[-1].started >= self.run.started:
-            # The history knows only the time between its first and its last attempt.
-            runs[-1] = runs[-1]._replace(duration=duration)
-        kinds = [PastKind(one.kind, one.failures, one.recovered) for one in statistics.kinds]
-        return RunHistory(tuple(runs), tuple(kinds))

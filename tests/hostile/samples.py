@@ -7,7 +7,8 @@ import unicodedata
 from pathlib import Path
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.results import Attempt, FixResult, RunSummary, TaskResult
+from pytest_ralph.report.run_summary import RunSummary
+from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 SAMPLES: list[str] = json.loads(
     (Path(__file__).parents[1] / "samples" / "hostile.json").read_text("utf-8")

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ralph.history.stats import KindCounts
 from pytest_ralph.report.html import write_report
+from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import (
     Attempt,
     FixResult,
-    PastKind,
-    PastRun,
-    RunHistory,
-    RunSummary,
     TaskResult,
 )
+from tests.records import past_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -244,9 +243,14 @@ def tasks() -> tuple[TaskResult, ...]:
 
 
 def story(*told: TaskResult) -> RunSummary:
-    history = RunHistory((PastRun(0, 5, 3), PastRun(60, 6, 2, 1, 1)), (PastKind("timeout", 2, 1),))
     return RunSummary(
-        told or tasks(), 1_700_000_000.0, 20.0, "pytest --ralph", version="1", history=history
+        told or tasks(),
+        1_700_000_000.0,
+        20.0,
+        "pytest --ralph",
+        version="1",
+        runs=(past_run(0, 5, 3), past_run(60, 6, 2, 1, 1)),
+        failure_kinds=(KindCounts("timeout", 2, 1),),
     )
 
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from pytest_ralph.failure.failure import Failure
+from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import (
     Attempt,
     FixResult,
-    RunSummary,
     TaskReport,
     TaskResult,
     fix_tree,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_ralph.history.stats import KindCounts
 from pytest_ralph.report import charts
-from pytest_ralph.results import PastKind, PastRun
+from tests.records import past_run
 
 
 def test_the_meter_fills_the_width_in_proportion() -> None:
@@ -26,7 +27,7 @@ def test_an_empty_meter_has_no_marks() -> None:
 
 
 def test_a_column_stacks_what_failed_on_top() -> None:
-    marks = charts.run_bars([PastRun(0, passed=6, recovered=2, failed=2), PastRun(1, passed=5)])
+    marks = charts.run_bars([past_run(0, passed=6, recovered=2, failed=2), past_run(1, passed=5)])
     first = marks[:3]
     assert [mark.look for mark in first] == ["passed", "recovered", "failed"]
     assert first[-1].y == pytest.approx(0)
@@ -35,7 +36,7 @@ def test_a_column_stacks_what_failed_on_top() -> None:
 
 
 def test_only_the_latest_runs_are_drawn() -> None:
-    marks = charts.run_bars([PastRun(number, passed=1) for number in range(500)])
+    marks = charts.run_bars([past_run(number, passed=1) for number in range(500)])
     assert len(marks) == charts.RUNS_SHOWN
     assert max(mark.x + mark.width for mark in marks) <= charts.WIDTH
 
@@ -47,7 +48,7 @@ def test_a_line_skips_runs_without_value() -> None:
 
 
 def test_kinds_come_by_frequency_with_the_recovered_share() -> None:
-    rows = charts.kind_bars([PastKind("timeout", 2, 1), PastKind("lint_error", 4, 4)])
+    rows = charts.kind_bars([KindCounts("timeout", 2, 1), KindCounts("lint_error", 4, 4)])
     assert [(row.words, row.width, row.recovered_width) for row in rows] == [
         ("lint errors", 320, 320),
         ("timed out", 160, 80),

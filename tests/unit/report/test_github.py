@@ -8,7 +8,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pytest_ralph.report.github import DETAILS_SHOWN, ROWS_SHOWN, report, summary, workflow_commands
-from pytest_ralph.results import Attempt, FixResult, RunSummary, TaskResult
+from pytest_ralph.report.run_summary import RunSummary
+from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 if TYPE_CHECKING:
     from pathlib import Path

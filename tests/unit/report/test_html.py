@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ralph.history.stats import KindCounts
 from pytest_ralph.report.html import Trends, embedded, render, stats, write_report
 from pytest_ralph.report.phrases import duration, headline, lede
+from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import (
     Attempt,
     FixResult,
-    PastKind,
-    PastRun,
-    RunHistory,
-    RunSummary,
     TaskResult,
 )
+from tests.records import past_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +52,9 @@ def nasty_run() -> RunSummary:
         NASTY, NASTY, NASTY, NASTY, NASTY, NASTY, 1, (NASTY,), NASTY, NASTY, attempts=(attempt,)
     )
     failed = TaskResult("1", outcome="failed", fixes=(fix,), attempts=(attempt,))
-    history = RunHistory((PastRun(0), PastRun(1)), (PastKind(NASTY, 1),))
-    return RunSummary((task, failed), 0.0, 1.0, NASTY, NASTY, NASTY, history, (NASTY,))
+    runs = (past_run(0), past_run(1))
+    kinds = (KindCounts(NASTY, 1, 0),)
+    return RunSummary((task, failed), 0.0, 1.0, NASTY, NASTY, NASTY, (NASTY,), runs, kinds)
 
 
 class Tags(HTMLParser):
@@ -238,9 +238,9 @@ def test_every_run_can_be_told(story: RunSummary) -> None:
 
 
 def test_charts_need_more_than_one_run() -> None:
-    assert Trends.of([PastRun(0)]) is None
+    assert Trends.of([past_run(0)]) is None
     past: Any = Trends.of(
-        [PastRun(0, 10, failed=1, recovered=3), PastRun(60, 20), PastRun(120, 5, failed=1)]
+        [past_run(0, 10, failed=1, recovered=3), past_run(60, 20), past_run(120, 5, failed=1)]
     )
     assert (past.shown, past.last_duration, past.longest, past.last_rate) == (
         3,
