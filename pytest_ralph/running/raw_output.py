@@ -1,25 +1,17 @@
 """The output of a command as it was printed, compared with expectations while it is read.
 
 Logs hold masked output, and only the beginning and the end of a long one. Expectations are about
-what was printed, all of it. Short output is kept in memory. Once it gets long, it is compared block
-by block, so that memory stays flat.
+what was printed, all of it. It is compared block by block, so that memory stays flat.
 """
 
 from __future__ import annotations
 
 import codecs
+import io
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_ralph.running.expectations import (
-    COMPARED,
-    compare_counts,
-    compare_lines,
-    counts,
-    holds,
-    is_each_line,
-    number_pattern,
-)
+from pytest_ralph.running.expectations import COMPARE, COMPARED, counts, holds, is_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +22,7 @@ if TYPE_CHECKING:
 # A line longer than a block is searched in windows that overlap by this much.
 OVERLAP = 64 * 1024
 BLOCK = 1024 * 1024
+KEPT = COMPARED // 2
 
 # A blank line begins with one of these.
 BLANKS = ("\n", " ", "\t", "\r", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0")
@@ -52,11 +45,16 @@ class RawOutput:
     """One stream of a command, with the expectations about it."""
 
     def __init__(self, expects: Iterable[Expect]) -> None:
-        self._expects = tuple(expects)
-        self._start = bytearray()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._readers: dict[Expect, Reader] | None = None
+        self._readers: dict[Expect, Reader] = {}
+        for expect in expects:
+            reader = make_reader(expect)
+            if reader is not None:
+                self._readers[expect] = reader
+        utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = io.IncrementalNewlineDecoder(utf8, translate=True)
         self._pending = ""
+        # The beginning and the end of the text, for comparisons with a value, which is short.
+        self._start = ""
         self._end = ""
 
     @classmethod
@@ -70,55 +68,42 @@ class RawOutput:
 
     def write(self, chunk: bytes) -> None:
         """Take the next bytes that the command printed."""
-        if self._readers is None:
-            self._start += chunk
-            if len(self._start) <= COMPARED:
-                return
-            self._readers = {}
-            for expect in self._expects:
-                reader = make_reader(expect)
-                if reader is not None:
-                    self._readers[expect] = reader
-            chunk = bytes(self._start)
-            del self._start[COMPARED // 2 :]
-        self._pending += self._decoder.decode(chunk).replace("\r\n", "\n")
+        self._pending += self._decoder.decode(chunk)
         if len(self._pending) >= BLOCK:
-            self._flush()
-
-    def _flush(self, *, everything: bool = False) -> None:
-        cut = self._pending.rfind("\n") + 1
-        if everything:
-            cut = len(self._pending)
-        # Without a line end, the block ends inside a line; the next one repeats the end of this.
-        continues = cut == 0
-        block = self._pending[:cut] if cut else self._pending
-        self._pending = self._pending[cut:] if cut else self._pending[-OVERLAP:]
-        self._end = (self._end + block)[-COMPARED // 2 :]
-        for reader in (self._readers or {}).values():
-            reader.read(block, continues=continues)
+            cut = self._pending.rfind("\n") + 1
+            if cut:
+                self._read(self._pending[:cut])
+                self._pending = self._pending[cut:]
+            else:
+                # The block ends inside a line; the next one repeats the end of this.
+                self._read(self._pending, continues=True)
+                self._pending = self._pending[-OVERLAP:]
 
     def close(self) -> None:
         """Compare what is left, at the end of the output."""
-        if self._readers is not None and self._pending:
-            self._flush(everything=True)
+        self._pending += self._decoder.decode(b"", final=True)
+        if self._pending:
+            self._read(self._pending)
+
+    def _read(self, block: str, *, continues: bool = False) -> None:
+        for reader in self._readers.values():
+            reader.read(block, continues=continues)
+        if not self._start:
+            self._start = block[:KEPT]
+            block = block[KEPT:]
+        self._end = (self._end + block)[-KEPT:]
 
     def meets(self, expect: Expect) -> bool:
         """Return whether the output meets one of the expectations."""
-        if self._readers is None:
-            return holds(expect, self._start.decode("utf-8", "replace"))
-        reader = self._readers.get(expect)
-        if reader is not None:
-            return reader.is_met()
-        # A comparison with a value, which is short: beginning and end are enough.
-        return holds(expect, self._start.decode("utf-8", "replace") + "\n" + self._end)
+        if expect in self._readers:
+            return self._readers[expect].is_met()
+        return holds(expect, self._start + self._end)
 
     def line_count(self, expect: Expect) -> int:
         """Return the number of lines that are not blank, for an expectation about it."""
-        reader = None if self._readers is None else self._readers.get(expect)
-        if isinstance(reader, LineCount):
-            return reader.count
-        text = self._start.decode("utf-8", "replace")
-        return sum(1 for line in text.splitlines() if line.strip())
+        reader = self._readers[expect]
+        assert isinstance(reader, LineCount)
+        return reader.count
 
 
 def make_reader(expect: Expect) -> Reader | None:
@@ -138,9 +123,10 @@ def make_reader(expect: Expect) -> Reader | None:
 
 def contained_pattern(value: object) -> str:
     """Return a regular expression for a number as a whole, or for a text as it is."""
+    written = re.escape(str(value))
     if isinstance(value, (int, float)):
-        return number_pattern(str(value))
-    return re.escape(str(value))
+        return rf"(?<![\d.]){written}(?!\.?\d)"
+    return written
 
 
 class Found:
@@ -163,7 +149,8 @@ class Found:
         if self._overlap:
             block = self._end + block
             self._end = block[-self._overlap :]
-        self._found = self._is_in(block)
+        # Behind the last line end there is no further line.
+        self._found = self._is_in(block.removesuffix("\n"))
 
     def _is_in(self, block: str) -> bool:
         position = 0
@@ -206,7 +193,7 @@ class LineCount:
         self.count += _filled_lines(block)
 
     def is_met(self) -> bool:
-        return compare_lines(self._op, self.count, self._value)
+        return COMPARE[self._op.removeprefix("lines")](self.count, float(str(self._value)))
 
 
 def _filled_lines(block: str) -> int:
@@ -223,7 +210,7 @@ def _filled_lines(block: str) -> int:
 
 
 class EachLine:
-    """Whether every line is the value."""
+    """Whether every line, or what follows its last colon, is the value."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -236,7 +223,12 @@ class EachLine:
             return
         self._seen = True
         # No value is as long as a block.
-        self._met = not continues and is_each_line(self._value, filled)
+        self._met = not continues and all(map(self._is_value, filled))
+
+    def _is_value(self, line: str) -> bool:
+        if is_equal(self._value, line):
+            return True
+        return is_equal(self._value, line.rpartition(":")[2])
 
     def is_met(self) -> bool:
         return self._seen and self._met
@@ -256,4 +248,6 @@ class Sum:
             self._counts += counts(block.split("\n"))
 
     def is_met(self) -> bool:
-        return compare_counts(self._op, self._counts, self._value)
+        if not self._counts:
+            return False
+        return COMPARE[self._op.removeprefix("sum")](sum(self._counts), float(str(self._value)))
