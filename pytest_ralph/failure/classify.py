@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.kinds import KindRow
 
 LONGEST_ERROR = 1_000
-# Behind a digit and a colon stands a column, or the minutes of a time.
+# A number behind a colon is a line only behind a file: elsewhere it is a port or a value.
 LINE_NUMBER = re.compile(
-    r"[^\W\d]:(\d{1,7})\b|\):(\d{1,7})\b|\bline (\d{1,7})\b|\((\d{1,7})[,:]\d+\)"
+    r"\w\.[A-Za-z]\w{0,9}:(\d{1,7})\b|\wfile:(\d{1,7})\b|\bline (\d{1,7})\b|\((\d{1,7})[,:]\d+\)"
 )
 
 

@@ -67,7 +67,6 @@ NOT_A_COMMAND = re.compile(
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
-RESULT_MARK = re.compile(r"^\s*\[ ?(OK|FAIL)(?:ED)? ?\] \S")
 PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
@@ -129,11 +128,10 @@ class FailureContext:
         return self._findings_outside(self.ignored)
 
     def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
-        stated = causes_of(self.output, ignored)
         logged = set(logged_tracebacks(self.output.lines))
         raised = [one for one in exceptions(self.output) if one.line not in logged]
-        owned = [with_owner(self, finding) for finding in (*stated, *raised)]
-        return (*owned, *self._absences)
+        found = (*causes_of(self.output, ignored), *raised)
+        return (*(with_owner(self, finding) for finding in found), *self._absences)
 
     @cached_property
     def cause(self) -> Finding | None:
@@ -144,8 +142,7 @@ class FailureContext:
         best = min(causes, key=_precedence)
         if self.output.has("above") and PYTHON_EXCEPTION.match(best.error):
             # Of exceptions that led to one another, the last one ended the program.
-            chain = [finding for finding in causes if finding.verdict == best.verdict]
-            best = max(chain, key=lambda finding: finding.line)
+            best = max(causes, key=lambda finding: finding.line)
         if best.verdict == "timeout" and "test" in self.roles:
             return replace(best, type=VERIFICATION_FAILED)
         return best
@@ -174,17 +171,11 @@ class FailureContext:
         """Return whether a command of unknown purpose prints the results of tests."""
         if self.roles & COMPLAINING_ROLES:
             return False
-        if names_tests(self.output) or self._has_result_marks():
+        if names_tests(self.output):
             return True
-        runs_tests = self.names("test") or self.names("check")
-        if "build" in self.roles and not runs_tests:
+        if "build" in self.roles and not self.names("test"):
             return False
         return any(PASSED_MARK.match(line) for line in self.output.lines)
-
-    def _has_result_marks(self) -> bool:
-        """Return whether lines are marked `[OK]` and `[FAILED]`, which only tests are."""
-        marks = {match[1] for match in map(RESULT_MARK.match, self.output.lines) if match}
-        return len(marks) > 1
 
     # The commands that printed them.
 

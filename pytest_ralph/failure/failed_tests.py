@@ -110,17 +110,14 @@ def _read_test(context: FailureContext, test: FailedTest) -> Finding:
     if ASSERTION.match(test.error):
         return Finding(verdict, test.error, test.line)
 
-    printed = test.error
-    if not printed and test.line >= 0:
-        printed = context.output.lines[test.line]
-    causes = [with_owner(context, finding) for finding in causes_in(printed, test.line)]
+    causes = [with_owner(context, finding) for finding in causes_in(test.error, test.line)]
     causes.sort(key=lambda finding: finding.rank)
 
     is_file = context.project.find(test.name) is not None
     if not test.named or is_file:
         found = _first_cause(causes) or _unloaded_file(test) or context.cause
         return found or Finding(verdict, test.error, test.line)
-    return _read_named_test(context, test, printed, causes)
+    return _read_named_test(context, test, causes)
 
 
 def _first_cause(causes: Sequence[Finding]) -> Finding | None:
@@ -133,7 +130,7 @@ def _first_cause(causes: Sequence[Finding]) -> Finding | None:
 
 
 def _read_named_test(
-    context: FailureContext, test: FailedTest, printed: str, causes: Sequence[Finding]
+    context: FailureContext, test: FailedTest, causes: Sequence[Finding]
 ) -> Finding:
     """Return what a test that ran amounts to: a cause outside the code, or a failed expectation."""
     for finding in causes:
@@ -141,7 +138,7 @@ def _read_named_test(
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)
-    if WORKER_DEATH.search(printed) and not _is_c_assertion(context, printed):
+    if WORKER_DEATH.search(test.error) and not _is_c_assertion(context, test):
         return Finding("crash", test.error, test.line, type=VERIFICATION_FAILED)
     return Finding("test", test.error, test.line)
 
@@ -152,8 +149,8 @@ def _unloaded_file(test: FailedTest) -> Finding | None:
     return replace(deaths[0], verdict="build") if deaths and test.named else None
 
 
-def _is_c_assertion(context: FailureContext, printed: str) -> bool:
+def _is_c_assertion(context: FailureContext, test: FailedTest) -> bool:
     """C's assert() aborts the process; what it prints is a failed expectation."""
-    if "abort" not in printed.lower():
+    if "abort" not in test.error.lower():
         return False
     return any(finding.verdict == "assertion" for finding in context.findings)

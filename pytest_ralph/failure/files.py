@@ -121,6 +121,6 @@ def _tokens(context: FailureContext) -> Iterator[str]:
 
 def _by_shape(path: str) -> str | None:
     """Accept the suffix of a source file of the project; used without a tree to look into."""
-    if FOREIGN.search(path) or not SOURCE_SUFFIX.search(path) or path.startswith(("//", "www.")):
+    if FOREIGN.search(path) or not SOURCE_SUFFIX.search(path):
         return None
     return path.removeprefix("./").removeprefix("/project/")

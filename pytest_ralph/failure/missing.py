@@ -60,9 +60,11 @@ def absences(context: FailureContext) -> Iterator[Finding]:
         below = "".join(lines[number + 1 : number + 2])
         operand = _named_operand(wanted, line, below)
         manifest = MANIFESTS.search(line)
-        if operand or manifest:
+        # Prefer a file to a word of the command, which may be anything.
+        missing = manifest[1].replace("makefile", "Makefile") if manifest else operand
+        if missing:
             quoted = context.output.lines[number].strip()
-            yield Finding("absent", quoted, number, _missing_name(operand, manifest))
+            yield Finding("absent", quoted, number, missing)
 
 
 def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
@@ -75,13 +77,6 @@ def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
         if line.endswith(":") and _contains(below, word):
             return word
     return None
-
-
-def _missing_name(operand: str | None, manifest: re.Match[str] | None) -> str | None:
-    """Prefer a file to a word of the command, which may be anything."""
-    if manifest is None or (operand and "/" in operand):
-        return operand
-    return manifest[1].replace("makefile", "Makefile")
 
 
 def _operands(context: FailureContext) -> Iterator[str]:

@@ -43,44 +43,40 @@ NOISE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# Nothing is wrong, or the line is a row in a table of tests.
 NOTHING_WRONG = re.compile(
-    r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)", re.IGNORECASE
-)
-# A name in a table of tests.
-IN_TABLE = re.compile(r"\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$", re.IGNORECASE)
-CARET = re.compile(r"^\s+\^+\s*$")
-PYTHON_FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
-TRACEBACK = "Traceback (most recent call last):"
-# What a program logged while it was still running.
-LOGGED = re.compile(
-    r"^(?:(?:ERROR|CRITICAL|WARNING):[\w.]*:"
-    r"|[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b)",
+    r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)"
+    r"|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$",
     re.IGNORECASE,
 )
+CARET = re.compile(r"^\s+\^+\s*$")
+PYTHON_FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
+# A warning in a log.
 WARNED = re.compile(r"^[\[(]?\d{2,4}[-/:.]\d\d\S*\s.*\b(?:WARN\w*|INFO|DEBUG)\b")
 PART_OF_TRACEBACK = re.compile(
     r"^(?: |$|[\w.]+: |Traceback|The above exception was|During handling of)"
 )
 IGNORED_BY_MAKE = "(ignored)"
 
-# A value in JSON, one of the two that node prints below an AssertionError, or an attempt that will
-# be repeated; after the last attempt of pip (`total=0`) the failure counts.
+# A value in JSON, one of the two that node prints below an AssertionError, what a program logged
+# while it was running, or an attempt that will be repeated; after the last attempt of pip
+# (`total=0`) the failure counts.
 DATA = re.compile(
     r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)'
+    r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
+    r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
     r"|\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b",
     re.IGNORECASE,
 )
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
 LONGEST_DIFF = 60
-LONGEST_TABLE_MARK = 12
 
 
 def noise_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that never count."""
     found = set(_noise(output.english))
     found.update(range(_last_ignored(output.lines) + 1))
-    found.update(_logged_before_traceback(output.lines))
     found.update(logged_tracebacks(output.lines))
     found.update(_options_of_git(output.lines))
     return frozenset(found)
@@ -118,9 +114,7 @@ def _noise(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _is_noise(line: str) -> bool:
-    if NOISE.match(line) or IN_TABLE.search(line[-LONGEST_TABLE_MARK:]):
-        return True
-    return NOTHING_WRONG.search(line) is not None
+    return NOISE.match(line) is not None or NOTHING_WRONG.search(line) is not None
 
 
 def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
@@ -134,21 +128,11 @@ def _last_ignored(lines: Sequence[str]) -> int:
     return ignored[-1] if ignored else -1
 
 
-def _logged_before_traceback(lines: Sequence[str]) -> Iterator[int]:
-    """What was logged above the last traceback did not end the program: the traceback did."""
-    logged: list[int] = []
-    for number, line in enumerate(lines):
-        if LOGGED.match(line):
-            logged.append(number)
-        elif line == TRACEBACK:
-            yield from logged
-
-
 def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
     """A traceback below a logged warning did not end the program if more was printed below it."""
     logged: list[int] = []
     for number, line in enumerate(lines):
-        starts = line.startswith(TRACEBACK) and WARNED.match(lines[number - 1])
+        starts = line.startswith("Traceback (most recent") and WARNED.match(lines[number - 1])
         if starts or (logged and PART_OF_TRACEBACK.match(line)):
             logged.append(number)
         else:

@@ -135,8 +135,6 @@ def _missing_file(context: FailureContext, finding: Finding, name: str) -> Findi
     looks_like_command = "/" not in name and "." not in name
     if looks_like_command and context.output.has("subprocess"):
         return replace(finding, verdict="command", missing=name)
-    if context.names(name):
-        return replace(finding, verdict="absent", missing=name)
     return finding
 
 
@@ -145,8 +143,6 @@ def _syntax(context: FailureContext, finding: Finding) -> Finding:
     for line in _lines_below(context, finding, 1):
         if line.lstrip().startswith("-->") and DATA_FILE.search(line):
             return replace(finding, verdict="data")
-    if DATA_FILE.search(finding.error):
-        return replace(finding, verdict="data")
     runs_data_tool = any(stage.program in DATA_TOOLS for stage in context.stages)
     # jq reports errors of its own program at <top-level>.
     if runs_data_tool and "<top-level>" not in finding.error:

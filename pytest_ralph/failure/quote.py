@@ -60,7 +60,6 @@ SHORTEST_COMPLAINT = 3
 # A last line that says nothing: a bracket, or an address to read more.
 WEAK_ENDING = re.compile(r"^\W+$|https?://\S+$|for more information\W*$")
 MARKS = " ×✖"
-# The runner itself says why it could not start: "ERROR: usage: ...", "Error: no config file".
 RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
 LINES_BELOW = 5
 
@@ -68,13 +67,13 @@ LINES_BELOW = 5
 def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
     """Return the finding with an error that says something.
 
-    "No tests ran" is replaced by the reason, a heading by what follows it. A line that only
-    announces a value, because it ends with a colon or opens a bracket, is completed by the next
-    line.
+    A heading is replaced by what follows it. A line that only announces a value, because it ends
+    with a colon or opens a bracket, is completed by the next line.
     """
     error = PYTEST_MARK.sub("", finding.error)
     if finding.verdict == "no tests":
-        error = _reason_for_no_test(context) or error
+        # The runner may say itself why it could not start.
+        error = next(filter(RUNNER_ERROR.match, context.output.lines), error).strip()
     elif finding.line >= 0:
         error = _with_line_below(context, error, finding.line)
     return replace(finding, error=error)
@@ -90,11 +89,6 @@ def _with_line_below(context: FailureContext, error: str, number: int) -> str:
     if ANNOUNCEMENT.search(error) and is_printed_there:
         return f"{error} {below}".rstrip()
     return error
-
-
-def _reason_for_no_test(context: FailureContext) -> str:
-    """Return the runner's own error, of which "no tests ran" is only the consequence."""
-    return next(filter(RUNNER_ERROR.match, context.output.lines), "").strip()
 
 
 def _line_below(context: FailureContext, number: int) -> str:
@@ -167,16 +161,14 @@ def _own_alarms(context: FailureContext) -> Sequence[tuple[int, str]]:
 def _candidates(context: FailureContext) -> Iterator[str]:
     """Yield the lines to choose from, the most telling ones first."""
     lines = context.output.lines
-    for _, line in _own_alarms(context):
-        yield line
-    alarms = [at for at in context.output.numbers_of(ALARMS) if at not in context.ignored]
-    yield from (lines[at].strip() for at in alarms if not SUMMARY.search(lines[at]))
-    printed = [line.strip() for line in lines if line.strip()]
-    yield from filter(WARNING.match, printed)
-    yield from (lines[at].strip() for at in alarms)
+    printed = {number: line.strip() for number, line in enumerate(lines) if line.strip()}
+    spoken = [text for number, text in printed.items() if number not in context.ignored]
+    alarms = context.output.numbers_of(ALARMS)
+    yield from (text for _, text in _own_alarms(context))
+    yield from filter(WARNING.match, printed.values())
+    yield from (printed[number] for number in alarms if number not in context.ignored)
     # The last command of a shell's trace is the one that ended it.
-    yield from filter(SHELL_TRACE.match, printed[-1:])
-    spoken = [at for at, line in enumerate(lines) if line.strip() and at not in context.ignored]
-    yield from (lines[at].strip() for at in spoken[-1:] if not WEAK_ENDING.search(lines[at]))
-    yield from (lines[at].strip() for at in spoken)
-    yield from printed
+    yield from filter(SHELL_TRACE.match, list(printed.values())[-1:])
+    yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))
+    yield from spoken
+    yield from printed.values()

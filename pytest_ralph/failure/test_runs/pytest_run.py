@@ -34,7 +34,6 @@ EXCEPTION_GROUP = re.compile(r"^\s*\| ((?:[\w.]*\.)?\w+Group: .*)$")
 CHAINED = re.compile(
     r"The above exception was the direct cause|During handling of the above exception"
 )
-WORKER_CRASHED = re.compile(r"^worker '\w+' crashed while running '(.+)'$")
 # What a plugin says about a test that it ran in a process of its own.
 PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(\S+ \S.*)$")
 ANY_LINE = re.compile(r".")
@@ -49,7 +48,6 @@ INTERNAL_EXCEPTION = re.compile(
 def read(output: CommandOutput) -> Iterator[FailedTest]:
     """Yield the tests of the summary, or without one (`-r N`) those that have a titled block."""
     errors = _errors_by_title(output.lines)
-    errors.update(_crashes(output))
     has_summary = False
     for number, line in enumerate(output.lines):
         match = SUMMARY.match(line)
@@ -100,15 +98,6 @@ def _whole_error(lines: Sequence[str], shortened: str | None) -> Quote | None:
         if text.startswith(beginning):
             return Quote(number, text)
     return None
-
-
-def _crashes(output: CommandOutput) -> Iterator[tuple[str, Quote]]:
-    """xdist reports a worker that died below the title of the file, not of the test."""
-    for number in output.index.get("crashed", ()):
-        line = output.lines[number]
-        match = WORKER_CRASHED.match(line)
-        if match:
-            yield match[1], Quote(number, line.strip())
 
 
 def _errors_by_title(lines: Sequence[str]) -> dict[str, Quote]:

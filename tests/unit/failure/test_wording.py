@@ -164,6 +164,22 @@ def test_a_hint_stands_near_its_error() -> None:
     assert tool_hint(far) == ""
 
 
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        ("src/a.py:12:5: F401 unused", 12),
+        ("Makefile:3: *** missing separator.", 3),
+        ("src/a.ts(2,7): error TS2741: Property is missing", 2),
+        ("symbol is not declared at bin/report.pl line 3.", 3),
+        ("Connection to localhost:5432 refused", None),
+        ("Cannot resolve com.acme:codec:9.1", None),
+        ("Total() mismatch: got: map[a:1]", None),
+    ],
+)
+def test_only_a_place_has_a_line(error: str, line: int | None) -> None:
+    assert classify(error, 1, "./check").line == line
+
+
 def test_a_place_is_a_test_or_a_file() -> None:
     assert place_of(Failure(failed_tests=("a.py::x", "a.py::y"))) == "a.py::x, a.py::y"
     assert place_of(Failure(failed_tests=tuple("abcde"))) == "a, b, c and 2 more"
