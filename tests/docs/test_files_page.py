@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
 import pytest
 
+from pytest_ralph.fixing.git.checkpoint import Git
+from pytest_ralph.fixing.isolation.merge import FileChange, Side
+from pytest_ralph.fixing.isolation.patch import write_patch
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.state_file import DEFAULTS
 from tests.docs.literal import DOCS, blocks
 from tests.docs.tables import code, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGE = DOCS / "files.md"
 SAMPLES = {block.language: block.text for block in blocks(PAGE)}
@@ -75,3 +85,51 @@ def test_a_marker_is_read_as_one(marker: str) -> None:
     (task,) = Spec.parse(f"- [ ] 1.1 {marker} A task\n").tasks
 
     assert task.markers == (marker.strip("[]"),)
+
+
+SETUP = """\
+git init -q -b main
+git config user.name P
+git config user.email p@example.org
+echo good > a.txt
+git add a.txt
+git commit -qm start
+echo staged > a.txt
+git add a.txt
+echo broken > a.txt
+git update-ref refs/ralph/demo/1.3.1/refused-1 \
+    $(git commit-tree HEAD^{tree} -p HEAD -m refused < /dev/null)
+"""
+ROLLBACK = "refs/ralph/demo/1.3/1"
+REFUSED = "refs/ralph/demo/1.3.1/refused-1"
+
+
+def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
+    def run(command: str) -> str:
+        done = subprocess.run(
+            ["sh", "-ec", command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        return done.stdout
+
+    run(SETUP)
+    Git(tmp_path).rollback("HEAD", [], ROLLBACK)
+    write_patch(tmp_path / "a.patch", tmp_path, [FileChange("b.txt", None, Side(b"b\n", 0o644))])
+    words = {"FILE": "a.txt", "NAME": "new", "PATCH": "a.patch"}
+
+    printed = []
+    for cells in rows(PAGE, "ref"):
+        words["REF"] = REFUSED if "refused" in cells[0] else ROLLBACK
+        for command in code(cells[2]):
+            given = re.sub("|".join(words), lambda match: words[match[0]], command)
+            printed.append(run(given))
+    assert printed == ["", "", "staged\n", ""]
+    assert (tmp_path / "a.txt").read_text() == "broken\n"
+    assert run("git rev-parse new") == run(f"git rev-parse {REFUSED}")
+
+    words["REF"] = ROLLBACK
+    for command in re.findall("`(git [^`]*)`", PAGE.read_text(encoding="utf-8")):
+        if command.startswith(("git apply", "git for-each-ref", "git update-ref")):
+            run(re.sub("|".join(words), lambda match: words[match[0]], command))
+    assert (tmp_path / "b.txt").read_text() == "b\n"
+    assert ROLLBACK not in run("git for-each-ref refs/ralph")
