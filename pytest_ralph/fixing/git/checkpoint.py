@@ -225,25 +225,24 @@ class Git:
             require_usable_index(self._git, location.git_dir)
             in_repository = [location.prefix + path for path in changed]
             own_changes = [change for change in changes if change.path in changed]
-            in_head = read_head(self._top, in_repository)
-            with scratch_directory(location.git_dir) as scratch:
-                own_versions = OwnVersions(self._top, location.prefix, in_head, scratch)
-                versions = own_versions.find(own_changes, task_files)
+            head = read_head(self._top, in_repository)
+            own_versions = OwnVersions(self._top, location.prefix, head)
+            versions = own_versions.find(own_changes, task_files)
             for path, text in (texts or {}).items():
                 name = location.prefix + os.path.relpath(path.resolve(), self.root)
                 if name in in_repository:
-                    versions[name] = self._version_of(name, text, in_head.get(name))
-            if versions == {path: in_head.get(path) for path in in_repository}:
+                    versions[name] = self._version_of(name, text, head.get(name))
+            if versions == {path: head.get(path) for path in in_repository}:
                 # What differs from HEAD are edits of the user.
                 return None
             self.commits += 1
-            commit_paths(self._top, message, in_repository, in_head, versions)
+            commit_paths(self._top, message, in_repository, head, versions)
             return self.head()
 
-    def _version_of(self, path: str, text: bytes, in_head: IndexEntry | None) -> IndexEntry:
+    def _version_of(self, path: str, text: bytes, replaced: IndexEntry | None) -> IndexEntry:
         """Write a text into the repository as the file `path`."""
         blob = self._top("hash-object", "-w", f"--path={path}", "--stdin", stdin=text).strip()
-        return IndexEntry(in_head.mode if in_head else "100644", blob)
+        return IndexEntry(replaced.mode if replaced else "100644", blob)
 
     def read_head(self, file: Path) -> bytes | None:
         """Return the content that HEAD has of a file; None if it has none."""

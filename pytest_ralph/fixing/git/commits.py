@@ -33,13 +33,13 @@ def commit_paths(
     git: GitCommand,
     message: str,
     paths: Sequence[str],
-    in_head: Index,
+    head: Index,
     versions: Versions,
 ) -> None:
     """Commit `paths`, relative to git's directory, as they are in the working tree. Hooks run.
 
-    Those in `versions` are committed as given there; `in_head` are the versions that HEAD has of
-    them. In the user's index, paths that were not staged become those of the commit.
+    Those in `versions` are committed as given there; `head` are the versions that HEAD has of them.
+    In the user's index, paths that were not staged become those of the commit.
     """
     with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
         env = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
@@ -55,7 +55,7 @@ def commit_paths(
 
         to_commit = read_index(git, *paths, env=env)
         index = read_index(git, *paths)
-        not_staged = _not_staged(paths, index, in_head, to_commit)
+        not_staged = _not_staged(paths, index, head, to_commit)
         # Before the commit: a run killed in between leaves an index that agrees with the commit.
         set_index(git, not_staged, _with_flags(to_commit, index))
         fault_point("before git commit")
@@ -65,18 +65,18 @@ def commit_paths(
         # A hook changed files and added them.
         set_index(git, not_staged, _with_flags(committed, index))
     if result.status != 0:
-        set_index(git, not_staged, _with_flags(in_head, index))
+        set_index(git, not_staged, _with_flags(head, index))
         raise GitError(_why_no_commit(result.stdout + result.stderr))
 
 
-def _not_staged(paths: Sequence[str], index: Index, in_head: Index, to_commit: Index) -> list[str]:
+def _not_staged(paths: Sequence[str], index: Index, head: Index, to_commit: Index) -> list[str]:
     """Return those of `paths` that the user did not stage in a version of their own."""
     found = []
     for path in paths:
         entry = index.get(path)
         if entry is not None:
             entry = entry.with_flags_of(None)
-        if entry in (in_head.get(path), to_commit.get(path)):
+        if entry in (head.get(path), to_commit.get(path)):
             found.append(path)
     return found
 

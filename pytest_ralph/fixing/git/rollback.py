@@ -79,7 +79,7 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
     the project: a filter that fails raises GitError while no file of the project has changed.
     """
     scope = prefix or "."
-    wanted = _differing(git, commit, scope)
+    wanted = _entries_to_restore(git, commit, scope)
     files = _check_out(git, commit, [path for path, entry in wanted.items() if entry], scratch)
 
     listed = git("ls-files", "-o", "-z", "--exclude-standard", "--", scope)
@@ -100,7 +100,7 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
     return Target(commit[:12], commit, tuple(changes), index)
 
 
-def _differing(git: GitCommand, commit: str, scope: str) -> dict[str, IndexEntry | None]:
+def _entries_to_restore(git: GitCommand, commit: str, scope: str) -> dict[str, IndexEntry | None]:
     """Return what a commit has of the paths that differ in the working tree; None for nothing."""
     options = ("-R", "-z", "--raw", "--no-renames", "--no-abbrev")
     parts = git("diff-index", *options, commit, "--", scope).split("\0")

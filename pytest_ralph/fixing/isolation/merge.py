@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
 import time
 from dataclasses import dataclass
 from io import BytesIO
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.change_log import append_changes, read_changes, undo_changes
+from pytest_ralph.fixing.git.merge_text import ConflictError, merge_text
 from pytest_ralph.fixing.snapshot import (
     Change,
     FileState,
@@ -119,19 +119,15 @@ def plan_merge(
             continue
         try:
             if _is_blocked(root, path):
-                raise _ConflictError(_both("a directory or a link is in its place", ours, theirs))
+                raise ConflictError(_both("a directory or a link is in its place", ours, theirs))
             merged = theirs
             if not _is_equal(ours, base) and not _is_stored_as(git, root / path, ours, base):
                 merged = _merge_sides(git, base, ours, theirs)
-        except _ConflictError as conflict:
+        except ConflictError as conflict:
             conflicts.append(Conflict(path, str(conflict)))
         else:
             files.append(FileChange(path, ours, merged))
     return MergePlan(tuple(files), tuple(conflicts))
-
-
-class _ConflictError(Exception):
-    """A file cannot be merged. The message shows both versions of it."""
 
 
 def _both(reason: str, ours: Side | None, theirs: Side | None) -> str:
@@ -181,34 +177,20 @@ def _is_blocked(root: Path, path: str) -> bool:
 def _merge_sides(
     git: GitCommand, base: Side | None, ours: Side | None, theirs: Side | None
 ) -> Side:
-    """Return the version with what both sides changed. Raise _ConflictError if there is none."""
+    """Return the version with what both sides changed. Raise ConflictError if there is none."""
     if ours is None or theirs is None:
         reason = "one side deleted it, and the other one changed it"
-        raise _ConflictError(_both(reason, ours, theirs))
+        raise ConflictError(_both(reason, ours, theirs))
     if ours.is_link or theirs.is_link or (base is not None and base.is_link):
-        raise _ConflictError(_both("it is a link on one side", ours, theirs))
+        raise ConflictError(_both("it is a link on one side", ours, theirs))
     text = base.data if base else b""
     if b"\0" in text + ours.data + theirs.data:
-        raise _ConflictError(_both("it is not text, and both sides changed it", ours, theirs))
+        raise ConflictError(_both("it is not text, and both sides changed it", ours, theirs))
 
     mode = ours.mode
     if base is None or theirs.is_executable != base.is_executable:
         mode = theirs.mode
-    return Side(_merge_text(git, text, ours.data, theirs.data), mode)
-
-
-def _merge_text(git: GitCommand, base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """Merge three texts line by line. Raise _ConflictError if the same lines differ."""
-    with tempfile.TemporaryDirectory(prefix="ralph-merge-") as directory:
-        files = [Path(directory, name) for name in ("ours", "base", "theirs")]
-        for file, data in zip(files, (ours, base, theirs), strict=True):
-            file.write_bytes(data)
-        labels = ("-L", "in the project now", "-L", "before both", "-L", "your version")
-        result = git.run("merge-file", "-q", "--diff3", *labels, *map(str, files))
-        merged = files[0].read_bytes()
-    if result.status != 0:
-        raise _ConflictError(merged.decode("utf-8", "replace"))
-    return merged
+    return Side(merge_text(git, text, ours.data, theirs.data), mode)
 
 
 class AppliedMerge(NamedTuple):
