@@ -72,9 +72,10 @@ def likeness(text: str) -> Likeness:
 def runs_alone(text: str) -> bool:
     """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
     body = text.strip()
-    if _is_incomplete(body):
-        return False
     first, rest = _split_program(body)
+    if _is_incomplete(body) or first[1:].endswith(":"):
+        # `Test: the form is sent` is a sentence.
+        return False
     if _PLAIN_NAME.match(first) and _has_form_of_program(first, rest):
         # Whatever its name: most fields are read without loading the table of programs.
         return True

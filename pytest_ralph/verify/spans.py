@@ -11,6 +11,7 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.programs import load_programs
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
@@ -359,6 +360,10 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
 
 def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
     """Whether a command starts something that a person is then to look at."""
-    if not _SERVER.match(pieces[index].text.strip()):
+    command = pieces[index].text.strip()
+    words = [piece.text for piece in pieces if piece.kind == "prose" and piece.text.strip(" .:")]
+    if words and Command.parse(command).last.never_ends:
+        return True
+    if not _SERVER.match(command):
         return False
-    return any(_LOOKING.search(piece.text) for piece in pieces if piece.kind == "prose")
+    return any(_LOOKING.search(text) for text in words)

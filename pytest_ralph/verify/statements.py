@@ -51,7 +51,8 @@ _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
 _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
 # These say what the hits must not be; hits there may be.
 _SOME_HITS = regex(
-    r"\b(?:duplicat\w*|repeat\w*|more|other|further|new|except|besides|outside|than)\b"
+    r"\b(?:duplicat\w*|repeat\w*|more|other|further|new|except|besides|outside|than"
+    r"|stale|unexpected|unintended|accidental)\b"
 )
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
