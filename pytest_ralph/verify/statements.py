@@ -45,6 +45,7 @@ _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
     r"|^v?\d+(?:\.\d+)*\.x$|…|^\w+ [<>]=? \d+$"
 )
+_PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
@@ -78,6 +79,15 @@ class Statement(NamedTuple):
     @property
     def each(self) -> bool:
         return bool(_EACH.search(self.clause.text))
+
+    @property
+    def is_about_part(self) -> bool:
+        """Whether it is about less than the command looks at: "no hits in `render`"."""
+        part = _PART.search(self.clause.text)
+        if part is None:
+            return False
+        name = self.clause.values[int(part[1])].text
+        return name.isidentifier() and name not in self.command
 
     @property
     def is_choice(self) -> bool:
@@ -227,6 +237,10 @@ def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
+def _nothing(said: Statement) -> Answer:
+    return None if said.is_about_part else expect_nothing(said.command)
+
+
 def silence(said: Statement) -> Answer:
     if said.each and lists_names(said.command):
         # `ls a b`: "both empty" is about the files.
@@ -234,7 +248,7 @@ def silence(said: Statement) -> Answer:
     if said.clause.source == "empty" and prints(said.command) is Prints.STATUS:
         # "`npm test` runs (empty)": the suite is.
         return None
-    return expect_nothing(said.command)
+    return _nothing(said)
 
 
 def exists(said: Statement) -> Answer:
@@ -259,10 +273,10 @@ def clean(said: Statement) -> Answer:
 
 def no_lines(said: Statement) -> Answer:
     if said.group("noun") in ("diff", "change", "changes", "differences"):
-        return expect_nothing(said.command) if compares(said.command) else None
+        return _nothing(said) if compares(said.command) else None
     if prints(said.command) is Prints.STATUS and not said.group("noun").startswith(_IN_OUTPUT):
         return None
-    return expect_nothing(said.command)
+    return _nothing(said)
 
 
 def no_errors(said: Statement) -> Answer:
@@ -279,7 +293,7 @@ def no_hits(said: Statement) -> Answer:
     """`grep …` returns no hard-coded prices: whatever it looks for, it must not find any."""
     if not searches(said.command) or _SOME_HITS.search(said.clause.text):
         return None
-    return expect_nothing(said.command)
+    return _nothing(said)
 
 
 def results(said: Statement) -> Answer:
