@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY
+from pytest_ralph.running.project_files import files_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-MOST_FILES = 20_000
-DEEPEST = 8
 FOREIGN = re.compile(
     r"(?:^|/)(?:node_modules|site-packages|dist-packages|vendor/(?:bundle|composer)|\.venv|venv"
     r"|\.tox|\.nox|\.git|\.cargo/registry|rustlib|go/pkg/mod|lib/python\d"
     r"|usr/(?:lib|share|include|local/lib)|\.m2|\.gradle|gems)(?:/|$)"
-)
-SKIPPED = frozenset(
-    f"{RALPH_DIRECTORY} node_modules .git .hg .svn .venv venv .tox .nox __pycache__ target "
-    ".mypy_cache .ruff_cache .pytest_cache".split()
 )
 # Directories that are not part of a module's name.
 SOURCE_ROOTS = (
@@ -57,7 +50,7 @@ class Project:
         """All files, relative to the root."""
         if self.root is None:
             return frozenset()
-        return frozenset(_walk(self.root))
+        return frozenset(files_below(self.root))
 
     @cached_property
     def _by_base_name(self) -> defaultdict[str, list[str]]:
@@ -121,19 +114,3 @@ class Project:
         if path in self._own_directories:
             return True
         return any(path + suffix in self._own_files for suffix in SUFFIXES)
-
-
-def _walk(root: Path) -> Iterator[str]:
-    remaining = MOST_FILES
-    start = len(str(root).rstrip(os.sep)) + 1
-    for directory, folders, names in os.walk(root):
-        prefix = f"{directory[start:]}{os.sep}".replace(os.sep, "/").lstrip("/")
-        if prefix.count("/") < DEEPEST:
-            folders[:] = sorted(set(folders) - SKIPPED)
-        else:
-            folders.clear()
-        for name in names:
-            yield prefix + name
-        remaining -= len(names)
-        if remaining < 0:
-            return

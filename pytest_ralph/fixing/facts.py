@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.check_files import is_check_configuration, is_test
+from pytest_ralph.running.project_files import files_below
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MAX_FILES = 20
 MAX_DEPTH = 3
-SKIPPED_DIRECTORIES = frozenset(
-    (
-        "node_modules",
-        "venv",
-        "env",
-        "dist",
-        "build",
-        "target",
-        "vendor",
-        "__pycache__",
-        "site-packages",
-        "coverage",
-    )
-)
+NOT_SOURCES = frozenset(("env", "dist", "build", "vendor", "coverage"))
 CONFIGURATION = (
     "pyproject.toml",
     "setup.cfg",
@@ -90,20 +78,16 @@ SOURCE_SUFFIXES = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What a new contributor would look for first. Files are named relative to the root.
+    """What a new contributor would look for first. Files are named relative to the root."""
 
-    `root` is itself relative to the directory in which executors work.
-    """
-
-    root: str = "."
-    main_files: tuple[str, ...] = ()
-    configuration: tuple[str, ...] = ()
-    test_directory: str = ""
+    main_files: tuple[str, ...]
+    configuration: tuple[str, ...]
+    test_directory: str
 
 
 def collect_facts(root: Path) -> Facts:
     """Look at the upper levels of a project."""
-    sources = sorted(_source_files(root), key=_importance)
+    sources = sorted(filter(_is_source, files_below(root)), key=_importance)
     test_directories = [name for name in TEST_DIRECTORIES if (root / name).is_dir()]
     return Facts(
         main_files=tuple(sources[:MAX_FILES]),
@@ -112,30 +96,13 @@ def collect_facts(root: Path) -> Facts:
     )
 
 
-def _source_files(root: Path) -> Iterator[str]:
-    for directory, subdirectories, files in os.walk(root):
-        here = os.path.relpath(directory, root)
-        depth = 0 if here == "." else here.count(os.sep) + 1
-        if depth < MAX_DEPTH:
-            subdirectories[:] = sorted(filter(_may_hold_sources, subdirectories))
-        else:
-            subdirectories.clear()
-
-        for name in sorted(files):
-            if name.endswith(SOURCE_SUFFIXES) and not _is_test(name):
-                yield name if here == "." else f"{here}/{name}"
-
-
-def _may_hold_sources(directory: str) -> bool:
-    if directory.startswith("."):
+def _is_source(path: str) -> bool:
+    *directories, name = path.split("/")
+    if len(directories) > MAX_DEPTH or not name.endswith(SOURCE_SUFFIXES):
         return False
-    return directory not in SKIPPED_DIRECTORIES and directory not in TEST_DIRECTORIES
-
-
-def _is_test(name: str) -> bool:
-    if name.startswith(("test_", "conftest")):
-        return True
-    return any(mark in name for mark in (".test.", ".spec.", "_test."))
+    if any(directory in NOT_SOURCES or directory[0] == "." for directory in directories):
+        return False
+    return not is_test(path) and not is_check_configuration(path)
 
 
 def _importance(path: str) -> tuple[bool, int, str]:

@@ -280,7 +280,6 @@ class _TemplateValues:
             return {}
         limit_of_each = max(SHORTEST_FACT, limit // 3)
         return {
-            "root": self._line(facts.root, limit_of_each),
             "main_files": self._line(", ".join(facts.main_files), limit_of_each),
             "configuration": self._line(", ".join(facts.configuration), limit_of_each),
             "test_directory": self._line(facts.test_directory, limit_of_each),

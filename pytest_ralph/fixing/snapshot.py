@@ -21,8 +21,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_directory, replacing
 from pytest_ralph.fixing.git.command import GitError
-from pytest_ralph.fixing.git.tree_snapshot import files_below
 from pytest_ralph.running.open_files import files_being_written
+from pytest_ralph.running.project_files import files_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

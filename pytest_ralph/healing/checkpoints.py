@@ -258,7 +258,7 @@ class Checkpoints:
 
     def written_since(self, moment: float) -> bool:
         """Whether any file of the project, except those of specs, was written since `moment`."""
-        from pytest_ralph.fixing.git.tree_snapshot import last_change
+        from pytest_ralph.running.project_files import last_change
 
         return last_change(self._services.root) >= moment
 

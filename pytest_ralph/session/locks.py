@@ -161,7 +161,7 @@ class TurnLock:
 
 def _remove_temporaries(root: Path) -> None:
     # Imported here: few runs are killed.
-    from pytest_ralph.fixing.git.tree_snapshot import files_below
+    from pytest_ralph.running.project_files import files_below
 
     for path in files_below(root):
         remove_abandoned(root / path)

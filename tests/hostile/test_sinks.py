@@ -232,7 +232,7 @@ def context(text: str) -> PromptContext:
         tried=[Tried(task_id="1.3.1", approach=text, result=text)] * 2,
         learnings=[text, text],
         hints=[text, text],
-        facts=Facts(root=text, main_files=(text,), configuration=(text,), test_directory=text),
+        facts=Facts(main_files=(text,), configuration=(text,), test_directory=text),
     )
 
 

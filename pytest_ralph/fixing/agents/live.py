@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.events import message_in_log, parse_line
 from pytest_ralph.fixing.agents.transcript import Transcript
-from pytest_ralph.fixing.git.tree_snapshot import last_change
+from pytest_ralph.running.project_files import last_change
 from pytest_ralph.running.spool import STORED
 
 if TYPE_CHECKING:

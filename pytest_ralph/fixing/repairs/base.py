@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.files import SPEC_FILES
+from pytest_ralph.running.project_files import TOOL_DIRECTORIES
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
@@ -20,20 +21,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import Runner
 
 # Directories whose files belong to package managers, git or pytest-ralph. No repair changes them.
-FOREIGN_DIRECTORIES = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        RALPH_DIRECTORY,
-        "node_modules",
-        ".venv",
-        "venv",
-        "site-packages",
-        ".tox",
-        ".nox",
-    }
-)
+FOREIGN_DIRECTORIES = TOOL_DIRECTORIES | {"site-packages"}
 
 TIME_LIMIT = 900.0
 FILES_PER_CALL = 200

@@ -33,7 +33,6 @@ def test_sources_configuration_and_tests_are_found(tmp_path: Path) -> None:
 
     facts = collect_facts(tmp_path)
 
-    assert facts.root == "."
     assert facts.main_files == ("app.py", "src/pkg/cli.py", "src/pkg/zeta.py")
     assert facts.configuration == ("pyproject.toml", "README.md")
     assert facts.test_directory == "tests"

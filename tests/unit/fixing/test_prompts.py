@@ -268,14 +268,12 @@ def test_a_continuation_names_progress_and_blocker(prompts: Prompts) -> None:
 
 
 def test_an_enriched_prompt_lists_project_facts(prompts: Prompts) -> None:
-    facts = Facts(
-        root="/project", main_files=("src/app.py", "src/cli.py"), configuration=("pyproject.toml",)
-    )
+    facts = Facts(("src/app.py", "src/cli.py"), ("pyproject.toml",), test_directory="")
 
     text = prompts.write("enrich", replace(CONTEXT, facts=facts))
 
     assert (
-        "## Additional Context\n\n- Project root: /project\n- Main files: src/app.py, src/cli.py\n"
+        "## Additional Context\n\n- Project root: .\n- Main files: src/app.py, src/cli.py\n"
         "- Configuration: pyproject.toml\n- Test directory: none found\n"
     ) in text
 

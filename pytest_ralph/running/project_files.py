@@ -15,27 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Directories that tools create. Changes in them are not work on the project.
-SKIPPED_DIRECTORIES = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        RALPH_DIRECTORY,
-        ".venv",
-        "venv",
-        "node_modules",
-        "__pycache__",
-        ".tox",
-        ".nox",
-        ".cache",
-        ".pytest_cache",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".gradle",
-        ".idea",
-        "target",
-    }
+# Directories that tools create. What is in them is not part of the project.
+TOOL_DIRECTORIES = frozenset(
+    f"{RALPH_DIRECTORY} .git .hg .svn .venv venv node_modules __pycache__ .tox .nox .cache "
+    ".pytest_cache .mypy_cache .ruff_cache .gradle .idea target".split()
 )
 MAX_FILES = 20_000
 
@@ -64,5 +47,5 @@ def _paths_below(directory: str, prefix: str) -> Iterator[str]:
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
             yield prefix + entry.name
-        elif entry.name not in SKIPPED_DIRECTORIES:
+        elif entry.name not in TOOL_DIRECTORIES:
             yield from _paths_below(entry.path, f"{prefix}{entry.name}/")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.git import tree_snapshot
-from pytest_ralph.fixing.git.tree_snapshot import files_below, last_change
+from pytest_ralph.running import project_files
+from pytest_ralph.running.project_files import files_below, last_change
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def test_the_last_change_is_not_one_of_ours(tmp_path: Path) -> None:
 
 
 def test_the_number_of_files_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_snapshot, "MAX_FILES", 3)
+    monkeypatch.setattr(project_files, "MAX_FILES", 3)
     for name in "edcba":
         (tmp_path / name).touch()
     assert [*files_below(tmp_path)] == ["a", "b", "c"]
