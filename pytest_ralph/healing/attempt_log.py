@@ -299,6 +299,8 @@ class AttemptLog:
             attempt = Attempt(**facts, output=bounded(outcome.output, HEAD, TAIL))
             self._done = _Done(task.id)
             self._fix_ended(task.id, "completed", executor)
+            if is_fix:
+                self._carried_out_after_fix(task.id)
         else:
             attempt = _failed(outcome.failure, **facts)
             self._done = None
@@ -342,9 +344,18 @@ class AttemptLog:
 
     def _helped(self) -> None:
         """Mark the last fix as completed, whatever its executor said: Verify passes."""
-        if self._attempts:
-            last = self._attempts[-1]
-            self._fix_ended(last.fix_id, "completed", last.executor)
+        if not self._attempts:
+            return
+        last = self._attempts[-1]
+        self._fix_ended(last.fix_id, "completed", last.executor)
+        if last.what == "execute" and not last.fix_id:
+            self._carried_out_after_fix(self.task.id)
+
+    def _carried_out_after_fix(self, task_id: str) -> None:
+        """Mark the last fix of a task as completed: after it, the task could be carried out."""
+        fixes = [fix.id for fix in self._fixes.values() if fix.for_id == task_id]
+        if fixes:
+            self._fix_ended(fixes[-1], "completed")
 
     def _fix_ended(self, fix_id: str, outcome: str, executor: str = "") -> None:
         if fix_id in self._fixes:

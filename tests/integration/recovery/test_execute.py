@@ -272,6 +272,7 @@ def test_a_failed_fix_is_carried_out_again(project: Project) -> None:
     assert result.ret == 0
     assert project.calls == ["1.3", "1.3.1", "1.3.1.1", "1.3.1", "1.3"]
     assert project.boxes == {"1.3": True, "1.3.1": True, "1.3.1.1": True}
+    result.stdout.fnmatch_lines(["*✓ 1.3.1 Fix: *", "*✓ 1.3.1.1 Fix: *"])
 
 
 def test_a_task_that_always_fails_reaches_the_limit(project: Project) -> None:
