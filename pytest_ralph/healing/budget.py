@@ -91,6 +91,11 @@ class Budget:
     def is_cost_reached(self) -> bool:
         return self.max_cost is not None and self.cost >= self.max_cost
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether no executor may be run any more."""
+        return self.is_cost_reached or self.left <= 0
+
     @staticmethod
     def _costs(file: Path) -> Path:
         return file.with_name(f"{file.name}.costs")

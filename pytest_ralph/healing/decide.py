@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Trouble
     from pytest_ralph.fixing.prompts import Tried
+    from pytest_ralph.healing.budget import Budget
     from pytest_ralph.spec.task import Task
 
 Action = Literal[
@@ -108,11 +109,9 @@ class TaskHistory:
     fixes: tuple[str, ...] = ()
     max_fixes: int = 3
     max_depth: int = 3
-    budget: int = 100
     budget_left: int = 100
-    # What executors have cost in this run, and may cost, in US dollars.
-    cost: float = 0.0
-    max_cost: float | None = None
+    # How to give up if no executor may be run any more.
+    spent: Decision | None = None
     has_agent: bool = False
     # Why no executor can be used any more.
     outage: str = ""
@@ -138,12 +137,8 @@ class TaskHistory:
     trees: tuple[str, ...] = ()
 
     # For prompts
-    spec: str = ""
     spec_path: Path | None = None
     tried: tuple[Tried, ...] = ()
-    learnings: tuple[str, ...] = ()
-    attempt: int = 1
-    attempts: int = 1
     action: str = ""
     reason: str = ""
 
@@ -200,14 +195,8 @@ def _longer(_: Failure, past: TaskHistory) -> Decision:
     )
 
 
-def _is_spent(past: TaskHistory) -> bool:
-    if past.max_cost is not None and past.cost >= past.max_cost:
-        return True
-    return past.budget_left <= 0
-
-
 def _able(past: TaskHistory) -> bool:
-    return past.has_agent and not _is_spent(past)
+    return past.has_agent and past.spent is None
 
 
 def _can_continue(failure: Failure, past: TaskHistory) -> bool:
@@ -337,19 +326,20 @@ def executors_unavailable(outage: str) -> Decision:
     return Decision("escalate", outage, "no executor")
 
 
-def budget_spent(past: TaskHistory) -> Decision:
+def budget_spent(budget: Budget) -> Decision:
     """No executor may be run any more."""
-    if past.max_cost is not None and past.cost >= past.max_cost:
-        reason = f"the executors of this run cost ${past.cost:.2f}"
-        line = f"ERROR: Max cost (${past.max_cost:.2f}) reached"
-        return Decision("escalate", reason, "budget", lines=(line,))
-    line = f"ERROR: Max global iterations ({past.budget}) reached"
-    return Decision(
-        "escalate",
-        f"all {past.budget} executor runs of this run are used up",
-        "budget",
-        lines=(line,),
-    )
+    if budget.is_cost_reached:
+        reason = f"the executors of this run cost ${budget.cost:.2f}"
+        line = f"ERROR: Max cost (${budget.max_cost:.2f}) reached"
+    else:
+        reason = f"all {budget.total} executor runs of this run are used up"
+        line = f"ERROR: Max global iterations ({budget.total}) reached"
+    return Decision("escalate", reason, "budget", lines=(line,))
+
+
+def _give_up_spent(_: Failure, past: TaskHistory) -> Decision:
+    assert past.spent is not None
+    return past.spent
 
 
 def _always(_: Failure, __: TaskHistory) -> bool:
@@ -420,7 +410,7 @@ RULES: tuple[Rule, ...] = (
             "escalate", "no progress in {p.timeout:g} s: more time would not help", "not retryable"
         ),
     ),
-    (lambda _, p: p.has_agent and _is_spent(p), lambda _, p: budget_spent(p)),
+    (lambda _, p: p.has_agent and p.spent is not None, _give_up_spent),
     (_missing_context, _answer("enrich", ENRICH)),
     (_installable, _answer("fix", "{what}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),

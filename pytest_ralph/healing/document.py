@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.task import Task
 
+# Stands for the signature of a file that was not read yet, and differs from all signatures.
+NOT_READ: Seen = ()
 # Another process that saves the file without pause must not keep a run waiting for ever.
 _MAX_TRIES = 100
 _ALWAYS_CHANGING = "another process keeps saving the file; nothing was written"
@@ -64,8 +66,8 @@ class Document:
         # Where the file really was when the run began: a link put there later is not followed.
         self._place = Path(os.path.realpath(spec.path))
         self._verify = verify
-        # Unknown until first read here: in a worker, the spec at hand is the controller's copy.
-        self._seen: Seen = ()
+        # In a worker, the spec at hand is the controller's copy: the file may be another.
+        self._seen: Seen = NOT_READ
         # How often the file was read because another process had written it.
         self.reads = 0
         # What this process has inserted and removed, and the text of each inserted task.

@@ -68,7 +68,8 @@ RESUMING_ACTIONS = ("continue", "retry")
 class Request(NamedTuple):
     """What an executor is asked for: carry out `task` in answer to `failure`, as was decided.
 
-    It has `history.timeout` seconds, which is twice the usual time if `extended`.
+    It has `history.timeout` seconds, which is twice the usual time if `extended`. This is
+    `attempt` of `attempts` at carrying out a task by itself.
     """
 
     task: Task
@@ -76,6 +77,8 @@ class Request(NamedTuple):
     decision: Decision
     history: TaskHistory
     extended: bool = False
+    attempt: int = 1
+    attempts: int = 1
 
 
 class ObservedRun(NamedTuple):
@@ -154,7 +157,7 @@ class ExecutorRuns:
         executor = self.services.executor
         name = self.services.executor_name
         history = replace(request.history, action=decision.action, reason=decision.reason)
-        prompt = self._prompt(task, failure, history)
+        prompt = self._prompt(request._replace(history=history))
         if conflicts:
             prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
         chance = predict(self.services, self.log, task, failure, name)
@@ -304,14 +307,18 @@ class ExecutorRuns:
 
     # The prompt
 
-    def _prompt(self, task: Task, failure: Failure | None, history: TaskHistory) -> str:
-        prompt = self.services.hooks.prompt(task, failure, history)
+    def _prompt(self, request: Request) -> str:
+        failure = request.failure
+        history = request.history
+        prompt = self.services.hooks.prompt(request.task, failure, history)
         if prompt is not None:
             return prompt
-        context = self._context(task, failure, history)
-        return self.services.prompts.write(form_of(failure, history), context)
+        return self.services.prompts.write(form_of(failure, history), self._context(request))
 
-    def _context(self, task: Task, failure: Failure | None, history: TaskHistory) -> PromptContext:
+    def _context(self, request: Request) -> PromptContext:
+        task = request.task
+        failure = request.failure
+        history = request.history
         spec = self.spec_files.spec
         tasks = [one for one in spec.tasks if not one.fix_for]
         done = [one for one in tasks if one.checked]
@@ -332,11 +339,11 @@ class ExecutorRuns:
             culprit_diff=self.log.culprit_diff,
             guidance=self._guidance(failure, history.action),
             tried=self.log.tried,
-            learnings=history.learnings,
+            learnings=self.spec_files.learnings(),
             hints=self.services.advisor.hints(failure) if failure else (),
             facts=collect_facts(self.services.root) if history.action == "enrich" else None,
-            attempt=history.attempt,
-            attempts=history.attempts,
+            attempt=request.attempt,
+            attempts=request.attempts,
             tasks_completed=len(done),
             tasks_total=len(tasks),
         )

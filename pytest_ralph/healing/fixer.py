@@ -144,16 +144,15 @@ class Fixer:
 
     def _history(self, target: Task, failed: FailedAttempt | None = None) -> TaskHistory:
         """What a decision about `target`, or a prompt for it, has to know."""
+        budget = self.services.budget
         history = TaskHistory(
             task_id=target.id,
             depth=depth_of(target, self.task),
             fixes=self.spec_files.fixes_of(target),
             max_fixes=self.settings.max_fixes,
             max_depth=self.settings.max_depth,
-            budget=self.services.budget.total,
-            budget_left=self.services.budget.left,
-            cost=self.services.budget.cost,
-            max_cost=self.services.budget.max_cost,
+            budget_left=budget.left,
+            spent=budget_spent(budget) if budget.is_spent else None,
             has_agent=self.services.has_agent,
             outage=self.services.outage,
             steps=len(steps(self.task)),
@@ -164,10 +163,8 @@ class Fixer:
             approaches=tuple(self.log.approaches),
             fingerprints=tuple(self.log.fingerprints),
             trees=tuple(self.log.trees),
-            spec=self.spec_files.spec.name,
             spec_path=self.spec_files.spec.path,
             tried=tuple(self.log.tried),
-            learnings=tuple(self.spec_files.learnings()),
         )
         if failed is None:
             return history
@@ -265,10 +262,10 @@ class Fixer:
         After a failure its error is in the prompt.
         """
         task = task or self.task
-        history = replace(self._history(task), attempt=number, attempts=tries)
         decision = Decision("retry" if failed else "execute", "")
         failure = failed.failure if failed else None
-        return self._carry_out(Request(task, failure, decision, history))
+        request = Request(task, failure, decision, self._history(task))
+        return self._carry_out(request._replace(attempt=number, attempts=tries))
 
     def to_retry(self) -> list[Task]:
         """What the fix that was just completed was made for, up to the original."""
@@ -317,8 +314,9 @@ class Fixer:
         if self.services.outage:
             self._remove_untried_fix()
             raise GaveUpError(executors_unavailable(self.services.outage))
-        if self.services.budget.is_cost_reached or not self.services.budget.take():
-            raise GaveUpError(budget_spent(self._history(task)))
+        budget = self.services.budget
+        if budget.is_cost_reached or not budget.take():
+            raise GaveUpError(budget_spent(budget))
         run = self._executor_runs.run(request)
         if run is None:
             raise GaveUpError(no_executor(task, self.settings.executor))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.repair import OPT_IN_REPAIRS, REPAIRS
-from pytest_ralph.healing.decide import RULES, TaskHistory
+from pytest_ralph.healing.budget import Budget
+from pytest_ralph.healing.decide import RULES, TaskHistory, budget_spent
 from pytest_ralph.options import OPTIONS
 from tests.docs.literal import DOCS, blocks
 from tests.docs.tables import code, rows
@@ -21,7 +22,8 @@ PAGE = DOCS / "recovery.md"
 def test_the_table_has_a_row_for_each_rule_in_the_same_order() -> None:
     shown = [code(cells[2])[0] for cells in rows(PAGE, "situation")]
 
-    assert shown == [answer(Failure(), TaskHistory(repair="chmod")).action for _, answer in RULES]
+    history = TaskHistory(repair="chmod", spent=budget_spent(Budget(0)))
+    assert shown == [answer(Failure(), history).action for _, answer in RULES]
 
 
 def test_every_repair_is_on_the_page() -> None:

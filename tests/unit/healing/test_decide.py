@@ -15,6 +15,7 @@ from pytest_ralph.failure.failure import (
     VERIFICATION_FAILED,
     Failure,
 )
+from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.decide import (
     RULES,
     SERVICE_PAUSE,
@@ -36,6 +37,7 @@ UNKNOWN = Failure()
 MISSING = Failure(kind="dependency_missing", type=BROKEN_BUILD, retryable=False, missing="leftpad")
 LOST = Failure(kind="missing_context", category="missing_context", retryable=False)
 INVALID = Failure(kind="invalid_task", category="invalid_task", retryable=False)
+SPENT = budget_spent(Budget(0))
 STUCK: dict[str, Any] = {"fingerprints": ("a", "a"), "trees": ("t", "t")}
 ALIKE = (
     "Using async await for fetch",
@@ -91,7 +93,6 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "escalate",
         "the executor says",
     ),
-    ("too costly", TESTS, {**AGENT, "cost": 2.0, "max_cost": 1.5}, "escalate", "budget"),
     (
         "timeout, split before",
         TIMEOUT,
@@ -103,7 +104,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     (
         "timeout, no run left to split",
         TIMEOUT,
-        {**AGENT, "steps": 3, "budget_left": 0},
+        {**AGENT, "steps": 3, "spent": SPENT},
         "escalate",
         "not retryable",
     ),
@@ -147,7 +148,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     (
         "a repair needs no budget",
         TESTS,
-        {**AGENT, "repair": "format", "budget_left": 0},
+        {**AGENT, "repair": "format", "spent": SPENT},
         "repair",
         "format",
     ),
@@ -158,8 +159,8 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "escalate",
         "max limit",
     ),
-    ("budget budget_spent", TESTS, {**AGENT, "budget_left": 0}, "escalate", "budget"),
-    ("budget budget_spent, nobody to spend it", TESTS, {"budget_left": 0}, "fix", ""),
+    ("budget budget_spent", TESTS, {**AGENT, "spent": SPENT}, "escalate", "budget"),
+    ("budget budget_spent, nobody to spend it", TESTS, {"spent": SPENT}, "fix", ""),
     ("missing package, agent", MISSING, AGENT, "fix", "one fix task"),
     (
         "missing package, agent tried",
@@ -233,9 +234,10 @@ def test_the_lines_of_the_guide() -> None:
     depth = decide(TESTS, TaskHistory(task_id="1.3.1.1.1", depth=3))
     assert depth.lines == ("ERROR: Max fix task depth (3) exceeded for task 1.3.1.1.1",)
 
-    assert budget_spent(TaskHistory(budget=7)).lines == (
-        "ERROR: Max global iterations (7) reached",
-    )
+    assert budget_spent(Budget(7)).lines == ("ERROR: Max global iterations (7) reached",)
+    costly = Budget(7, max_cost=1.5)
+    costly.spend(2.0)
+    assert budget_spent(costly).lines == ("ERROR: Max cost ($1.50) reached",)
 
 
 @pytest.mark.parametrize(
