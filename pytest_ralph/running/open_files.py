@@ -44,5 +44,8 @@ def _files_written_by(pid: int) -> Iterator[str]:
 def _is_writable(pid: int, descriptor: str) -> bool:
     with open(f"/proc/{pid}/fdinfo/{descriptor}", "rb") as file:  # noqa: PTH123 - fast
         _, _, rest = file.read().partition(b"flags:")
-    flags = int(rest.split(maxsplit=1)[0], 8)
-    return flags & ACCESS_MODE != os.O_RDONLY
+    words = rest.split(maxsplit=1)
+    if not words:
+        # The process has ended.
+        return False
+    return int(words[0], 8) & ACCESS_MODE != os.O_RDONLY
