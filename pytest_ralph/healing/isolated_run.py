@@ -89,15 +89,17 @@ class IsolatedRuns:
     def run(self, executor: Executor, task: Task, job: Job, on_output: OnOutput) -> ObservedRun:
         """Have `job` carried out in a worktree, and merge what passes. May raise GitError."""
         candidates = self._candidates(executor)
+        kept = candidates[0].worktree
         try:
             tried = self._try_all(candidates, task, job, on_output)
             best = _best_of(tried)
-            self._worktree = best.candidate.worktree
-            observed = self._conclude(best, task, job)
+            kept = best.candidate.worktree
         finally:
+            self._worktree = kept
             for candidate in candidates:
-                if candidate.worktree is not self._worktree:
+                if candidate.worktree is not kept:
                     self._services.worktrees.remove(candidate.worktree)
+        observed = self._conclude(best, task, job)
         if len(tried) == 1:
             return observed
         number = candidates.index(best.candidate) + 1

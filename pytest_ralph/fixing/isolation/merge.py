@@ -255,6 +255,7 @@ def apply_merge(
         place = root / change.path
         after = kept_state(place, backups) if keep_new else state_of(place)
         written.append(Change(change.path, change.before, after))
+    # With the times that the file system keeps, which may be less exact than those planned.
     append_changes(journal, written, NO_OWNER)
     fault_point("after a merge")
     return merge._replace(changes=tuple(written))

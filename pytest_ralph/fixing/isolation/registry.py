@@ -1,7 +1,8 @@
 """Registry: which worktrees and merges exist, so that a later run can clean up after a kill.
 
-Each process has a file below `.ralph/worktrees`, which it locks as long as it lives, with one path
-per line. A file whose lock can be taken belongs to a process that is gone.
+Each process has a file below `.ralph/worktrees`, which it locks as long as it lives. It lists all
+worktrees that the process has created, one path per line. A file whose lock can be taken belongs to
+a process that is gone.
 """
 
 from __future__ import annotations
@@ -31,28 +32,33 @@ class Registry:
     def __init__(self, directory: Path) -> None:
         self.directory = directory / WORKTREES_NAME
         self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}")
+        self._is_open = False
         self._threads = threading.Lock()
         self._adding = threading.Lock()
-        self._lock: FileLock | None = None
         self._paths: list[Path] = []
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The directories that this process has recorded."""
+        """The directories of this process that have not been removed."""
         with self._threads:
             return tuple(self._paths)
 
     def open(self) -> None:
         """Let later runs find what this process leaves behind if it is killed."""
         with self._threads:
-            self._take_lock()
+            if not self._is_open:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                self._lock.acquire()
+                self._is_open = True
 
     def add(self, path: Path) -> None:
         """Record a directory that is to be removed if this process cannot do that itself."""
         self.open()
         with self._threads:
             self._paths.append(path)
-            self._write()
+            with self._lock.path.open("a", encoding="utf-8") as file:
+                file.write(f"{path}\n")
 
     @contextlib.contextmanager
     def adding(self) -> Iterator[None]:
@@ -63,58 +69,37 @@ class Registry:
             yield
 
     def remove(self, path: Path) -> None:
-        """Forget a directory that has been removed."""
+        """Forget a directory that has been removed. Its line in the file does no harm."""
         with self._threads:
             self._paths.remove(path)
-            self._write()
 
     def close(self) -> None:
         """Remove the file of this process."""
         with self._threads:
-            if self._lock is not None:
-                self._file(self.token).unlink(missing_ok=True)
-                self._release(self._lock)
-                self._lock = None
+            if self._is_open:
+                self._is_open = False
+                _remove(self._lock)
 
     def left_behind(self) -> Iterator[tuple[str, list[Path]]]:
-        """Yield the token of each process that is gone, with the directories it left.
+        """Yield the token of each process that is gone, with the directories it has created.
 
         Its file is removed when the caller goes on to the next one.
         """
-        for lock_file in sorted(self.directory.glob(f"*{LOCK_SUFFIX}")):
-            if lock_file.stem == self.token:
+        for file in sorted(self.directory.glob(f"*{LOCK_SUFFIX}")):
+            if file == self._lock.path:
                 continue
-            lock = FileLock(lock_file, timeout=0, required=True)
+            lock = FileLock(file, timeout=0, required=True)
             try:
                 lock.acquire()
             except OSError:
                 continue
-            file = self._file(lock_file.stem)
-            lines: list[str] = []
-            with contextlib.suppress(OSError):
-                lines = file.read_text(encoding="utf-8").splitlines()
-            yield lock_file.stem, [Path(line) for line in lines]
-            file.unlink(missing_ok=True)
-            self._release(lock)
+            yield file.stem, [Path(line) for line in file.read_text("utf-8").splitlines()]
+            _remove(lock)
 
-    def _take_lock(self) -> None:
-        if self._lock is not None:
-            return
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}")
-        self._lock.acquire()
 
-    def _write(self) -> None:
-        text = "".join(f"{path}\n" for path in self._paths)
-        self._file(self.token).write_text(text, encoding="utf-8")
-
-    def _file(self, token: str) -> Path:
-        return self.directory / token
-
-    @staticmethod
-    def _release(lock: FileLock) -> None:
-        lock.path.unlink(missing_ok=True)
-        lock.release()
+def _remove(lock: FileLock) -> None:
+    lock.path.unlink(missing_ok=True)
+    lock.release()
 
 
 def remove_directory(path: Path) -> None:

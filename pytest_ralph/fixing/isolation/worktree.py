@@ -378,9 +378,7 @@ class Worktrees:
         return size
 
     def remove(self, worktree: Worktree) -> None:
-        """Give a worktree back: it is used again, or else removed. A second call does nothing."""
-        if not self._is_in_use(worktree):
-            return
+        """Give a worktree back: it is used again, or else removed."""
         self._remove_branches(worktree)
         if not self._can_be_used_again(worktree):
             self._discard(worktree.container)
@@ -400,11 +398,6 @@ class Worktrees:
             # The executor removed it, or made a repository of its own.
             return False
         return is_ours and names <= ORDINARY
-
-    def _is_in_use(self, worktree: Worktree) -> bool:
-        with self._threads:
-            idle = [one.container for one in self._idle]
-        return worktree.container in self.registry.paths and worktree.container not in idle
 
     def _remove_branches(self, worktree: Worktree) -> None:
         """Remove the branches that an executor created and switched to in its worktree."""
@@ -456,10 +449,11 @@ class Worktrees:
             containers = [one for one in directories if one.name.startswith(CONTAINER_PREFIX)]
             # Before their files are taken back: what was merged needs no other patch.
             kept = [self._keep_patch(container) for container in containers]
+            count = sum(container.exists() for container in containers)
             for container in containers:
                 self._remove_files(container)
-            if containers:
-                line = f"removed the worktrees of a run that was killed: {len(containers)}"
+            if count:
+                line = f"removed the worktrees of a run that was killed: {count}"
                 lines.append(line + _kept_as(kept))
             for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
                 lines += self._undo_merge(journal)
