@@ -235,7 +235,7 @@ class Guard:
                 tree.plans.clear()
         root = self.services.root
         losses = [
-            f"put a link in place of {os.path.relpath(path, root)}: removed, what was there is gone"
+            f"put a link in place of {os.path.relpath(path, root)}: removed; the original is lost"
             for path in remove_links(self.services.directory)
         ]
         changes = self._changes(before)

@@ -156,8 +156,10 @@ class Regressions:
             if healed.result.bad:
                 result = result.with_regression(healed.result)
                 continue
-            note = f"{healed.line}: {healed.result.reason}"
-            result = result.with_regression(healed.result, note)
+            notes = []
+            if healed.result.outcome != "flaky":
+                notes.append(f"{healed.line}: {healed.result.reason}")
+            result = result.with_regression(healed.result, *notes)
             if result.passed and not spec_run.passes(task):
                 name = _name(healed.passed.spec_run, healed.passed.task, spec_run)
                 line = f"{task.id} and {name} do not pass together: {healed.line}"

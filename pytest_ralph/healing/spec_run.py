@@ -244,8 +244,9 @@ class SpecRun:
         if result.bad:
             self.spec_files.take_back(task)
         if result.outcome == "flaky":
-            once = culprit.replace(" no longer passes since ", " failed once after ")
-            result = result._replace(notes=(f"{once}, then passed with nothing changed",))
+            work = culprit.partition(" since ")[2]
+            reason = f"failed once after {work}, then passed with nothing changed"
+            result = result._replace(reason=reason, notes=())
         return result
 
     def work_on(self, task: Task) -> dict[str, FileState | None]:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.report.next_steps import next_step
 from pytest_ralph.report.phrases import cost, fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import annotation, one_line, terminal
@@ -68,10 +69,16 @@ def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
 def _message(task: TaskResult) -> str:
     """Return the error with what a person can do about it, or how the task recovered from it."""
     if task.outcome != "recovered":
-        lines = [problem(task), *task.advice]
+        lines = [problem(task), *_advice(task)]
         return "\n- ".join(one_line(line, ERROR_LIMIT) for line in lines)
     how = fix_count(task) or "another attempt"
     return f"Recovered after {how}. At first: {one_line(problem(task), ERROR_LIMIT)}"
+
+
+def _advice(task: TaskResult) -> list[str]:
+    """Return what a person should do about a failed task, the specific step first."""
+    steps = [next_step(task)] if task.bad else []
+    return [*steps, *task.advice]
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:
@@ -125,8 +132,7 @@ def _details(task: TaskResult) -> str:
     if failure is None:
         return ""
     parts = [f"<details><summary>{_prose(f'{task.spec} {task.heading}')}</summary>"]
-    if task.advice:
-        parts.append("\n".join(f"- {_prose(line)}" for line in task.advice))
+    parts.append("\n".join(f"- {_prose(line)}" for line in _advice(task)))
     output = terminal(bounded(failure.output, 10, 40, widest=500))
     if output:
         longest_run = max(map(len, re.findall("`+", output)), default=0)

@@ -207,7 +207,7 @@ class Interactive:
                 self._halt(HALTED)
                 return Decision("escalate", HALTED, "halted")
             case "give up":
-                return Decision("escalate", "a person decided so", "given up")
+                return Decision("escalate", "you decided so", "given up")
             case "skip":
                 return Decision("escalate", "skipped by a person", "skipped")
             case "retry":

@@ -141,7 +141,8 @@ class EndOfRun:
 
         for line, result in heal_rest(self.run, self.results.tasks):
             self._correct(result)
-            self.run.messages.note(f"{line}: {result.reason}")
+            if result.outcome != "flaky":
+                self.run.messages.note(f"{line}: {result.reason}")
             if result.bad:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

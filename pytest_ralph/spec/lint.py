@@ -195,8 +195,8 @@ def _check_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
         for allowed in filter(None, map(_allowed_time, stages)):
             if _seconds(limit) < _seconds(allowed):
                 message = (
-                    f"{task.id}: the time limit {limit[0]} is shorter than the {allowed[0]}"
-                    " that the check allows itself"
+                    f"{task.id}: the time limit {limit[0]} is shorter than the limit"
+                    f" of {allowed[0]} in the check itself"
                 )
                 yield LintFinding(line, "short-timeout", message)
 

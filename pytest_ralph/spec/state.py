@@ -368,10 +368,10 @@ class State:
             status = self.status(task.name)
             if task.checked and status in ("failed", "running"):
                 self.task_passed(task.name)
-                yield f"{task.name} is done in tasks.md, but {status} in the state file: it is done"
+                yield f"{task.name} counts as done, as in tasks.md; the state file said {status}"
             elif not task.checked and status in ("complete", "success"):
                 self._forget_result(task.name)
-                yield f"{task.name} is open in tasks.md, but {status} in the state file: it is open"
+                yield f"{task.name} counts as open, as in tasks.md; the state file said {status}"
 
     # Maps of entries, which may be absent or null
 

@@ -85,7 +85,9 @@ class OwnVersions:
             return IndexEntry(git_mode(state), link.strip())
         if not state.copy:
             # It is too large, or an executor removed the copies.
-            raise GitError(f"there is no copy of {name} as it was: cannot tell your edits apart")
+            raise GitError(
+                f"there is no copy of {name} as it was, so your edits cannot be told apart"
+            )
         blob = self._git("hash-object", "-w", f"--path={name}", "--", state.copy)
         return IndexEntry(git_mode(state), blob.strip())
 

@@ -148,7 +148,9 @@ def test_where_state_and_document_disagree_the_document_is_right_and_it_is_said(
     given(one_task, taskIndex=7, totalTasks=40, taskResults={"1.4": {"status": "complete"}})
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
-    result.stdout.fnmatch_lines(["*1.4 is open in tasks.md, but complete in the state file*"])
+    result.stdout.fnmatch_lines(
+        ["*1.4 counts as open, as in tasks.md; the state file said complete*"]
+    )
     assert (one_task.state["taskIndex"], one_task.state["totalTasks"]) == (3, 3)
 
 

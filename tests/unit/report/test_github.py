@@ -33,7 +33,7 @@ def test_a_failed_task_is_an_escaped_error() -> None:
     (line,) = workflow_commands(run(task("failed", attempts=(BROKEN,))))
     assert line == (
         "::error file=specs/foo/tasks.md,line=12,title=1.3 Add%3A a%2C b%3A failed::"
-        "100%25 wrong: a, b%0A- Read the test"
+        "100%25 wrong: a, b%0A- Fix task 1.3 (specs/foo/tasks.md:12)%0A- Read the test"
     )
 
 

@@ -410,8 +410,8 @@ def test_totals_fixes_and_results_are_rebuilt_from_the_document(path: Path) -> N
     ]
     assert state.reconcile(tasks) == [
         "1.2.1, a fix of 1.2 in tasks.md, was missing in the state file",
-        "1.1 is done in tasks.md, but running in the state file: it is done",
-        "1.2 is open in tasks.md, but complete in the state file: it is open",
+        "1.1 counts as done, as in tasks.md; the state file said running",
+        "1.2 counts as open, as in tasks.md; the state file said complete",
     ]
     assert (state.data["taskIndex"], state.data["totalTasks"]) == (1, 3)
     assert state.data["fixTaskMap"] == {
