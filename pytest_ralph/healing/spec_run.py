@@ -258,6 +258,10 @@ class SpecRun:
     def passes(self, task: Task) -> bool:
         return self._task_run(task).verify() is None
 
+    def holds(self, task: Task) -> bool:
+        """Verify a task in the project without recording the attempt."""
+        return self._task_run(task).verify_unrecorded().passed
+
     def fail_if_broken(self, task: Task, reason: str) -> TaskResult | None:
         """Verify a task that has passed; return its failed result, None if it still passes."""
         again = self._task_run(task)

@@ -336,6 +336,10 @@ class TaskRun:
         affected = shared.affected(changed)
         return verify_affected(self.services, affected) or verified
 
+    def verify_unrecorded(self) -> VerifyResult:
+        """Run Verify in the project, and nothing else."""
+        return self._verify_task(self.services.root, self.services.runner)
+
     def _verify_task(self, root: Path, runner: Runner) -> VerifyResult:
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)

@@ -9,6 +9,7 @@ from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import parse_block
 from pytest_ralph.failure.failure import NO_ERROR, UNKNOWN, VERIFICATION_FAILED, Failure
 from pytest_ralph.failure.sampling import sample
+from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.running.checks import RunContext, run_checks
 from pytest_ralph.running.environment import task_environment
 from pytest_ralph.running.runner import RunError
@@ -81,7 +82,7 @@ def verify_affected(services: Services, affected: Iterable[SharedEvent]) -> Veri
             continue
         context = RunContext(
             root=services.root,
-            timeout=services.settings.timeout,
+            timeout=task_timeout(task, services.settings.timeout),
             env=task_environment(spec, task, directory=spec.directory),
             label=f"{spec.name}-{task.name}",
         )

@@ -15,12 +15,8 @@ from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.healing.regressions import MAX_ROUNDS, is_affected
-from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
-from pytest_ralph.running.checks import RunContext, run_checks
-from pytest_ralph.running.environment import task_environment
-from pytest_ralph.running.runner import RunError
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.session.reporting import JunitAttempts
 from pytest_ralph.settings import SettingError
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.task import Task
 
 
 class Healed(NamedTuple):
@@ -134,21 +129,6 @@ def _work(results: Iterable[TaskResult]) -> Iterator[ReportedWork]:
 
 def _is_same_task(one: TaskResult, other: TaskResult) -> bool:
     return one.spec_path == other.spec_path and one.name == other.name
-
-
-def passes(run: Run, spec: Spec, task: Task) -> bool:
-    """Verify a task in the project, without recording the attempt."""
-    settings = run.specs.settings_of(spec)
-    context = RunContext(
-        root=run.root,
-        timeout=task_timeout(task, settings.timeout),
-        env=task_environment(spec, task, directory=spec.directory),
-        label=f"{spec.name}-{task.name}",
-    )
-    try:
-        return run_checks(task.verify, run.resources.runner(settings.shell), context).passed
-    except RunError:
-        return False
 
 
 def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> pytest.TestReport:

@@ -12,7 +12,6 @@ from pytest_ralph.fixing.isolation.merge import FileChange, write_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.ticks import record_tick
-from pytest_ralph.session.final_check import passes
 from pytest_ralph.session.xdist.outbox import repeat, unpack
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class Inbox:
             )
             if applied is None:
                 return [conflict.path for conflict in conflicts], ""
-            if passes(self._run, spec_run.spec_files.spec, task):
+            if spec_run.holds(task):
                 owner = f"{spec_run.spec_files.spec.name}::{task.name}"
                 services.tree.record(owner, applied.changes)
                 services.tree.protected.setdefault(owner, set()).update(protected)
