@@ -26,7 +26,7 @@ AT_PLACE = re.compile(
 )
 # A line that is only a place: `--> a.sol:3:5`, `a.yml:3`, `  on main.tf line 3, in resource ...`
 PLACE_LINE = re.compile(
-    r"^\s*(?P<arrow>-+>\s+)?(?P<file>[^\s:]+(?:(?(arrow)|\.\w+))):\d+(?:[.:]\d+)?(?(arrow)\b|$)"
+    r"^\s*-+>\s+(?P<arrow>\S+?):\d+(?::\d+)?\b|^\s*(?P<bare>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$"
     r"|^\s+on (?P<block>\S+) line \d+, in "
 )
 # What starts a message where no arrow shows that it is one: `error: ...`, `name[play]: All ...`
@@ -157,10 +157,12 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     if place is None or not text or text.startswith(UNFORMATTED):
         return None
     level = _level(text)
-    if not place["arrow"] and not level and not RULE_NAME.match(text):
+    shows_message = place["arrow"] or level or RULE_NAME.match(text)
+    if not shows_message:
         return None
+    file = place["arrow"] or place["bare"] or place["block"]
     shape = "build" if level in {"", "error"} else "lint"
-    return Diagnostic(number, text, place["file"] or place["block"], shape, level)
+    return Diagnostic(number, text, file, shape, level)
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:

@@ -48,57 +48,74 @@ LINES_BELOW = 15
 
 # The header of a shown difference: only the name of the file in it matters.
 DIFF_HEADER = regex(r"^(?:---|\+\+\+) (?P<file>\S+)(?:\s+(?:\d{4}-\d\d-\d\d .*|\(\w+\)))?$")
-TIMESTAMP = regex(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+")
 # A file with a position, or before a colon. In "a.lock was not found" it is part of a sentence.
 PLACE = regex(
     r"^(?:file://)?(?P<file>[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9})"
     r"(?:(?:[:(]\d+(?:(?:[:.-]|, ?)\d+)*\)?|, line \d+)\s*(?::|-|—|\s)|\s*(?::|-|—)(?=\s))\s*"
 )
 POSITION = regex(r"^[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9}:\d+(?::\d+)?:\s*")
-# Where a linter found something, in the columns of a table.
-TABLE_PLACE = regex(
-    r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
-    r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
+# What stands before the words of an error. Each is removed as often as it occurs.
+SHELL_PLACE = regex(
+    r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:(?:line|ligne|Zeile|línea|linha) )?\d+: )?"
+    r"(?:\d+ (?=[A-Z]))?"
 )
-# What runners of other programs put before an error.
-SPEAKER = regex(
-    r"^g?make(?:\[\d+\])?: \*+ |^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
-    r"|^Retrying \(Retry\([^)]*\)\) after |^An unexpected error occurred: \"https?://\S+: "
-    r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': |^Failed to execute goal .*?: (?=[A-Z])"
-    r"|^(?:[\w.-]+/)+: |^template: |^SystemCheckError: System check identified some issues: "
+PREFIXES = (
+    # The time.
+    regex(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+"),
+    SHELL_PLACE,
+    # What runners of other programs put before an error.
+    regex(
+        r"^g?make(?:\[\d+\])?: \*+ |^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
+        r"|^Retrying \(Retry\([^)]*\)\) after |^An unexpected error occurred: \"https?://\S+: "
+        r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': "
+        r"|^Failed to execute goal .*?: (?=[A-Z])|^(?:[\w.-]+/)+: |^template: "
+        r"|^SystemCheckError: System check identified some issues: "
+        r"|^\d+#\d+: |^YN\d+: │ |^%(?:Warning|Error)-\w+: |^Failure/Error: |^not ok \d+ (?:- )?"
+        r"|^\S+:\(\.\w+\+0x[0-9a-f]+\): |^\S+: \S+:\d+: [^:]+: (?=Assertion )|^Error \[[A-Z_]+\]: "
+    ),
+    # A label in brackets; not a value that is compared.
+    regex(r"^[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}](?!\s*[!=<>]=):?\s*"),
+    # What the line is worth.
+    regex(
+        r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
+        r"|\d+:\d+\s+(?:error|warning)\s+|(?:FAILED|ERROR|INTERNALERROR>) (?=\S+(?:::|\w*Error)))"
+        r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|e)\b"
+        r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*[:!-]\s*",
+        re.IGNORECASE,
+    ),
+    regex(r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"),
+    # The node id of a test.
+    regex(r"^[\w./-]+\.\w+::\S+ - "),
+    # Where a linter found something, in the columns of a table.
+    regex(
+        r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
+        r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
+    ),
+    # Marks, and the numbers of a list.
+    regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+|^\d+[.)] (?=[^\W\d])"),
 )
-BARE_LEVEL = regex(
-    r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"
+# What is said in fewer words.
+REPLACEMENTS = (
+    # What git says about a push.
+    (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
+    # What node says before it shows both values.
+    (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^+(\s])"), ""),
+    (regex(r"^expect\(received\)\.((?:\w+\.)?\w+)\((?:expected)?\)(?: // .*)?"), r"\1 failed"),
+    # The class of an error behind another one, a ruler, and all of an address but the host.
+    (regex(r"\((?:\w+\.)+\w+Error\) "), ""),
+    (regex(r"\s*([-=+*_~])\1{5,}\s*"), " "),
+    (regex(r"\bhttps?://(?:[^@/\s]+@)?([\w.-]+\w(?::\d+)?)[^\s'\"),]*"), r"\1"),
 )
-LEVEL = regex(
-    r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
-    r"|\d+:\d+\s+(?:error|warning)\s+|(?:FAILED|ERROR|INTERNALERROR>) (?=\S+(?:::|\w*Error)))"
-    r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|e)\b"
-    r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*[:!-]\s*",
-    re.IGNORECASE,
-)
-# What git says about a push.
-REJECTED = regex(r"^\[((?:remote )?rejected)\]")
-# A label in brackets; not a value that is compared.
-BRACKETS = regex(r"^[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}](?!\s*[!=<>]=):?\s*")
 INTERPRETER = regex(r"^/\S*/python[\d.]*: ")
-SHELL_PLACE = regex(r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:line )?\d+: )?")
 EXCEPTION = regex(
     r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)|(?<=[.:])[A-Z]\w+)"
     r"(?: \[\w+\])?:\s*"
 )
 # Exceptions whose message says it all.
 ABSENCE = regex(r"^(?:ModuleNotFound|FileNotFound|Import)Error: (?:\[Errno \d+\] )?")
-# What node says before it shows both values.
-COMPARISON = regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=\S)")
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
-MARKS = regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+")
 # What is said about a command that printed nothing.
 COMMAND_ENDED = regex(r"^`(?P<command>.+)` (?P<how>exited with status \d+)$")
-NODE_ID = regex(r"^[\w./-]+\.\w+::\S+ - ")
-PREFIXES = (
-    TIMESTAMP, SHELL_PLACE, SPEAKER, LEVEL, BARE_LEVEL, NODE_ID, TABLE_PLACE, BRACKETS, MARKS,
-)  # fmt: skip
 # The directories of an absolute path; a relative path is how the project names its files.
 DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
 LEADING_DIRECTORIES = regex(
@@ -110,6 +127,8 @@ PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+|[\w@+~-]+\.[a-z]\w{0,4}")
 WORD = regex(r"[^\W\d_]{3}")
 # `shop.tests.CartTest.test_total`, but not `cart.t`, which is a file.
 DOTTED_NAME = regex(r"[\w.$]+\w{4}")
+# The method in `JUnit Jupiter:CartTest:total()`.
+METHOD = regex(r"^.*:(\w+\(\))$")
 LAST_WORD = regex(r"\s+\S*$")
 # Words that announce what was cut, and a clause of which only a word or two is left.
 DANGLING = regex(
@@ -120,15 +139,17 @@ DANGLING = regex(
 QUOTES = "\"'`"
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = regex(
-    r"(?:^|[\s(])(?P<hint>(?:please |try |you (?:can|should|need to|must) |did you (?:mean|forget)|"
-    r"run |running |use (?!of )|hint: |help: |fix: |to fix\b"
-    r"|consider )[^\n]*[`'\"][^`'\"\n]+[`'\"][^\n]*)",
+    r"(?:(?:^\W*|[.:;,!?\])`]\s+|\()(?=please |try |run |use (?!of )|hint: |help: |fix: |to fix\b"
+    r"|consider )"
+    r"|(?:^|[\s(])(?=you (?:can|should|(?:may |might )?need to|must) |did you (?:mean|forget)))"
+    r"(?P<hint>[^\n]*[`'\"][^`'\"\n]+[`'\"][^\n]*)",
     re.IGNORECASE,
 )
 UNSOUND_HINT = regex(
     r"disabl|ignor|noqa|suppress|skip|--force|--no-verify|backtrace|verbose|--help|\blog\b|stack"
     r"|overrid|allow\(|-vv|\braise\b|\bthrow\b"
-    r"|update (?:the )?(?:snapshot|test)|-u\b|debug",
+    r"|update (?:the )?(?:snapshot|test)|-u\b|debug|passWith|increase limit"
+    r"|--explain|for help|to see\b",
     re.IGNORECASE,
 )
 
@@ -143,15 +164,8 @@ def title(failure: Failure) -> str:
 
     It never starts with a path, a timestamp, a bracket or a position, and ends with a whole word.
     """
-    point = _point(failure.error)
+    point = _introduced(failure, _point(failure.error))
     subject = _subject(failure)
-    if not point or DATA.match(point):
-        point = headline(failure.kind)
-    elif PATH.fullmatch(point) and WORD.search(point):
-        point = f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
-    elif not subject and not (WORD.search(point) and " " in point):
-        # A single word, such as a value that was not expected, needs an introduction.
-        point = f"{headline(failure.kind)}: {point}"
     if subject and subject.lower() not in point.lower():
         point = f"{subject}: {point}"
     point = NOT_A_START.sub("", point)
@@ -162,7 +176,28 @@ def title(failure: Failure) -> str:
         # How it ended matters more than its last arguments.
         end = f"…` {command['how']}"
         return "`" + shorten(command["command"], LONGEST_TITLE - len(end) - 1) + end
-    return shorten(point, LONGEST_TITLE)
+
+    shortened = shorten(point, LONGEST_TITLE)
+    missing = LEADING_DIRECTORIES.sub("", failure.missing or "")
+    if missing in point and missing not in shortened:
+        # The name that was cut matters more than the words around it.
+        return shorten(f"{missing} is missing", LONGEST_TITLE)
+    is_sentence = " " in shortened and WORD.search(shortened) is not None
+    introduced = f"{headline(failure.kind)}: {shortened}"
+    if (is_sentence and shortened != subject) or len(introduced) > LONGEST_TITLE:
+        return shortened
+    return introduced
+
+
+def _introduced(failure: Failure, point: str) -> str:
+    """Return the point of an error, or a headline if it is only data, a code or a file."""
+    words = NOT_A_START.sub("", point)
+    is_code = "_" in failure.kind and words.startswith(failure.kind)
+    if not words or is_code or DATA.match(words):
+        return headline(failure.kind)
+    if PATH.fullmatch(point) and WORD.search(point):
+        return f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
+    return point
 
 
 def without_shell(error: str) -> str:
@@ -217,7 +252,7 @@ def shorten(text: str, limit: int) -> str:
     if bracket > limit // 2 and ")" not in shortened[bracket:]:
         # The remark in brackets is cut: do without it.
         shortened = shortened[:bracket]
-    shortened = DANGLING.sub("", shortened).rstrip(" ,:;([{-–—")
+    shortened = DANGLING.sub("", shortened).rstrip(" ,:;([{-–—*«")
     if shortened.count(shortened[-1:]) % 2 and shortened.endswith(tuple(QUOTES)):
         # The quoted name is cut.
         shortened = shortened[:-1].rstrip()
@@ -234,12 +269,13 @@ def _point(error: str) -> str:
     # Only the first file is a place: one without a position is what the error is about.
     text = _without_prefixes(PLACE.sub("", text, count=1) or text)
     text = _without_prefixes(POSITION.sub("", text, count=1) or text)
-    text = REJECTED.sub(r"\1:", text)
     match = EXCEPTION.match(text)
     if match and ASSERTION.match(match["name"]):
-        text = COMPARISON.sub("", _without_prefixes(text[match.end() :]))
+        text = _without_prefixes(text[match.end() :])
     elif match:
         text = text[match.start("name") :]
+    for pattern, replacement in REPLACEMENTS:
+        text = pattern.sub(replacement, text)
     return DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
 
 
@@ -262,7 +298,8 @@ def _subject(failure: Failure) -> str:
         name = re.split(r" (?:>|›|») ", name)[-1]
         if DOTTED_NAME.fullmatch(name):
             name = name.rsplit(".", 1)[-1]
-        name = NOT_A_START.sub("", LEADING_DIRECTORIES.sub("", name))
+        name = METHOD.sub(r"\1", LEADING_DIRECTORIES.sub("", name))
+        name = NOT_A_START.sub("", name)
         return name if " " not in name else shorten(name, LONGEST_SUBJECT)
     match = PLACE.match(_without_prefixes(" ".join(failure.error.split())))
     if match is None:

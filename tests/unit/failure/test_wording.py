@@ -93,6 +93,17 @@ def samples(family: str) -> list[dict[str, Any]]:
          "a.yaml: executing x: nil pointer"),
         (Failure(error="WARNING: Retrying (Retry(total=0, read=None)) after connection lost by x"),
          "connection lost by x"),
+        (Failure(error="request to https://registry.example/left-pad failed, reason: refused"),
+         "request to registry.example failed, reason"),
+        (Failure(error="Could not find a version that satisfies the requirement acme-core==1",
+                 missing="acme-core"), "acme-core is missing"),
+        (Failure(error="expect(received).toEqual(expected) // deep equality",
+                 failed_tests=("names are unique",)), "names are unique: toEqual failed"),
+        (Failure(kind="file_conflict", error="file_conflict (NON-RETRYABLE)"), "file conflict"),
+        (Failure(kind="service_unavailable", error="ConnectionError: HTTPConnectionPool("
+                 "host='127.0.0.1', port=5999): Max retries exceeded with url: /"),
+         "service unavailable: ConnectionError"),
+        (Failure(error="sh: line 1: 197 Segmentation fault ./app"), "Segmentation fault ./app"),
         (Failure(error="ModuleNotFoundError: No module named '_pytest.python_api'"),
          "No module named '_pytest.python_api'"),
     ],
@@ -109,7 +120,7 @@ def test_titles_of_all_samples_read_well(family: str) -> None:
         text = title(failure)
         printed = " ".join(f"{failure.error} {' '.join(failure.failed_tests)}".split())
         # A path may have been shortened to its name, also one in brackets.
-        last_word = text.split()[-1].strip("().,") if text else ""
+        last_word = text.removesuffix(" is missing").split()[-1].strip("().,") if text else ""
         is_cut = re.search(rf"{re.escape(last_word)}(?![\w])", f"{printed} ") is None
         is_from_error = text.startswith(printed[:1]) or last_word in printed
         is_bad = not WORD.search(text) or len(text) > 50 or BAD_START.match(text)
@@ -196,6 +207,8 @@ def test_a_place_is_a_test_or_a_file() -> None:
         "try disabling the rule with `eslint-disable`",
         "run with `RUST_BACKTRACE=1` to see a backtrace",
         "Run `jest -u` to update the snapshot",
+        "Run with `--passWithNoTests` to exit with code 0",
+        "worker 'gw1' crashed while running 'a.py::test_x'",
     ],
 )
 def test_a_hint_that_hides_the_failure_is_dropped(line: str) -> None:
