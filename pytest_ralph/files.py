@@ -225,15 +225,14 @@ def _signature(status: os.stat_result) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def write_atomically(path: Path, data: bytes | str, *, durable: bool = True) -> None:
+def write_atomically(path: Path, data: bytes | str) -> None:
     """Replace `path` so that a reader, a crash or a full disk sees either the old file or the new.
 
-    A link stays, and what it leads to is replaced. If not `durable`, a power failure may undo the
-    write.
+    A link stays, and what it leads to is replaced.
     """
     place = Path(os.path.realpath(path))
     sweep(place)
-    _replace(place, data, durable=durable, may_replace=lambda: True)
+    _replace(place, data, durable=True, may_replace=lambda: True)
 
 
 def replace_if_unchanged(
@@ -241,8 +240,9 @@ def replace_if_unchanged(
 ) -> Seen:
     """Replace `place` as `write_atomically` does, unless it changed since its signature was `seen`.
 
-    `place` is a real path, and no link on the way to it is followed. Return the new signature, or
-    None if the file had changed and was left alone.
+    `place` is a real path, and no link on the way to it is followed. If not `durable`, a power
+    failure may undo the write. Return the new signature, or None if the file had changed and was
+    left alone.
     """
     try:
         return _replace(

@@ -340,7 +340,7 @@ class SpecFiles:
             self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
         for one in (task, *fixes):
             self.state.task_passed(one.name)
-        self.state.set_number("taskIndex", self._document.index())
+        self.state.set_index(self._document.index())
         self.state.save()
 
     def untick(self, task: Task) -> None:
@@ -357,7 +357,7 @@ class SpecFiles:
         with self.files():
             self._log.reopened(task)
             if self.state.exists:
-                self.state.set_number("taskIndex", self._document.index())
+                self.state.set_index(self._document.index())
                 self.state.save()
 
     def reopen(self, tasks: Iterable[Task]) -> list[str]:

@@ -79,7 +79,6 @@ class PastFix(NamedTuple):
     fix: str
     commit: str
     error: str
-    time: float
     same: bool = True
     similarity: float = 1.0
     times: int = 1
@@ -251,7 +250,7 @@ def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple
 
 
 _SUCCESSFUL_FIXES = """
-    SELECT executor, approach, spec, task, fix, "commit", error, time FROM remedy
+    SELECT executor, approach, spec, task, fix, "commit", error FROM remedy
     WHERE {column} = ? AND worked ORDER BY id DESC LIMIT ?"""
 
 

@@ -31,13 +31,12 @@ LONGEST_KEY = 64 * 1024
 class Spool(NamedTuple):
     """The output of a command. There is no file if it printed nothing.
 
-    `size` is the number of bytes printed, of which `left_out` from the middle were not stored.
-    `unstored` is the end of the output if it could not be written to disk.
+    `size` is the number of bytes printed. `unstored` is the end of the output if it could not be
+    written to disk.
     """
 
     file: str | os.PathLike[str]
     size: int
-    left_out: int = 0
     unstored: bytes = b""
 
     @property
@@ -66,11 +65,6 @@ class Spool(NamedTuple):
             if not self.unstored:
                 return self.path.open("rb")
         return io.BytesIO(self.unstored)
-
-    def discard(self) -> None:
-        """Remove the file."""
-        with contextlib.suppress(OSError):
-            self.path.unlink()
 
 
 def decode(data: bytes) -> str:
@@ -233,7 +227,7 @@ class SpoolWriter:
 
     def spool(self) -> Spool:
         """Return what has been stored so far."""
-        return Spool(self.file, self.size, self._left_out, self._unstored)
+        return Spool(self.file, self.size, self._unstored)
 
     def close(self) -> None:
         """Store what is left."""

@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.document import Spec
 
 
-class Healed(NamedTuple):
-    """A task that was broken after it had passed, and what has become of it since."""
-
-    line: str
-    result: TaskResult
-
-
 class ReportedWork(NamedTuple):
     """An executor run or repair for a task, which ended at `ended` and changed files."""
 
@@ -48,13 +41,13 @@ class ReportedWork(NamedTuple):
     diff: str
 
 
-def heal_rest(run: Run, results: Sequence[TaskResult]) -> Iterator[Healed]:
-    """Verify again what may be broken, and yield each task that was, after its recovery."""
+def heal_rest(run: Run, results: Sequence[TaskResult]) -> Iterator[tuple[str, TaskResult]]:
+    """Verify again what may be broken; yield what broke a task, and its result after recovery."""
     if run.has_workers:
         yield from _WorkersCheck(run, results).heal()
         return
     for healed in run.resources.regressions.heal_rest():
-        yield Healed(healed.line, healed.result)
+        yield healed.line, healed.result
 
 
 class _WorkersCheck:
@@ -68,7 +61,7 @@ class _WorkersCheck:
         self._passed = [one for one in results if one.passed and one.verifications]
         self._verified = [one.verifications[-1].started for one in self._passed]
 
-    def heal(self) -> Iterator[Healed]:
+    def heal(self) -> Iterator[tuple[str, TaskResult]]:
         for _ in range(MAX_ROUNDS):
             work_before = len(self._work)
             for number in range(len(self._passed)):
@@ -78,7 +71,7 @@ class _WorkersCheck:
             if len(self._work) == work_before:
                 return
 
-    def _heal(self, number: int) -> Healed | None:
+    def _heal(self, number: int) -> tuple[str, TaskResult] | None:
         result = self._passed[number]
         later = [work for work in self._work if work.ended > self._verified[number]]
         later = [work for work in later if not _is_same_task(work.result, result)]
@@ -107,7 +100,7 @@ class _WorkersCheck:
             return None
         self._work += _work([healed])
         self._verified[number] = time.time()
-        return Healed(line, healed)
+        return line, healed
 
     def _spec(self, path: str) -> Spec | None:
         if path not in self._specs:

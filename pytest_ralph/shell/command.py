@@ -245,11 +245,6 @@ class Command:
         return any(stage.has_time_limit for stage in self.stages)
 
     @property
-    def changes_remote(self) -> bool:
-        """Whether a stage changes something outside this machine."""
-        return any(stage.changes_remote for stage in self.stages)
-
-    @property
     def mentions_junit(self) -> bool:
         """Whether the command line itself decides about a JUnit file of pytest."""
         return "junitxml" in self.text or "junit-xml" in self.text

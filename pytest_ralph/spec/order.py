@@ -40,7 +40,6 @@ class Plan:
     that say what they depend on; all others depend on everything before them.
     """
 
-    tasks: tuple[Task, ...]
     order: tuple[Task, ...]
     groups: tuple[Group, ...]
     problems: tuple[PlanProblem, ...]
@@ -149,7 +148,7 @@ def plan(tasks: Iterable[Task]) -> Plan:
     groups = tuple(_groups(order, explicit))
     problems += _cycles(stuck, needs)
     problems += file_conflicts(groups)
-    return Plan(tasks, tuple(order), groups, tuple(problems), explicit)
+    return Plan(tuple(order), groups, tuple(problems), explicit)
 
 
 def _with_originals(

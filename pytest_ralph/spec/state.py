@@ -142,9 +142,8 @@ class State:
         value = self.data.get(field)
         return DEFAULTS[field] if value is None else int(value)
 
-    def set_number(self, field: str, value: int) -> None:
-        assert field in DEFAULTS, field
-        self.data[field] = value
+    def set_index(self, index: int) -> None:
+        self.data["taskIndex"] = index
 
     # Fixes and parts of a task
 
@@ -276,13 +275,13 @@ class State:
         elif task_id in self._map("taskResults"):
             self._forget_result(task_id)
 
-    def task_failed(self, task_id: str, final: str = FAILED_AFTER_RETRIES) -> None:
+    def task_failed(self, task_id: str) -> None:
         """Record that no further attempt is made."""
         entry = self._own_entry("taskResults", task_id)
         entry["status"] = "failed"
         errors = _own_errors(entry)
         errors.pop("resolved_on_retry", None)
-        errors["final"] = final
+        errors["final"] = FAILED_AFTER_RETRIES
 
     def _forget_result(self, task_id: str) -> None:
         self._text.changed("taskResults", task_id)

@@ -16,6 +16,10 @@ LARGEST_FILE = 2_000_000
 DEEPEST_INCLUDE = 5
 INCLUDED_FILE = re.compile(r"(?:-r|--requirement)[ =]?\s*(\S+)")
 COMMENT = re.compile(r"(?:^|\s)#.*")
+GEM = re.compile(
+    r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]",
+    re.MULTILINE,
+)
 REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 
 
@@ -193,13 +197,7 @@ def composer_json(path: Path) -> set[str]:
 
 def gemfile(path: Path) -> set[str]:
     """Return the gems that a Gemfile or gemspec declares."""
-    return _matches(
-        r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]", path
-    )
-
-
-def _matches(pattern: str, path: Path) -> set[str]:
-    return set(re.findall(pattern, read_text(path), re.MULTILINE))
+    return set(GEM.findall(read_text(path)))
 
 
 def _keys(table: object, *names: str) -> set[str]:

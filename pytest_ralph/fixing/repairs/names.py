@@ -154,7 +154,7 @@ NODE_COMMANDS = _table(
 def python_distributions(missing: str) -> set[str]:
     """Return the distributions that may provide a module, a command or a distribution."""
     parts = missing.split(".")
-    names = {normalized(prefix) for prefix in _prefixes(parts, "-")}
+    names = {normalized(prefix) for prefix in _prefixes(parts)}
     names.update(IMPORTS.get(parts[0].lower(), ()))
     names.update(PYTHON_COMMANDS.get(normalized(missing), ()))
     return names
@@ -183,6 +183,6 @@ def php_packages(missing: str) -> set[str]:
     return {f"{first}/{name}" for name in (first, *rest[:1])}
 
 
-def _prefixes(parts: list[str], separator: str) -> list[str]:
-    """Return `a`, `a.b`, `a.b.c` for the parts `a`, `b`, `c`."""
-    return [separator.join(parts[:count]) for count in range(1, len(parts) + 1)]
+def _prefixes(parts: list[str]) -> list[str]:
+    """Return `a`, `a-b`, `a-b-c` for the parts `a`, `b`, `c`."""
+    return ["-".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -141,7 +141,7 @@ def test_a_failure_blocks_exactly_what_depends_on_it(
     lines: list[str], failed: str, asked: str, strict: str | None, explicit: str | None
 ) -> None:
     found = planned(*lines)
-    wanted = next(each for each in found.tasks if each.name == asked)
+    wanted = next(each for each in found.order if each.name == asked)
     assert found.blocker(wanted, {failed}) == strict
     assert found.blocker(wanted, {failed}, keep_going=True) == explicit
     assert found.blocker(wanted, {failed}, recovery=False) == explicit
@@ -149,10 +149,10 @@ def test_a_failure_blocks_exactly_what_depends_on_it(
 
 def test_a_task_that_passes_after_all_blocks_no_more() -> None:
     found = planned("1.1", "1.2 | after 1.1", "1.3 | after 1.2")
-    assert found.blocker(found.tasks[2], {"1.1"}) == "1.1"
-    assert found.blocker(found.tasks[2], {"1.1", "1.2"}) == "1.1"
-    assert found.blocker(found.tasks[2], {"1.2"}) == "1.2"
-    assert found.blocker(found.tasks[2], ()) is None
+    assert found.blocker(found.order[2], {"1.1"}) == "1.1"
+    assert found.blocker(found.order[2], {"1.1", "1.2"}) == "1.1"
+    assert found.blocker(found.order[2], {"1.2"}) == "1.2"
+    assert found.blocker(found.order[2], ()) is None
 
 
 def test_a_cycle_is_shown_as_it_goes_round() -> None:
@@ -172,7 +172,7 @@ def test_a_cycle_is_shown_as_it_goes_round() -> None:
     )
     assert problem.verdict == "Invalid plan"
     assert sorted(each.name for each in found.order) == ["1.1", "2.1", "3.1", "4.1"]
-    assert found.blocker(found.tasks[3], {"2.1"}) == "2.1"
+    assert found.blocker(found.order[-1], {"2.1"}) == "2.1"
 
 
 @pytest.mark.parametrize(
