@@ -183,6 +183,8 @@ def _check_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
         for hazard in hazards(check, starts_service=starts_service):
+            if hazard.code == "never-passes" and task.verify.mode == "any":
+                continue
             severity: Severity = "error" if hazard.severe else "warning"
             yield LintFinding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
 

@@ -177,12 +177,6 @@ def _prints_verdict(stage: Stage) -> bool:
 _HOME = re.compile(
     r"(?<![\w.$}])(?:/Users|/home)/(?!\$)[\w.-]+|(?<![\w.])/root/\w|\b[A-Za-z]:\\+Users\\|/mnt/[a-z]/Users/"
 )
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_BRACKETED = re.compile(
-    r"(?<![<\w])<[a-z][a-z0-9]*(?:[ _-][a-z0-9]+)*>|(?<=[:/=-])<[a-z][a-z0-9_ -]*>"
-)
-_UNFILLED = re.compile(r"\bpath/to/|\bYOUR_[A-Z]|\{\{\s*\w+\s*\}\}")
-_DASHED_PATTERN = re.compile(r"\bgrep((?:\s+-[A-Za-z]+)*)\s+([\"'])-")
 
 
 def _text_hazards(command: str) -> Iterator[Hazard]:
@@ -190,16 +184,6 @@ def _text_hazards(command: str) -> Iterator[Hazard]:
         yield Hazard(
             "machine-path",
             f"`{match[0]}` exists on one machine only; use a path inside the project",
-        )
-    # In quotes a bracketed word may be what is looked for.
-    if match := _BRACKETED.search(_QUOTED.sub("", command)) or _UNFILLED.search(command):
-        yield Hazard(
-            "placeholder", f"`{match[0]}` looks like a placeholder that was never filled in"
-        )
-    if (match := _DASHED_PATTERN.search(command)) and not match[1].endswith("e"):
-        yield Hazard(
-            "grep-option",
-            "grep reads a pattern that starts with `-` as an option; write `grep -e …`",
         )
 
 
