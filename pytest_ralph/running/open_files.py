@@ -29,16 +29,16 @@ def files_being_written(root: Path) -> set[str]:
         # The process may have ended, or belong to another user.
         with contextlib.suppress(OSError):
             if os.getpgid(pid) == own_group:
-                found.update(_files_written_by(pid))
-    return {path.removeprefix(prefix) for path in found if path.startswith(prefix)}
+                found.update(_files_written_by(pid, prefix))
+    return found
 
 
-def _files_written_by(pid: int) -> Iterator[str]:
+def _files_written_by(pid: int, prefix: str) -> Iterator[str]:
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             path = os.readlink(entry.path)  # noqa: PTH115 - may be the name of a pipe
-            if _is_writable(pid, entry.name):
-                yield path
+            if path.startswith(prefix) and _is_writable(pid, entry.name):
+                yield path.removeprefix(prefix)
 
 
 def _is_writable(pid: int, descriptor: str) -> bool:
