@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.errors import TemplatesError
 from pytest_ralph.text import inert
 
 if TYPE_CHECKING:
@@ -24,10 +25,6 @@ OWN_DIRECTORY = Path(__file__).with_name("templates")
 SUFFIX = ".md.j2"
 FORMS = ("fix", "execute", "retry", "continue", "enrich", "split", "fixtask")
 KIND = re.compile(r"[\w-]+")
-
-
-class TemplatesError(Exception):
-    """A template cannot be used. The message is one line with its file and line number."""
 
 
 class Templates:

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import sweep
-from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,8 @@ from pytest_ralph.files import TASKS_NAME, fault_point
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.diffs import diff_of
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.facts import collect_facts
-from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.prompts import PromptContext, shortened_diff
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError

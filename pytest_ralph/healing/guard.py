@@ -32,7 +32,7 @@ from pytest_ralph.fixing.check_files import (
     is_check_configuration,
     is_test,
 )
-from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
 from pytest_ralph.history.directory import remove_links

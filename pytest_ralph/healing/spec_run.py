@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import BACKUPS_NAME
-from pytest_ralph.fixing.templating import TemplatesError
+from pytest_ralph.fixing.errors import TemplatesError
 from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.task_run import TaskRun

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import headline
 from pytest_ralph.files import fault_point
-from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.healing.errors import GaveUpError
 from pytest_ralph.healing.ticks import record_tick

@@ -39,7 +39,7 @@ def check_project_files(run: Run) -> None:
     if not settings.kinds and not settings.secrets and not settings.templates:
         return
     # Imported here: most projects supply none.
-    from pytest_ralph.fixing.templating import TemplatesError
+    from pytest_ralph.fixing.errors import TemplatesError
 
     resources = run.resources
     try:
@@ -120,7 +120,7 @@ def _remove_stale_worktrees(run: Run) -> None:
     if run.worker or not (run.directory / WORKTREES_NAME).is_dir():
         return
     # Imported here: most projects have no worktrees.
-    from pytest_ralph.fixing.git.command import GitError
+    from pytest_ralph.fixing.errors import GitError
 
     try:
         lines = run.resources.worktrees.sweep()
@@ -141,8 +141,8 @@ def _check_isolation(run: Run, settings: Settings) -> None:
             return
         option = "--ralph-candidates"
     # Imported here: most runs are not isolated.
+    from pytest_ralph.fixing.errors import GitError
     from pytest_ralph.fixing.git.checkpoint import Git
-    from pytest_ralph.fixing.git.command import GitError
 
     reason = Git(run.root).unavailable()
     if reason is not None:

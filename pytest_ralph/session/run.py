@@ -23,7 +23,6 @@ from pytest_ralph.session.requirements import (
 from pytest_ralph.session.resources import Resources
 from pytest_ralph.session.run_directory import RunDirectory
 from pytest_ralph.session.specs import Specs
-from pytest_ralph.session.xdist.worker import Handover
 from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import set_aside
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.items import TaskItem
+    from pytest_ralph.session.xdist.worker import Handover
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
 
@@ -46,7 +46,7 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.worker = Handover.received(config)
+        self.worker = _handover(config)
         self.root: Path = config.rootpath
         if self.worker:
             self.root = self.worker.find_project(self.root)
@@ -151,6 +151,16 @@ class Run:
         self.run_directory.end_turn()
         self.resources.close()
         self.preflight.release()
+
+
+def _handover(config: pytest.Config) -> Handover | None:
+    """Return what the controller gave this process; None if it is no worker."""
+    if not hasattr(config, "workerinput"):
+        return None
+    # Imported here: without workers, nothing else needs the module.
+    from pytest_ralph.session.xdist.worker import Handover
+
+    return Handover.received(config)
 
 
 def new_run_id() -> str:

@@ -401,7 +401,7 @@ class RunResults:
 
     def _position_in_git(self) -> list[tuple[str, str]]:
         # Imported here: only a report needs it.
-        from pytest_ralph.fixing.git.command import GitError
+        from pytest_ralph.fixing.errors import GitError
 
         git = self.run.resources.git
         if git is None:

@@ -21,8 +21,6 @@ from pytest_ralph.spec.candidates import (
     find_candidates,
     find_sections,
 )
-from pytest_ralph.spec.formats.tables import find_table_rows
-from pytest_ralph.spec.formats.xml_tasks import find_xml_tasks
 from pytest_ralph.spec.task_line import TaskLine, heading_kind, read_checkbox, read_title
 from pytest_ralph.text.regex import regex
 
@@ -170,6 +168,9 @@ def _xml_tasks(outline: Outline, phases: Phases) -> list[TaskBlock]:
     """Return the tasks that are XML elements."""
     if not any("<task" in line for line in outline.lines):
         return []
+    # Imported here, as below: few specs have tasks in this form.
+    from pytest_ralph.spec.formats.xml_tasks import find_xml_tasks
+
     code: set[int] = set()
     for fence in outline.blocks:
         if fence.kind == "code":
@@ -189,6 +190,8 @@ def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
 
     They end with the table, because a fix inserted between two rows would cut it in two.
     """
+    from pytest_ralph.spec.formats.tables import find_table_rows
+
     tasks = []
     for row in find_table_rows(outline.lines, outline.masked):
         title = read_title(row.name)

@@ -15,13 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
-from pytest_ralph.fixing.git.command import (
-    GitCommand,
-    GitError,
-    Repository,
-    find_repository,
-    null_separated,
-)
+from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.command import GitCommand, Repository, find_repository, null_separated
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
 from pytest_ralph.fixing.git.index import (

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.running.process import exit_descriptor
 from pytest_ralph.running.spawn import Streams, spawn
 from pytest_ralph.running.strays import start_unmarked
@@ -65,10 +66,6 @@ OWN_AUTHOR = {
 TIME_LIMIT = 600.0
 
 MESSAGE_PREFIX = regex(r"(?i)^(?:fatal|error|warning|hint):\s*")
-
-
-class GitError(Exception):
-    """git could not do something. The message is one line; nothing was changed."""
 
 
 class GitResult(NamedTuple):

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
-from pytest_ralph.fixing.git.command import GitError, null_separated
+from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.command import null_separated
 from pytest_ralph.fixing.git.index import NO_ENTRY, read_index, set_index
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.git.command import GitError, null_separated
+from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.command import null_separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

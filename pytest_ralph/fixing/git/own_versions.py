@@ -11,7 +11,7 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.index import IndexEntry, git_mode
 from pytest_ralph.fixing.git.merge_text import ConflictError, merge_text
 from pytest_ralph.fixing.snapshot import is_same, is_same_now

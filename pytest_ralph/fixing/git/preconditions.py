@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.git.command import GitCommand, GitError
+from pytest_ralph.fixing.errors import GitError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ralph.fixing.git.command import GitCommand
 
 # Files in the git directory that exist while an operation waits for the user.
 OPERATIONS = {

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import GITIGNORE_NAME, fault_point
-from pytest_ralph.fixing.git.command import GitCommand, GitError, null_separated
+from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import Index, IndexEntry, read_index, set_index
 from pytest_ralph.fixing.git.kept_state import SCRIPT_NAME, KeptState
 from pytest_ralph.fixing.snapshot import (

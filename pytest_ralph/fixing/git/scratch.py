@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import is_process_running
-from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

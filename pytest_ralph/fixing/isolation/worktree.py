@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, sweep
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import (
     OWN_AUTHOR,
     GitCommand,
-    GitError,
     Repository,
     find_repository,
     null_separated,

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
-from pytest_ralph.fixing.git.command import GitError
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.isolation.merge import FileChange, write_side
 from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
 from pytest_ralph.healing.errors import RecoveryError

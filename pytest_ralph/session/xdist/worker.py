@@ -1,7 +1,4 @@
-"""A worker's side of a run with pytest-xdist: what it is given at its start, and what it sends.
-
-Every run imports this module, so it is small.
-"""
+"""A worker's side of a run with pytest-xdist: what it is given at its start, and what it sends."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.checkpoint import Git
-from pytest_ralph.fixing.git.command import GitError
 from pytest_ralph.fixing.git.rollback import Target
 from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, Snapshots
 

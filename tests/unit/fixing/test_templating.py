@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing.templating import Templates, TemplatesError
+from pytest_ralph.fixing.errors import TemplatesError
+from pytest_ralph.fixing.templating import Templates
 
 if TYPE_CHECKING:
     from pathlib import Path

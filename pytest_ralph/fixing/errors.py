@@ -1,0 +1,11 @@
+"""Exceptions that whoever has a fix carried out must expect."""
+
+from __future__ import annotations
+
+
+class GitError(Exception):
+    """git could not do something. The message is one line; nothing was changed."""
+
+
+class TemplatesError(Exception):
+    """A template cannot be used. The message is one line with its file and line number."""
