@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.session import resources
 from pytest_ralph.session.resources import Resources
 
 if TYPE_CHECKING:
@@ -299,7 +301,9 @@ def test_a_task_is_not_forked(pytester: pytest.Pytester, make_spec: SpecMaker) -
     result.assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("hook", ["pytest_sessionstart", "pytest_runtest_setup"])
+@pytest.mark.parametrize(
+    "hook", ["pytest_configure", "pytest_sessionstart", "pytest_runtest_setup"]
+)
 def test_the_environment_is_that_of_the_moment(
     pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, hook: str
 ) -> None:
@@ -316,6 +320,37 @@ def test_the_environment_is_that_of_the_moment(
     result = pytester.runpytest("--ralph", "specs/demo")
     monkeypatch.setenv("SET_BY_CONFTEST", "")
     result.assert_outcomes(passed=1)
+
+
+def test_the_environment_is_copied_in_the_main_thread(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_spec("".join(f"- [ ] 1.{n} [P] Task\n  - **Verify**: `test 1 = 1`\n" for n in (1, 2, 3)))
+    threads = set()
+    copy = resources.copy_environment
+
+    def copy_and_note_thread() -> dict[str, str]:
+        threads.add(threading.current_thread())
+        return copy()
+
+    monkeypatch.setattr(resources, "copy_environment", copy_and_note_thread)
+    result = pytester.runpytest_inprocess("--ralph", "--ralph-jobs=3", "specs/demo")
+    result.assert_outcomes(passed=3)
+    assert threads == {threading.main_thread()}
+
+
+def test_a_failed_task_is_no_broken_test(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    """Allure calls everything but a failed assertion broken."""
+    make_spec(t1_1="test 2 = 3")
+    pytester.makeconftest(
+        """
+        def pytest_runtest_makereport(item, call):
+            if call.excinfo is not None:
+                print("failed assertion:", isinstance(call.excinfo.value, AssertionError))
+        """
+    )
+    result = pytester.runpytest("--ralph", "specs/demo", "-s")
+    result.stdout.fnmatch_lines(["*failed assertion: True"])
 
 
 def test_a_secret_set_for_one_task_is_masked(
