@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,17 +32,32 @@ TASK = """\
 
 """
 EXECUTOR = "{sleep}; n=${{RALPH_FIX_FOR#1.}}; echo fixed > part${{n%%.*}}.txt"
+# Prints how long the tasks took, without the start of pytest and its end.
+CLOCK = """\
+import time
+
+times = []
+
+def pytest_runtest_logstart(nodeid):
+    times.append(time.monotonic())
+
+def pytest_runtest_logreport(report):
+    times.append(time.monotonic())
+
+def pytest_unconfigure(config):
+    print(f"tasks: {times[-1] - times[0]:.2f}")
+"""
 
 
 def main() -> None:
-    chosen = sys.argv[1:] or ["create", "healed", "group"]
+    chosen = sys.argv[1:] or ["create", "healed", "floor", "group"]
     with tempfile.TemporaryDirectory(prefix="ralph-bytecode-") as bytecode:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = bytecode
         with project(1, 1) as root:
             _heal(root, 1, "true", "--ralph-isolate=worktree")
         for name in chosen:
-            {"create": create, "healed": healed, "group": group}[name]()
+            {"create": create, "healed": healed, "floor": floor, "group": group}[name]()
 
 
 def create() -> None:
@@ -75,12 +91,30 @@ def healed() -> None:
     print(f"a healed task: {overhead:.3f} s more with isolation")
 
 
+def floor() -> None:
+    """The processes of the group alone: each executor, and Verify before and twice after it."""
+    tasks = 64
+    what = f"the processes of {tasks} tasks"
+    with project(64, tasks) as root, measured(what), ThreadPoolExecutor(JOBS) as pool:
+        for number in range(1, tasks + 1):
+            pool.submit(_run_processes, root, number)
+
+
+def _run_processes(root: Path, number: int) -> None:
+    verify = f"grep -q fixed part{number}.txt"
+    executor = EXECUTOR.format(sleep="sleep 1")
+    environ = {**os.environ, "RALPH_FIX_FOR": f"1.{number}"}
+    for command in (verify, executor, verify, verify):
+        subprocess.run(command, shell=True, cwd=root, env=environ, check=False)
+
+
 def group() -> None:
     """64 tasks of a [P] group that all fail, each with an executor of one second."""
     tasks = 64
     ideal = tasks / JOBS
     for mode in ("none", "worktree"):
         with project(64, tasks, "[P] ") as root:
+            (root / "conftest.py").write_text(CLOCK)
             options = (f"--ralph-jobs={JOBS}", "--ralph-budget=100", f"--ralph-isolate={mode}")
             taken = _heal(root, tasks, "sleep 1", *options)
         print(f"{tasks} tasks, {JOBS} jobs, isolate={mode}: {taken:.2f} s, ideal {ideal:.1f} s")
@@ -139,6 +173,9 @@ def _heal(root: Path, tasks: int, sleep: str, *options: str) -> float:
     taken = time.monotonic() - began
     assert f"{tasks} recovered" in ended.stdout, ended.stdout + ended.stderr
     print(f"    {taken:.2f} s, {_processor_time() - before:.2f} s of the processor")
+    for line in ended.stdout.splitlines():
+        if line.startswith("tasks: "):
+            print(f"    {line.removeprefix('tasks: ')} s without the start and end of pytest")
     return taken
 
 
