@@ -19,7 +19,7 @@ from pytest_ralph.fixing.isolation.merge import (
     kept_side,
     read_change,
 )
-from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
+from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.python_paths import worktree_variables
 from pytest_ralph.fixing.isolation.refresh import refresh
 from pytest_ralph.healing.executor_run import ObservedRun
@@ -260,13 +260,10 @@ class IsolatedRuns:
         if self._worktree is None:
             return ""
         changes = [one for one in self._worktree.changes() if not self._is_spec_file(one)]
-        if not changes:
-            return ""
+        files = [read_change(change) for change in changes]
         services = self._services
-        spec_name = self._spec_files.spec.name
-        patch = patch_path(services.directory, services.run_id, spec_name, task.name)
-        write_patch(patch, services.root, [read_change(change) for change in changes])
-        return os.path.relpath(patch, services.root)
+        words = (services.run_id, self._spec_files.spec.name, task.name)
+        return keep_patch(services.root, services.directory, files, *words)
 
     def give_up(self) -> str:
         """Remove the worktree of changes that conflict; return where these are kept."""

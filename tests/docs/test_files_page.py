@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.isolation.merge import FileChange, Side
-from pytest_ralph.fixing.isolation.patch import write_patch
+from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.state_file import DEFAULTS
 from tests.docs.literal import DOCS, blocks
@@ -114,8 +114,9 @@ def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
 
     run(SETUP)
     Git(tmp_path).rollback("HEAD", [], ROLLBACK)
-    write_patch(tmp_path / "a.patch", tmp_path, [FileChange("b.txt", None, Side(b"b\n", 0o644))])
-    words = {"FILE": "a.txt", "NAME": "new", "PATCH": "a.patch"}
+    added = FileChange("b.txt", None, Side(b"b\n", 0o644))
+    patch = keep_patch(tmp_path, tmp_path, [added], "a")
+    words = {"FILE": "a.txt", "NAME": "new", "PATCH": patch}
 
     printed = []
     for cells in rows(PAGE, "ref"):

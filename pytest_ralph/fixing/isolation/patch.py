@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.fixing.isolation.merge import write_side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from pytest_ralph.fixing.isolation.merge import FileChange, Side
 
@@ -28,16 +29,17 @@ OPTIONS = (
 )
 
 
-def patch_path(directory: Path, *words: str) -> Path:
-    """Return the path of a new patch below `.ralph`, which is `directory`, named after `words`."""
+def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words: str) -> str:
+    """Keep changes of files of the project as a patch, which `git apply` applies there.
+
+    It is named after `words`, below `.ralph`, which is `directory`. Return its path relative to the
+    root; empty if there are no changes.
+    """
+    if not files:
+        return ""
     name = re.sub(r"[^\w.-]+", "-", "-".join(words))
-    patches = directory / PATCHES_NAME
-    patches.mkdir(parents=True, exist_ok=True)
-    return patches / f"{name}.patch"
-
-
-def write_patch(patch: Path, root: Path, files: Iterable[FileChange]) -> None:
-    """Write changes of files of a project as a patch, which `git apply` applies there."""
+    patch = directory / PATCHES_NAME / f"{name}.patch"
+    patch.parent.mkdir(parents=True, exist_ok=True)
     git = GitCommand.at(root)
     # git takes the paths in a patch for those in the repository, in whatever directory it runs.
     prefix = git.run("rev-parse", "--show-prefix").stdout.strip("\n")
@@ -49,6 +51,7 @@ def write_patch(patch: Path, root: Path, files: Iterable[FileChange]) -> None:
         own_git = git._replace(directory=directory)
         text = own_git.run("-c", "core.autocrlf=false", "diff", *OPTIONS, "a", "b").stdout
     patch.write_text(text, "utf-8", "surrogateescape")
+    return os.path.relpath(patch, root)
 
 
 def _write(top: Path, path: str, side: Side | None) -> None:

@@ -43,7 +43,7 @@ from pytest_ralph.fixing.isolation.merge import (
     read_change,
     read_side,
 )
-from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
+from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.stash import Stash
 from pytest_ralph.fixing.snapshot import Change, stored_state
@@ -155,6 +155,7 @@ class Worktrees:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.root = root.resolve()
+        self._directory = directory
         self.registry = Registry(directory)
         self._link = link
         self._copy = copy
@@ -470,7 +471,7 @@ class Worktrees:
         except (GitError, OSError):
             # It was not complete yet, or the executor broke it.
             return ""
-        return self._write_patch(files, container.name)
+        return keep_patch(self.root, self._directory, files, container.name)
 
     def _is_work(self, change: Change, worktree: Worktree) -> bool:
         """Whether a change in a worktree is the work of an executor that the project lacks."""
@@ -482,18 +483,12 @@ class Worktrees:
             return not target.is_relative_to(self._location.top)
         return kept_side(change.after) != read_side(self.root / change.path)
 
-    def _write_patch(self, files: Sequence[FileChange], name: str) -> str:
-        if not files:
-            return ""
-        patch = patch_path(self.registry.directory.parent, name)
-        write_patch(patch, self.root, files)
-        return os.path.relpath(patch, self.root)
-
     def _undo_merge(self, journal: Path) -> list[str]:
         """Undo a merge that a killed run has not confirmed; return lines about it."""
         for change in read_changes(journal):
             sweep(self.root / change.path)
-        kept = self._write_patch(merged_files(self.root, journal), f"merge-{journal.stem}")
+        merged = merged_files(self.root, journal)
+        kept = keep_patch(self.root, self._directory, merged, f"merge-{journal.stem}")
         undone = undo_changes(self.root, journal)
         remove_directory(journal)
         lines = []

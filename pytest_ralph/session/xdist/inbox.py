@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.isolation.merge import FileChange, write_side
-from pytest_ralph.fixing.isolation.patch import patch_path, write_patch
+from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.session.xdist.outbox import repeat, unpack
@@ -159,14 +158,9 @@ class Inbox:
 
     def _keep_patch(self, files: Sequence[FileChange], spec_run: SpecRun, task: Task) -> str:
         """Keep changes that are not merged as a patch, and return its path; empty without any."""
-        if not files:
-            return ""
-        self._differs = True
-        patch = patch_path(
-            self._run.directory, self._run.id, spec_run.spec_files.spec.name, task.name
-        )
-        write_patch(patch, self._run.root, files)
-        return os.path.relpath(patch, self._run.root)
+        self._differs = self._differs or bool(files)
+        words = (self._run.id, spec_run.spec_files.spec.name, task.name)
+        return keep_patch(self._run.root, self._run.directory, files, *words)
 
 
 def _is_acceptable(path: str) -> bool:
