@@ -236,18 +236,10 @@ def _advice(task: TaskResult) -> Iterator[Line]:
 
 def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     """Yield what was decided and why, with the place of the task."""
-    steps = []
-    others = []
-    # With `-vv`, the section of ralph has every attempt with what was decided after it.
-    elsewhere = {attempt.decision for attempt in task.attempts} if verbosity > 1 else set()
-    for task_id, text in task.note_lines():
-        if task_id:
-            if text not in elsewhere and (verbosity > 0 or not text.startswith(FOR_VERBOSE)):
-                steps.append(Line(f"{task_id}: {terminal(text)}"))
-        else:
-            others.append(Line(terminal(text)))
+    others = [Line(terminal(text)) for task_id, text in task.note_lines() if not task_id]
     attempt = task.last_failure
     is_given_up = attempt and task.reason and not task.reason.endswith(attempt.error)
+    steps = list(_steps(task, verbosity))
     if verbosity > 0:
         yield from steps
     elif not is_given_up:
@@ -260,3 +252,16 @@ def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     else:
         yield Line(place)
     yield from others
+
+
+def _steps(task: TaskResult, verbosity: int) -> Iterator[Line]:
+    """Yield the notes on the task and its fixes, as far as this is the place for them."""
+    shown_elsewhere = set()
+    if verbosity > 1:
+        # The section of ralph has every attempt with what was decided after it.
+        shown_elsewhere = {attempt.decision for attempt in task.attempts}
+    for task_id, text in task.note_lines():
+        if not task_id or text in shown_elsewhere:
+            continue
+        if verbosity > 0 or not text.startswith(FOR_VERBOSE):
+            yield Line(f"{task_id}: {terminal(text)}")

@@ -231,6 +231,7 @@ class SpecCollection:
             return
         if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
             self._report_hidden_specs(session)
+            return
         if session.config.getoption("lf", False):
             # pytest does not even collect files in which nothing failed.
             return

@@ -187,3 +187,4 @@ def test_testpaths_that_hide_specs_are_named(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["ralph: no tasks.md below checks (testpaths), but one in plans: run pytest --ralph plans"]
     )
+    result.stdout.no_fnmatch_line("ralph: no tasks.md in checks")
