@@ -164,10 +164,6 @@ def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
             "grep -q 'a|b' f",
             "grep without -E takes `|` in its pattern literally; use `grep -E` or `\\|`",
         ),
-        (
-            "grep -c '-x' f",
-            "grep reads a pattern that starts with `-` as an option; write `grep -e …`",
-        ),
         ("vim a.txt", "`vim a.txt` waits for input, which it never gets"),
         ("ls /home/me/x", "`/home/me` exists on one machine only; use a path inside the project"),
         ("tsc -w", "`tsc -w` runs until it is stopped, so only the time limit ends it"),
@@ -175,7 +171,6 @@ def test_a_hazard_is_told_once_and_in_one_short_line() -> None:
             "make | tail -3",
             "`| tail -3` hides the exit status of the command before it; use pipefail",
         ),
-        ("cat path/to/file", "`path/to/` looks like a placeholder that was never filled in"),
         (
             "python -c \"print('OK' if x else 'FAIL')\"",
             "`python` prints its result but always succeeds",
