@@ -4,22 +4,16 @@ A task whose files are known is verified again as soon as one of them has change
 files are not known may be broken by any change. Verifying it after each of them would take far too
 long, so the pauses between its verifications double, and the rest is left to the end of the run.
 
-A Verify command may change files, too. For that, the files that tasks name are compared at the end
-of the run.
+What else may have broken a task, such as the Verify command of another one, is added as a suspect.
 """
 
 from __future__ import annotations
 
-import os
 import threading
-import time
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
-
-from pytest_ralph.files import SPEC_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +51,6 @@ class PassedTask:
     seen: How much of the work of the run has been looked at.
     suspects: The work since it was verified last that may have broken it, as far as `seen`.
     checks: How often it was verified again.
-    stamps: The files that it names, as they were when it was verified last.
     """
 
     spec_run: SpecRun
@@ -68,7 +61,6 @@ class PassedTask:
     seen: int
     suspects: list[Work] = field(default_factory=list)
     checks: int = 0
-    stamps: dict[str, Stamp] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[Path, str]:
@@ -79,21 +71,6 @@ class PassedTask:
         if not suspects:
             return False
         return bool(self.files) or len(suspects) >= 2**self.checks
-
-
-class Stamp(NamedTuple):
-    """Tells the versions of a file apart; zeros if there is no file."""
-
-    modified: int = 0
-    size: int = 0
-
-
-class EndedTask(NamedTuple):
-    """A task that has ended, and when, in nanoseconds."""
-
-    spec_run: SpecRun
-    task: Task
-    ended: int
 
 
 class HealedTask(NamedTuple):
@@ -111,8 +88,6 @@ class Regressions:
         # By spec and name: an item may run several times.
         self._passed: dict[tuple[Path, str], PassedTask] = {}
         self._work: list[Work] = []
-        # In the order in which they ended.
-        self._ended: list[EndedTask] = []
         # Tasks of a [P] group look at the same work at once.
         self._lock = threading.Lock()
 
@@ -121,16 +96,11 @@ class Regressions:
         """How much work has been done so far."""
         return len(self._work)
 
-    def add_end(self, spec_run: SpecRun, task: Task) -> None:
-        """Remember when a task ended, whatever its outcome."""
-        self._ended.append(EndedTask(spec_run, task, time.time_ns()))
-
     def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult, seen: int) -> PassedTask:
         """Have a task verified again after work that is done later than `seen`."""
         files = tuple(dict.fromkeys((*task.files, *result.changed)))
         work = spec_run.work_on(task) if result.changed else {}
         passed = PassedTask(spec_run, task, files, work, self.position, seen)
-        passed.stamps = _stamps(spec_run, task)
         self._passed[passed.key] = passed
         return passed
 
@@ -153,14 +123,15 @@ class Regressions:
             healed = self._heal_first(spec_run, still_pass)
             if healed is None:
                 return _with_note(result, still_pass)
-            if healed.result.bad:
+            if healed.result.outcome != "recovered":
+                # Its own notes say it.
                 result = result.with_regression(healed.result)
                 continue
             notes = []
             if healed.result.outcome != "flaky":
                 notes.append(f"{healed.line}: {healed.result.reason}")
             result = result.with_regression(healed.result, *notes)
-            if result.passed and not spec_run.passes(task):
+            if result.passed and not spec_run.holds(task):
                 name = _name(healed.passed.spec_run, healed.passed.task, spec_run)
                 line = f"{task.id} and {name} do not pass together: {healed.line}"
                 return self._fail(spec_run, task, result, line)
@@ -175,42 +146,23 @@ class Regressions:
         healed = self._heal(passed, suspects, passed.spec_run)
         return healed.result if healed else None
 
-    def has_rewritten_files(self) -> bool:
-        """Whether files that tasks name were changed since these tasks were verified."""
-        return any(self._rewritten(passed) for passed in self._passed.values())
+    def add_suspect(self, spec_run: SpecRun, name: str, work: Work) -> None:
+        """Have a task verified again at the end of the run, if it has passed."""
+        passed = self._passed.get((spec_run.spec_files.spec.path, name))
+        if passed is not None:
+            passed.suspects.append(work)
 
     def heal_rest(self) -> Iterator[HealedTask]:
         """At the end of the run: recover what has not been verified since the last change."""
         for _ in range(MAX_ROUNDS):
             position = self.position
             for passed in list(self._passed.values()):
-                suspects = self._suspects(passed) or self._rewritten(passed)
+                suspects = self._suspects(passed)
                 healed = self._heal(passed, suspects, None) if suspects else None
                 if healed is not None:
                     yield healed
             if self.position == position:
                 return
-
-    def _rewritten(self, passed: PassedTask) -> list[Work]:
-        """The changes of files that a task names since it was verified last.
-
-        No executor made them: then they would be suspects. It was a Verify command, most likely.
-        """
-        if not passed.stamps:
-            return []
-        works = []
-        now = _stamps(passed.spec_run, passed.task)
-        for path, stamp in now.items():
-            if stamp != passed.stamps[path]:
-                works.append(self._work_at(stamp.modified, passed, path))
-        return works
-
-    def _work_at(self, moment: int, passed: PassedTask, path: str) -> Work:
-        """The change of a file at a moment, as work on the task that ran then."""
-        for spec_run, task, ended in self._ended:
-            if moment and ended >= moment and task is not passed.task:
-                return Work(spec_run, task, (path,))
-        return Work(passed.spec_run, None, (path,))
 
     def _fail(
         self, spec_run: SpecRun, culprit: Task, result: TaskResult, reason: str
@@ -332,7 +284,6 @@ class Regressions:
             self._verified_now(passed)
             passed.work |= passed.spec_run.work_on(passed.task)
         passed.worked_at = self.position
-        passed.stamps = _stamps(passed.spec_run, passed.task)
         if result is None:
             return None
         if result.bad:
@@ -348,27 +299,6 @@ def _culprit_line(passed: PassedTask, suspects: Sequence[Work], reader: SpecRun 
     if not culprits:
         return f"{name} no longer passes since {files} changed"
     return f"{name} no longer passes since {_listed(culprits)} changed {files}"
-
-
-def _stamps(spec_run: SpecRun, task: Task) -> dict[str, Stamp]:
-    """The state of the files that a task names, without those that every run writes."""
-    root = spec_run.services.root
-    stamps = {}
-    for path in task.files:
-        if path.rpartition("/")[2] not in SPEC_FILES:
-            stamps[path] = _stamp(f"{root}/{path}")
-    return stamps
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - faster
-    except (OSError, ValueError):
-        return Stamp()
-    if not S_ISREG(status.st_mode):
-        # A directory changes with every file that a tool leaves there.
-        return Stamp()
-    return Stamp(status.st_mtime_ns, status.st_size)
 
 
 def _key(spec_run: SpecRun, task: Task) -> tuple[Path, str]:

@@ -211,7 +211,6 @@ class SpecRun:
             return result
         regressions = self.services.regressions
         begun = self._work_before[run.task.name]
-        regressions.add_end(self, run.task)
         if result.was_worked_on:
             result = regressions.heal_after(self, run.task, result, begun)
         if not result.passed:
@@ -254,9 +253,6 @@ class SpecRun:
         owner = self.spec_files.record_name(task)
         changes = self.services.tree.changes_for(owner, earlier=False)
         return {change.path: change.after for change in changes}
-
-    def passes(self, task: Task) -> bool:
-        return self._task_run(task).verify() is None
 
     def holds(self, task: Task) -> bool:
         """Verify a task in the project without recording the attempt."""

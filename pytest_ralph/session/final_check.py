@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import time
 from copy import copy
+from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.healing.regressions import MAX_ROUNDS, is_affected
+from pytest_ralph.files import SPEC_FILES
+from pytest_ralph.healing.regressions import MAX_ROUNDS, Work, is_affected
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.session.messages import terminal_reporter
@@ -24,12 +26,19 @@ from pytest_ralph.spec.document import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     import pytest
 
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
+    from pytest_ralph.session.summary import RunResults
     from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
+
+# Seconds by which the time of a file may be behind the clock.
+CLOCK_TICK = 0.02
 
 
 class ReportedWork(NamedTuple):
@@ -41,13 +50,97 @@ class ReportedWork(NamedTuple):
     diff: str
 
 
-def heal_rest(run: Run, results: Sequence[TaskResult]) -> Iterator[tuple[str, TaskResult]]:
-    """Verify again what may be broken; yield what broke a task, and its result after recovery."""
+class RewrittenFile(NamedTuple):
+    """A file that was changed after a task that names it was verified last.
+
+    `by` is the task whose Verify ran meanwhile, if there is one.
+    """
+
+    path: str
+    by: TaskResult | None
+
+
+def heal_rest(run: Run, results: RunResults) -> Iterator[tuple[str, TaskResult]]:
+    """Verify again what may be broken; yield what broke a task, and its result after recovery.
+
+    The caller adds what is yielded to `results`.
+    """
     if run.has_workers:
-        yield from _WorkersCheck(run, results).heal()
+        yield from _WorkersCheck(run, results.tasks).heal()
         return
-    for healed in run.resources.regressions.heal_rest():
-        yield healed.line, healed.result
+    for _ in range(MAX_ROUNDS):
+        _suspect_rewritten(run, results.tasks)
+        found = False
+        for healed in run.resources.regressions.heal_rest():
+            found = True
+            yield healed.line, healed.result
+        if not found:
+            return
+
+
+def _suspect_rewritten(run: Run, results: Sequence[TaskResult]) -> None:
+    """Have tasks verified again whose files something other than an executor changed."""
+    for result in results:
+        spec_run = run.spec_runs.get(run.root / result.spec_path)
+        task = spec_run.spec_files.spec.get(result.name) if spec_run else None
+        if spec_run is None or task is None or not result.passed or not result.verifications:
+            continue
+        for path, by in rewritten_files(run.root, task, verified_until(result), results):
+            culprit = run.spec_runs.get(run.root / by.spec_path) if by else None
+            work = Work(spec_run, None, (path,))
+            if culprit is not None and by is not None:
+                work = Work(culprit, culprit.spec_files.spec.get(by.name), (path,))
+            run.resources.regressions.add_suspect(spec_run, result.name, work)
+
+
+def verified_until(result: TaskResult) -> float:
+    """Return when the last Verify of a task ended."""
+    last = result.verifications[-1]
+    return last.started + last.duration
+
+
+def rewritten_files(
+    root: Path, task: Task, since: float, results: Sequence[TaskResult]
+) -> list[RewrittenFile]:
+    """Return the files that a task names and that were changed `since` then."""
+    found = []
+    for path in task.files:
+        if path.rpartition("/")[2] in SPEC_FILES:
+            # Every run writes them.
+            continue
+        modified = _modified(root / path)
+        if modified > since and modified > _worked_until(path, results):
+            found.append(RewrittenFile(path, _verified_at(modified, results)))
+    return found
+
+
+def _worked_until(path: str, results: Sequence[TaskResult]) -> float:
+    """Return when the last executor run or repair that changed the file ended."""
+    ends = [work.ended for work in _work(results) if path in work.changed]
+    return max(ends, default=0.0)
+
+
+def _modified(file: Path) -> float:
+    """Return when a file was written; 0 if there is none.
+
+    A directory does not count: it changes with every file that a tool leaves there.
+    """
+    try:
+        status = file.stat()
+    except (OSError, ValueError):
+        return 0.0
+    return status.st_mtime if S_ISREG(status.st_mode) else 0.0
+
+
+def _verified_at(moment: float, results: Sequence[TaskResult]) -> TaskResult | None:
+    """Return the task whose Verify ran at that moment; None if there were several."""
+    found = []
+    for result in results:
+        for attempt in result.verifications:
+            ended = attempt.started + attempt.duration
+            if attempt.started - CLOCK_TICK <= moment <= ended:
+                found.append(result)
+    return found[0] if len(found) == 1 else None
 
 
 class _WorkersCheck:
@@ -57,6 +150,9 @@ class _WorkersCheck:
         self._run = run
         self._work = list(_work(results))
         self._specs: dict[str, Spec | None] = {}
+        self._results = results
+        # The tasks whose files have been compared: once is enough.
+        self._rechecked: set[int] = set()
         # The tasks to watch, and when each of them was verified last.
         self._passed = [one for one in results if one.passed and one.verifications]
         self._verified = [one.verifications[-1].started for one in self._passed]
@@ -75,8 +171,6 @@ class _WorkersCheck:
         result = self._passed[number]
         later = [work for work in self._work if work.ended > self._verified[number]]
         later = [work for work in later if not _is_same_task(work.result, result)]
-        if not later:
-            return None
         spec = self._spec(result.spec_path)
         task = spec.get(result.name) if spec else None
         if spec is None or task is None:
@@ -86,13 +180,17 @@ class _WorkersCheck:
             later = [work for work in later if work.result.spec_path != result.spec_path]
         files = (*task.files, *result.changed)
         culprits = [work for work in later if is_affected(files, work.changed)]
-        if not culprits:
-            return None
-
-        culprit = culprits[-1]
-        by = f"{culprit.result.spec} {culprit.result.id}"
-        changed = ", ".join(culprit.changed[:3])
-        line = f"{result.spec} {result.id} no longer passes since {by} changed {changed}"
+        line = f"{result.spec} {result.id} no longer passes since"
+        if culprits:
+            culprit = culprits[-1]
+            changed = ", ".join(culprit.changed[:3])
+            line += f" {culprit.result.spec} {culprit.result.id} changed {changed}"
+        else:
+            rewritten = self._rewritten(number, task)
+            if rewritten is None:
+                return None
+            by = f"{rewritten.by.spec} {rewritten.by.id}" if rewritten.by else "something"
+            line += f" {by} changed {rewritten.path}"
         diff = "".join(work.diff for work in culprits)
         self._verified[number] = time.time()
         healed = self._run.spec_run(spec).heal(task, line, diff)
@@ -101,6 +199,20 @@ class _WorkersCheck:
         self._work += _work([healed])
         self._verified[number] = time.time()
         return line, healed
+
+    def _rewritten(self, number: int, task: Task) -> RewrittenFile | None:
+        """Return a file of a task that something other than an executor changed later.
+
+        Files that were changed for the task itself may have been merged later.
+        """
+        if number in self._rechecked:
+            return None
+        self._rechecked.add(number)
+        result = self._passed[number]
+        for file in rewritten_files(self._run.root, task, verified_until(result), self._results):
+            if file.path not in result.changed:
+                return file
+        return None
 
     def _spec(self, path: str) -> Spec | None:
         if path not in self._specs:

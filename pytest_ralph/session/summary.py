@@ -134,12 +134,15 @@ class EndOfRun:
             return
         if session.shouldstop or session.shouldfail:
             return
-        if not self.results.has_work and not self.run.resources.regressions.has_rewritten_files():
+        may_break = self.run.settings.execute or any(
+            report.recovery for report in self.results.reports.values()
+        )
+        if not may_break:
             return
         # Imported here: most runs change no files.
         from pytest_ralph.session.final_check import heal_rest
 
-        for line, result in heal_rest(self.run, self.results.tasks):
+        for line, result in heal_rest(self.run, self.results):
             self._correct(result)
             if result.outcome != "flaky":
                 self.run.messages.note(f"{line}: {result.reason}")
@@ -280,11 +283,6 @@ class RunResults:
             if report.recovery or executed:
                 found[report.result.spec_path].append(report)
         return dict(sorted(found.items()))
-
-    @property
-    def has_work(self) -> bool:
-        """Whether executors or repairs changed anything."""
-        return any(task.changed for task in self.tasks)
 
     def add_healed(self, nodeid: str, healed: TaskResult) -> TaskReport:
         """Add what happened to a task after it had passed to its report, and return that."""
