@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, sweep
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, file_signature, sweep
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import (
@@ -50,6 +50,8 @@ from pytest_ralph.fixing.snapshot import Change, stored_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ralph.files import Seen
 
 NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
 SUBMODULE = "160000"
@@ -161,8 +163,8 @@ class Worktrees:
         self._copy = copy
         self._git = GitCommand.at(self.root, environ)
         self._threads = threading.Lock()
-        # The tree of what the user has staged, and when the index was written.
-        self._staged_tree = (-1, "")
+        # The version of the user's index that was read last, and its tree.
+        self._staged_trees: dict[Seen, str] = {}
         # Worktrees that are not used any more, to be used again.
         self._idle: list[Worktree] = []
 
@@ -323,11 +325,10 @@ class Worktrees:
 
     def _staged(self) -> str:
         """Return the tree of what the user has staged."""
-        index = self._location.git_dir / "index"
-        written = index.stat().st_mtime_ns if index.exists() else 0
+        version = file_signature(self._location.git_dir / "index")
         with self._threads:
-            if self._staged_tree[0] == written:
-                return self._staged_tree[1]
+            if version in self._staged_trees:
+                return self._staged_trees[version]
         with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
             # git would write into the index itself.
             copy = Path(directory, "index")
@@ -337,7 +338,7 @@ class Worktrees:
             raise GitError("the index holds unresolved conflicts")
         name = tree.check("write-tree").strip()
         with self._threads:
-            self._staged_tree = (written, name)
+            self._staged_trees = {version: name}
         return name
 
     def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
