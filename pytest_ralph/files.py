@@ -10,7 +10,6 @@ import contextlib
 import errno
 import json
 import os
-import secrets
 import stat
 import time
 from pathlib import Path
@@ -96,7 +95,7 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
 
     If the `with` statement ends with an exception, `place` stays as it is.
     """
-    temporary = f".{place.name[:LONGEST_NAME]}.{os.getpid()}-{secrets.token_hex(6)}.tmp"
+    temporary = f".{place.name[:LONGEST_NAME]}.{os.getpid()}-{os.urandom(6).hex()}.tmp"
     try:
         yield temporary
         os.replace(temporary, place.name, src_dir_fd=directory, dst_dir_fd=directory)

@@ -7,7 +7,7 @@ or none of it.
 from __future__ import annotations
 
 import re
-from xml.sax.saxutils import escape, unescape
+from html import escape, unescape
 
 from pytest_ralph.failure.failure import CATEGORIES, NO_ERROR, UNKNOWN, Failure
 from pytest_ralph.failure.output import clean
@@ -59,7 +59,7 @@ def _metadata(failure: Failure) -> str:
     lines = [METADATA]
     for name, value in fields.items():
         if value:
-            lines.append(f"  <{name}>{escape(_one_line(value))}</{name}>")
+            lines.append(f"  <{name}>{escape(_one_line(value), quote=False)}</{name}>")
     lines.append("</task_metadata>")
     return "\n".join(lines)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import os
-import secrets
 import shutil
 import stat
 import threading
@@ -208,7 +207,7 @@ class Snapshots:
         """Copy a file unless it is too large, and return the path of the copy."""
         if state.size > MAX_FILE_SIZE or self._copied + state.size > MAX_TOTAL_SIZE:
             return ""
-        copy = self.directory / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
+        copy = self.directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
         try:
             if not self._copied:
                 self.directory.mkdir(parents=True, exist_ok=True)
@@ -270,7 +269,7 @@ def kept_state(file: Path, directory: Path) -> FileState | None:
     if state is None or state.is_link:
         return state
     directory.mkdir(parents=True, exist_ok=True)
-    copy = directory / f"{secrets.token_hex(8)}{COPY_SUFFIX}"
+    copy = directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
     shutil.copyfile(file, copy)
     return state._replace(copy=str(copy))
 

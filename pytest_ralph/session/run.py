@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +165,7 @@ def _handover(config: pytest.Config) -> Handover | None:
 
 def new_run_id() -> str:
     """Return an id that sorts by time."""
-    return f"{time.strftime('%Y%m%dT%H%M%S')}-{secrets.token_hex(3)}"
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(3).hex()}"
 
 
 def start_spec(run: Run, spec: Spec) -> SpecRun:

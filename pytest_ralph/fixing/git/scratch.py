@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ def scratch_directory(git_dir: Path) -> Iterator[Path]:
 
     Raise GitError if it cannot be created: git could not write anything either.
     """
-    directory = git_dir / f"ralph-{os.getpid()}-{secrets.token_hex(6)}"
+    directory = git_dir / f"ralph-{os.getpid()}-{os.urandom(6).hex()}"
     try:
         directory.mkdir()
     except OSError as error:

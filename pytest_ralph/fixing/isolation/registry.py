@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import threading
 from pathlib import Path
@@ -31,7 +30,7 @@ class Registry:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / WORKTREES_NAME
-        self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.token = f"{os.getpid()}-{os.urandom(4).hex()}"
         self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}")
         self._is_open = False
         self._threads = threading.Lock()

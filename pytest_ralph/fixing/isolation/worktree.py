@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import shutil
 import tempfile
 import threading
@@ -171,7 +170,7 @@ class Worktrees:
     def _new_journal(self) -> Path:
         """Return the path for the journal of a merge, found again by `sweep` after a kill."""
         self.registry.open()
-        name = f"{self.registry.token}-{secrets.token_hex(4)}{JOURNAL_SUFFIX}"
+        name = f"{self.registry.token}-{os.urandom(4).hex()}{JOURNAL_SUFFIX}"
         return self.registry.directory / name
 
     def merge(
