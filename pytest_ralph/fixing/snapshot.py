@@ -289,7 +289,8 @@ def is_same_now(file: str | Path, state: FileState | None) -> bool:
 def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
     """Undo `changes`: content, mode and times of each file. Return the paths left as they are.
 
-    A path is left if its old content is not kept or if a link or directory is in the way.
+    A path is left if it has changed again since, such as by the user, if its old content is not
+    kept, or if a link or directory is in the way.
     """
     left = []
     for change in changes:
@@ -305,6 +306,8 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
 def _put_back(root: Path, change: Change) -> bool:
     path = root / change.path
     if path.is_dir() and not path.is_symlink():
+        return False
+    if not is_same_now(path, change.after):
         return False
     before = change.before
     if before is None:

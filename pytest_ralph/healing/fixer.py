@@ -575,10 +575,11 @@ class Fixer:
         self._repaired = None
         if repaired is None or not repaired.is_in_another_step(failed.failure):
             return
-        put_back(self.services.root, repaired.changes)
+        left = put_back(self.services.root, repaired.changes)
         self.log.repairs.remove(repaired.repair.command)
+        exceptions = f", except in {', '.join(left)}" if left else ""
         self.log.note(
-            f"{repaired.fix_id}: repair {repaired.repair.name} is undone:"
+            f"{repaired.fix_id}: repair {repaired.repair.name} is undone{exceptions}:"
             " Verify now fails in another step"
         )
 

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_ralph import files as disk
 from pytest_ralph.files import FileLock
-from pytest_ralph.fixing.snapshot import Change, FileState, put_back
+from pytest_ralph.fixing.snapshot import Change, FileState, put_back, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,7 @@ def _save(place: Path) -> None:
 
 def _put_back(place: Path) -> None:
     before = FileState(stat.S_IFREG | 0o644, 4, 0, 0, 0, copy=str(place.parents[2] / "copy"))
-    put_back(place.parents[2], [Change("project/spec/file", before, None)])
+    put_back(place.parents[2], [Change("project/spec/file", before, state_of(place))])
 
 
 @pytest.mark.parametrize("write", [_tick, _save, _put_back])

@@ -102,7 +102,7 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
 
 
 def _entries_to_restore(git: GitCommand, commit: str, scope: str) -> dict[str, IndexEntry | None]:
-    """Return what a commit has of the paths that differ in the working tree; None for nothing."""
+    """Return the entries of a commit that differ from the working tree; None for a new file."""
     options = ("-R", "-z", "--raw", "--no-renames", "--no-abbrev")
     parts = git("diff-index", *options, commit, "--", scope).split("\0")
     entries: dict[str, IndexEntry | None] = {}
@@ -139,16 +139,15 @@ class Rollback:
         self._prefix = prefix
         self._scratch = scratch
         self._protected = protected
-        # Paths that are not rolled back, and changes that have been made.
+        # Paths that are not rolled back.
         self._left: list[str] = []
-        self._done: list[Change] = []
 
     def perform(
         self, target: Target, head: str, ref: str, announce: Callable[[str], None] | None
     ) -> RollbackResult:
         """Keep what is going to change under `ref`, and make the project equal to `target`."""
-        changes = self._possible(target.changes)
-        in_repository = [replace(one, path=self._prefix + one.path) for one in changes]
+        possible = self._possible(target.changes)
+        in_repository = [replace(one, path=self._prefix + one.path) for one in possible]
         kept_state = KeptState(self._git, in_repository, self._scratch)
         kept_state.write(ref, f"pytest-ralph: before going back to {target.commit}", head)
         if announce is not None:
@@ -157,12 +156,12 @@ class Rollback:
 
         fault_point("before files move")
         try:
-            changes = self._put_ignore_files(changes, kept_state)
-            self._put_back([one for one in changes if one not in self._done])
+            changes = self._put_ignore_files(possible, kept_state)
+            self._put_back(changes)
             fault_point("before index moves")
             set_index(self._git, [self._prefix + one.path for one in changes], target.index)
         except BaseException:
-            self._take_back([*self._done], kept_state)
+            self._take_back(possible, kept_state)
             raise
         return RollbackResult(
             target.name,
@@ -206,16 +205,17 @@ class Rollback:
         """Make the files what they were before `changes`. Raise GitError if one cannot be."""
         # First remove files: a directory of the same name may be needed, or the other way round.
         for change in sorted(changes, key=lambda one: one.before is not None):
-            self._done.append(change)
-            if put_back(self._root, [change]):
+            is_done = is_same_now(self._root / change.path, change.before)
+            if not is_done and put_back(self._root, [change]):
                 raise GitError(f"{change.path} cannot be written or removed")
 
     def _take_back(self, changes: list[Change], kept: KeptState) -> None:
-        """Make the files of `changes` again what they were before `_put_back`."""
-        for change in reversed(changes):
-            self._done.remove(change)
+        """Make the files that `_put_back` has changed again what they were before it."""
+        # Here, too, files are removed first.
+        for change in sorted(changes, key=lambda one: one.after is not None):
+            # A file that has not been put back yet, or that the user has just saved, stays.
             state = kept.state_of(self._prefix + change.path)
-            put_back(self._root, [Change(change.path, state, None)])
+            put_back(self._root, [Change(change.path, state, change.before)])
 
     def _put_ignore_files(self, changes: list[Change], kept: KeptState) -> list[Change]:
         """Put back .gitignore files, and return the changes without files they protect.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git import rollback
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.rollback import Target
 from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, Snapshots
@@ -233,3 +234,25 @@ def test_file_that_cannot_be_written_undoes_all(checkout: Checkout) -> None:
         checkout.roll_back()
     assert checkout.state() == before
     assert checkout.run("git for-each-ref refs/ralph") == ""
+
+
+def test_rollback_that_fails_midway_is_taken_back(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout.write("a.txt", b"broken\n", 0o600)
+    checkout.write("run.sh", b"broken\n")
+    checkout.write("new/b.txt", b"untracked\n")
+
+    def save_and_fail(*_: object) -> None:
+        assert (checkout.root / "a.txt").read_bytes() == b"good\n"
+        checkout.write("run.sh", b"saved by the user\n")
+        raise GitError("no index")
+
+    monkeypatch.setattr(rollback, "set_index", save_and_fail)
+    with pytest.raises(GitError, match="no index"):
+        checkout.roll_back()
+
+    assert (checkout.root / "a.txt").read_bytes() == b"broken\n"
+    assert (checkout.root / "a.txt").stat().st_mode & 0o777 == 0o600
+    assert (checkout.root / "new/b.txt").read_bytes() == b"untracked\n"
+    assert (checkout.root / "run.sh").read_bytes() == b"saved by the user\n"

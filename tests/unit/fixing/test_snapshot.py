@@ -100,6 +100,18 @@ def test_everything_is_put_back(root: Path, snapshots: Snapshots) -> None:
     assert not (root / "new").exists()
 
 
+def test_a_file_saved_meanwhile_is_left(root: Path, snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    (root / "src/a.py").write_bytes(b"by an executor\n")
+    (root / "secret").unlink()
+    changes = snapshots.changes(before, snapshots.take())
+    (root / "src/a.py").write_bytes(b"saved by the user\n")
+
+    assert put_back(root, changes) == ("src/a.py",)
+    assert (root / "src/a.py").read_bytes() == b"saved by the user\n"
+    assert (root / "secret").read_text() == "x"
+
+
 def test_changed_mode_is_a_change(root: Path, snapshots: Snapshots) -> None:
     before = snapshots.take()
     (root / "src/a.py").chmod(0o755)
