@@ -379,7 +379,9 @@ def test_in_the_html_report_it_adds_no_element() -> None:
     for start in range(0, len(SAMPLES), 41):
         some = SAMPLES[start : start + 41]
         page = page_of(some)
-        assert Outline(page).tags == Outline(page_of([TAME] * len(some))).tags
+        # Text in backquotes is shown as code, which no attribute can be added to.
+        tags = [tag for tag in Outline(page).tags if tag != "code"]
+        assert tags == Outline(page_of([TAME] * len(some))).tags
         data = re.search(
             r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL
         )
