@@ -10,7 +10,6 @@ from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.ownership import with_owner
-from pytest_ralph.failure.test_runs import pytest_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +48,7 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
     """Return what the named failing tests amount to, or None if no runner names any."""
     tests = context.failed_tests
     if not tests:
-        return _internal_error(context)
+        return None
     examined = tests[:MOST_TESTS]
     readings = [_read_test(context, test) for test in examined]
     unloaded = [finding for finding, test in zip(readings, examined, strict=True) if not test.named]
@@ -66,13 +65,6 @@ def _with_tests(context: FailureContext, finding: Finding, tests: Sequence[Faile
         error = context.output.lines[finding.line].strip()
     names = tuple(test.name for test in tests if test.named)
     return replace(finding, error=error or NO_ERROR, tests=names)
-
-
-def _internal_error(context: FailureContext) -> Finding | None:
-    internal = pytest_run.internal_error(context.output)
-    if internal is None:
-        return None
-    return Finding("build", internal.error, internal.line)
 
 
 def read_marked_tests(context: FailureContext) -> Finding | None:

@@ -107,8 +107,8 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     else the first that is more than the name of a file, a ruler, a count or a report of progress.
     """
     lines = context.output.lines
-    messages = [(number, JSON_MESSAGE.match(line)) for number, line in enumerate(lines)]
-    for number, message in messages:
+    for number, line in enumerate(lines):
+        message = JSON_MESSAGE.match(line)
         if message:
             return number, message[1]
     for alarm in _own_alarms(context):

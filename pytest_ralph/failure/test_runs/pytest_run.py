@@ -39,10 +39,6 @@ PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(\S+ \S.*)$")
 ANY_LINE = re.compile(r".")
 SHORTENED = "..."
 TRACEBACK = "Traceback"
-INTERNAL = "INTERNALERROR> "
-INTERNAL_EXCEPTION = re.compile(
-    r"INTERNALERROR> [\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b.*"
-)
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -65,15 +61,6 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     if errors and not has_summary and any(FAILURES.match(line) for line in output.lines):
         for title, (at, error) in errors.items():
             yield FailedTest(title, error, at)
-
-
-def internal_error(output: CommandOutput) -> FailedTest | None:
-    """Return the exception of an INTERNALERROR, which pytest prints instead of a summary."""
-    for number in range(len(output.lines) - 1, -1, -1):
-        line = output.lines[number]
-        if line.startswith(INTERNAL) and INTERNAL_EXCEPTION.match(line):
-            return FailedTest("", line, number, named=False)
-    return None
 
 
 def _error_of(name: str, subtest: str | None, errors: Mapping[str, Quote]) -> Quote | None:
