@@ -184,7 +184,7 @@ def start_spec(run: Run, spec: Spec) -> SpecRun:
     spec_run = SpecRun(services, spec_files, recovery=recovery, takeover_log=takeover_log)
     if recovery and is_first:
         for line in spec_run.start(run.specs.relative(spec.directory)):
-            run.messages.announce(f"{spec.name}: {line}")
+            run.messages.note(f"{spec.name}: {line}")
     return spec_run
 
 
