@@ -169,28 +169,17 @@ class _WorkersCheck:
 
     def _heal(self, number: int) -> tuple[str, TaskResult] | None:
         result = self._passed[number]
-        later = [work for work in self._work if work.ended > self._verified[number]]
-        later = [work for work in later if not _is_same_task(work.result, result)]
         spec = self._spec(result.spec_path)
         task = spec.get(result.name) if spec else None
         if spec is None or task is None:
             return None
-        if task.files:
-            # Its worker has seen to the work on its own spec.
-            later = [work for work in later if work.result.spec_path != result.spec_path]
-        files = (*task.files, *result.changed)
-        culprits = [work for work in later if is_affected(files, work.changed)]
-        line = f"{result.spec} {result.id} no longer passes since"
-        if culprits:
-            culprit = culprits[-1]
-            changed = ", ".join(culprit.changed[:3])
-            line += f" {culprit.result.spec} {culprit.result.id} changed {changed}"
-        else:
-            rewritten = self._rewritten(number, task)
-            if rewritten is None:
-                return None
-            by = f"{rewritten.by.spec} {rewritten.by.id}" if rewritten.by else "something"
-            line += f" {by} changed {rewritten.path}"
+
+        culprits = self._culprits(number, task)
+        change = _named_change(culprits[-1]) if culprits else self._rewritten_file(number, task)
+        if not change:
+            return None
+
+        line = f"{result.spec} {result.id} no longer passes since {change}"
         diff = "".join(work.diff for work in culprits)
         self._verified[number] = time.time()
         healed = self._run.spec_run(spec).heal(task, line, diff)
@@ -199,6 +188,25 @@ class _WorkersCheck:
         self._work += _work([healed])
         self._verified[number] = time.time()
         return line, healed
+
+    def _culprits(self, number: int, task: Task) -> list[ReportedWork]:
+        """Return the work on other tasks, later than the last Verify, that may have broken it."""
+        result = self._passed[number]
+        later = [work for work in self._work if work.ended > self._verified[number]]
+        later = [work for work in later if not _is_same_task(work.result, result)]
+        if task.files:
+            # Its worker has seen to the work on its own spec.
+            later = [work for work in later if work.result.spec_path != result.spec_path]
+        files = (*task.files, *result.changed)
+        return [work for work in later if is_affected(files, work.changed)]
+
+    def _rewritten_file(self, number: int, task: Task) -> str:
+        """Say which file of a task something other than an executor changed; "" if none."""
+        rewritten = self._rewritten(number, task)
+        if rewritten is None:
+            return ""
+        by = f"{rewritten.by.spec} {rewritten.by.id}" if rewritten.by else "something"
+        return f"{by} changed {rewritten.path}"
 
     def _rewritten(self, number: int, task: Task) -> RewrittenFile | None:
         """Return a file of a task that something other than an executor changed later.
@@ -221,6 +229,11 @@ class _WorkersCheck:
             except (SpecError, SettingError):
                 self._specs[path] = None
         return self._specs[path]
+
+
+def _named_change(work: ReportedWork) -> str:
+    changed = ", ".join(work.changed[:3])
+    return f"{work.result.spec} {work.result.id} changed {changed}"
 
 
 def _work(results: Iterable[TaskResult]) -> Iterator[ReportedWork]:
