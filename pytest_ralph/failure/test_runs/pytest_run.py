@@ -23,6 +23,8 @@ TITLE = re.compile(
 FAILURES = re.compile(r"^=+ FAILURES =+$")
 END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
 PATH = re.compile(r"^[\w./\\-]+(?:\.\w+)?$")
+# A script that prints a summary like that of pytest may name its tests without their file.
+BARE_TEST = re.compile(r"FAILED \w+ - ")
 MARKED = re.compile(r"^E {2,}\S")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
@@ -50,7 +52,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         if match is None:
             continue
         name = match["name"].strip()
-        is_test = "::" in name
+        is_test = "::" in name or BARE_TEST.match(line) is not None
         if not is_test and not PATH.match(name):
             continue
         has_summary = True

@@ -45,6 +45,12 @@ INTERNAL_ERROR = """\
 """
 
 
+def test_a_bare_name_in_a_summary_is_a_test() -> None:
+    failure = classify("FAILED test_total - AssertionError\n", 1, "sh check.sh")
+    assert (failure.kind, failure.type) == ("test_failure", "VERIFICATION_FAILED")
+    assert failure.failed_tests == ("test_total",)
+
+
 def test_an_error_inside_pytest_is_quoted_by_its_last_line() -> None:
     failure = classify(dedent(INTERNAL_ERROR), 3, "pytest -q")
     assert (failure.kind, failure.error) == ("build_error", "INTERNALERROR> RuntimeError: boom")
