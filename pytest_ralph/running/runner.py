@@ -330,7 +330,7 @@ class Runner:
         before = _stamp(junit) if junit else None
         may_request = not split and self._asks_for_junit and may_ask_for_junit(command, addopts)
         if junit is None and may_request:
-            junit = f"{self.logs}/{name}.xml"
+            junit = f"{self.logs}/{name}.junit"
             environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
 
         suffixes = {"stdout": ".log"}

@@ -183,7 +183,7 @@ def test_the_run_did_write_what_is_looked_at(project: Path) -> None:
     assert {"junit.xml", "report.html", "seen.txt", "summary.md", ".ralph/history.db"} <= names
     logs = [name for name in names if name.startswith(".ralph/logs/")]
     assert len([name for name in logs if name.endswith(".log")]) >= 4
-    assert [name for name in logs if name.endswith(".xml")]
+    assert [name for name in logs if name.endswith(".junit")]
 
 
 @pytest.mark.parametrize("name", ["stdout", "junit.xml", "report.html", "seen.txt", "summary.md"])
