@@ -334,7 +334,7 @@ class State:
             messages.append(f"{names} failed in an earlier run: the limit on fixes starts again")
         if interrupted:
             names = ", ".join(interrupted)
-            messages.append(f"{names} was interrupted: continuing where it stopped")
+            messages.append(f"continuing where {names} stopped in an interrupted run")
         return messages
 
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:

@@ -260,7 +260,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
     result = pytester.runpytest_subprocess(*command)
 
     assert result.ret == 0
-    note = "ralph: demo: 1.2 was interrupted: continuing where it stopped"
+    note = "ralph: demo: continuing where 1.2 stopped in an interrupted run"
     assert note in result.stdout.str()
     assert re.findall(r"^- \[x\] (\S+)", path.read_text(), re.MULTILINE) == [
         "1.1",

@@ -374,7 +374,7 @@ def test_a_cut_off_run_goes_on_with_its_counters(path: Path) -> None:
     state.begin_attempt("1.3", 4)
     state.attempt_failed("1.3", "test_failure", "no")
     state.begin_attempt("1.3", 4)
-    assert state.start_run() == ["1.3 was interrupted: continuing where it stopped"]
+    assert state.start_run() == ["continuing where 1.3 stopped in an interrupted run"]
     assert [state.fixes_attempted(task_id) for task_id in ("1.3", "1.3.2", "9.9")] == [2, 1, 0]
     assert [state.current_fixes(task_id) for task_id in ("1.3", "9.9")] == [("1.3.1", "1.3.2"), ()]
     assert state.number("globalIteration") == 7
