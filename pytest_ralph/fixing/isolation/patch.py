@@ -38,20 +38,31 @@ def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words:
     if not files:
         return ""
     name = re.sub(r"[^\w.-]+", "-", "-".join(words))
-    patch = directory / PATCHES_NAME / f"{name}.patch"
-    patch.parent.mkdir(parents=True, exist_ok=True)
+    patches = directory / PATCHES_NAME
+    patches.mkdir(parents=True, exist_ok=True)
     git = GitCommand.at(root)
     # git takes the paths in a patch for those in the repository, in whatever directory it runs.
     prefix = git.run("rev-parse", "--show-prefix").stdout.strip("\n")
-    with tempfile.TemporaryDirectory(prefix="ralph-patch-") as name:
-        directory = Path(name)
+    with tempfile.TemporaryDirectory(prefix="ralph-patch-") as scratch:
+        sides = Path(scratch)
         for file in files:
-            _write(directory / "a", prefix + file.path, file.old)
-            _write(directory / "b", prefix + file.path, file.new)
-        own_git = git._replace(directory=directory)
+            _write(sides / "a", prefix + file.path, file.old)
+            _write(sides / "b", prefix + file.path, file.new)
+        own_git = git._replace(directory=sides)
         text = own_git.run("-c", "core.autocrlf=false", "diff", *OPTIONS, "a", "b").stdout
+    patch = _unused_path(patches, name)
     patch.write_text(text, "utf-8", "surrogateescape")
     return os.path.relpath(patch, root)
+
+
+def _unused_path(patches: Path, name: str) -> Path:
+    """Return a path for a patch that leaves an earlier one of the same name alone."""
+    patch = patches / f"{name}.patch"
+    number = 1
+    while patch.exists():
+        number += 1
+        patch = patches / f"{name}-{number}.patch"
+    return patch
 
 
 def _write(top: Path, path: str, side: Side | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.fixing.isolation import merge
 from pytest_ralph.fixing.isolation.merge import FileChange, Side, apply_merge, read_side, write_side
+from pytest_ralph.fixing.isolation.patch import keep_patch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,3 +52,16 @@ def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.Mo
 
     assert {file.name: file.read_text() for file in root.iterdir()} == {"changed": "before"}
     assert not journal.exists()
+
+
+def test_a_second_patch_leaves_the_first(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    contents = [b"one\n", b"two\n"]
+
+    names = [
+        keep_patch(tmp_path, tmp_path, [FileChange("a", None, Side(content, 0o644))], "demo", "1.1")
+        for content in contents
+    ]
+
+    assert names == ["patches/demo-1.1.patch", "patches/demo-1.1-2.patch"]
+    assert "+one" in (tmp_path / names[0]).read_text()

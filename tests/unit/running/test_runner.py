@@ -387,7 +387,10 @@ def test_paths_given_relative_to_here_hold_elsewhere(
     runner = Runner(root=Path(), environ=os.environ, logs=Path("logs"))
     ended = runner.run("printenv PWD PYTEST_ADDOPTS", timeout=20, cwd=Path("sub"))
     runner.close()
-    assert ended.output().split() == [f"{project}/sub", f"--junitxml={runner.logs}/001-command.junit"]
+    assert ended.output().split() == [
+        f"{project}/sub",
+        f"--junitxml={runner.logs}/001-command.junit",
+    ]
     assert runner.logs.is_relative_to(project)
 
 
