@@ -81,6 +81,14 @@ class FailureContext:
         self.project = Project(evidence.root, evidence.planned)
         self.stages = Command.parse(evidence.command).stages
 
+    @property
+    def status(self) -> int | None:
+        """The exit status as a shell reports it: 128+n, not -n, for signal n."""
+        code = self.evidence.exit_code
+        if code is None or code >= 0:
+            return code
+        return 128 - code
+
     # The lines of the output.
 
     @cached_property

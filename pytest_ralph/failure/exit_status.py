@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
@@ -16,12 +17,13 @@ NOTHING_COLLECTED = 5
 TIMED_OUT = 124
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
+ABORTED = 134
 KILLED = 137
 TERMINATED = 143
 FATAL_SIGNALS = {
     132: "Illegal instruction",
     133: "Trace trap",
-    134: "Aborted",
+    ABORTED: "Aborted",
     135: "Bus error",
     136: "Floating point exception",
     139: "Segmentation fault",
@@ -67,6 +69,8 @@ ROLE_OF_TARGET = {
 TARGET = re.compile(r"(?<![\w-])(?:test|check(?![\w:-])|verify|spec|lint|format|fmt|typecheck)")
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
+# C's assert() aborts the process: the failed expectation is why it ended.
+ABORTING_ASSERTION = re.compile(r"\bassertion\b.*\bfailed\b", re.IGNORECASE)
 # What pytest draws around its last line.
 RULER = " ="
 XARGS = re.compile(r"\bxargs\s")
@@ -88,7 +92,7 @@ def read_time_limit(context: FailureContext) -> Finding | None:
         limit = evidence.timeout or evidence.duration
         return Finding("timeout", f"Timed out after {limit:g}s" if limit else "Timed out")
     was_limited = Command.parse(evidence.command).has_time_limit
-    was_killed = evidence.exit_code in {KILLED, TERMINATED}
+    was_killed = context.status in {KILLED, TERMINATED}
     # xargs ends with the same status if one of its commands ends with 255.
     has_xargs = XARGS.search(evidence.command) is not None
     has_status = evidence.exit_code == TIMED_OUT and (was_limited or not has_xargs)
@@ -134,9 +138,36 @@ def read_missing_file(context: FailureContext) -> Finding | None:
     return Finding("absent", f"file {context.evidence.unwritten[0]} does not exist")
 
 
+def read_end_of_tests(context: FailureContext) -> Finding | None:
+    """A run of tests that a signal ended, or that a command behind it ended.
+
+    The tests that failed before are not the reason. A script or an orchestrator only passes on
+    how one of its commands ended, and some runners end with the number of failed tests.
+    """
+    end = read_signal(context)
+    if end is None and context.main_stage.role == "test":
+        end = _read_not_started(context)
+    if end is None or any(map(_passes_status_on, context.stages)):
+        return None
+    tests = context.failed_tests or context.marked_tests
+    if not tests or len(tests) == context.status or _asserts_by_aborting(context):
+        return None
+    stated = [finding for finding in context.findings if finding.verdict == end.verdict]
+    last = max(stated, key=lambda finding: finding.line, default=end)
+    return replace(last, tests=tuple(test.name for test in tests if test.named))
+
+
+def _passes_status_on(stage: Stage) -> bool:
+    return stage.is_orchestrator or stage.program.endswith(".sh")
+
+
+def _asserts_by_aborting(context: FailureContext) -> bool:
+    return context.status == ABORTED and ABORTING_ASSERTION.search(context.output.text) is not None
+
+
 def read_signal(context: FailureContext) -> Finding | None:
     """Death by a signal for which no better words were found."""
-    code = context.evidence.exit_code
+    code = context.status
     if code in FATAL_SIGNALS:
         return Finding("crash", f"{FATAL_SIGNALS[code]} (exit status {code})")
     if code in LIMIT_SIGNALS:
@@ -155,6 +186,13 @@ def read_status(context: FailureContext) -> Finding | None:
         verdict = "service"
     if verdict:
         return Finding(verdict, f"{tool} exited with status {code}")
+    return _read_not_started(context)
+
+
+def _read_not_started(context: FailureContext) -> Finding | None:
+    """A shell's exit status for a command that it cannot find or must not execute."""
+    code = context.evidence.exit_code
+    tool = context.main_stage.program
     if code == NOT_FOUND:
         return Finding("command", f"command not found (exit status {code})", missing=tool or None)
     if code == NOT_EXECUTABLE:

@@ -61,6 +61,7 @@ def root_cause(context: FailureContext) -> Finding:
         exit_status.read_time_limit,
         exit_status.read_defect,
         exit_status.read_missing_file,
+        exit_status.read_end_of_tests,
         read_failed_tests,
         exit_status.read_nothing_collected,
         lambda context: context.cause,

@@ -49,6 +49,44 @@ def test_an_exit_status_speaks_where_nothing_was_printed(code: int, kind: str, t
     assert (failure.kind, failure.type) == (kind, type_)
 
 
+FAILED = "FAILED a.py::test_a - assert 1 == 2\n"
+NOT_FOUND = "bash: line 1: deploy: command not found\n"
+C_ASSERTION = "not ok 1 - wraps\nt: t.c:7: main: Assertion `next(3) == 0' failed.\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "command", "kind", "error"),
+    [
+        (FAILED, 126, "pytest", "permission_denied", "cannot execute (exit status 126)"),
+        (FAILED, 127, "pytest", "command_not_found", "command not found (exit status 127)"),
+        (FAILED + NOT_FOUND, 127, "pytest; deploy", "command_not_found", NOT_FOUND.strip()),
+        (FAILED, 134, "pytest", "crash", "Aborted (exit status 134)"),
+        (FAILED, 137, "pytest", "crash", "Killed (exit status 137)"),
+        (FAILED, 139, "pytest", "crash", "Segmentation fault (exit status 139)"),
+        (FAILED, 139, "python run_all.py", "crash", "Segmentation fault (exit status 139)"),
+        (FAILED, -9, "pytest", "crash", "Killed (exit status 137)"),
+        (FAILED, -11, "pytest", "crash", "Segmentation fault (exit status 139)"),
+        # Only the end of the command itself counts, not that of one inside a script.
+        (FAILED, 139, "npm test", "test_failure", FAILED.strip()),
+        (FAILED, 127, "./check.sh", "test_failure", FAILED.strip()),
+        (C_ASSERTION, 134, "./unit_tests", "test_failure", None),
+    ],
+)
+def test_how_a_test_run_ended_comes_first(
+    output: str, code: int, command: str, kind: str, error: str | None
+) -> None:
+    failure = classify(output, code, command)
+
+    assert failure.kind == kind
+    assert failure.error == error or error is None
+    assert len(failure.failed_tests) == 1
+
+
+def test_the_number_of_failed_tests_is_no_signal() -> None:
+    output = "".join(f"FAILED a.py::test_{number} - assert 1 == 2\n" for number in range(139))
+    assert classify(output, 139, "mocha").kind == "test_failure"
+
+
 @pytest.mark.parametrize(
     ("command", "code", "kind"),
     [
