@@ -97,7 +97,7 @@ def find_defect(
     """
     if ended.timed_out or ended.interrupted:
         return None
-    if _names_status(check.expect, ended.exit_code):
+    if _is_expected_failure(check, ended, stages):
         return None
     defect = _syntax_error(check, ended, runner)
     if defect is not None:
@@ -117,6 +117,20 @@ def find_defect(
             check, command, ended, errors
         )
     return _unread_input(command, ended, errors) or _exception(check, command, ended, errors)
+
+
+def _is_expected_failure(check: Check, ended: CommandResult, stages: Stages) -> bool:
+    """Whether the field names the status of the failure, not only that of the last stage.
+
+    `nosuchtool | wc -l` ends with 0 and `nosuchtool | grep x` with 1.
+    """
+    if ended.exit_code == 0 or not _names_status(check.expect, ended.exit_code):
+        return False
+    for status in stages.statuses:
+        is_defect = status in FATAL_STATUSES or status in (NOT_EXECUTABLE, NOT_FOUND)
+        if is_defect and not _names_status(check.expect, status):
+            return False
+    return True
 
 
 def _names_status(expects: Sequence[Expect], status: int | None) -> bool:

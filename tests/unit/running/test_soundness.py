@@ -17,6 +17,7 @@ NOTHING = Expect("stdout", "empty")
 ZERO = Expect("stdout", "==", 0)
 NO_ERROR_WORD = Expect("stdout", "not_contains", "ERROR")
 FAILS = Expect("exit", "nonzero")
+EXITS_0 = Expect("exit", "==", 0)
 PYTHON_DIES = "python3 -c 'raise ValueError(1)'"
 
 NEVER_RAN = [
@@ -93,6 +94,11 @@ NEVER_RAN = [
     ("grep -q a no-such-file && grep -q b f", FAILS),
     ("grep x no-such-file | grep y", FAILS),
     ("diff f no-such-file", FAILS),
+    ("nosuchtool | cat", EXITS_0),
+    ("! nosuchtool", EXITS_0),
+    ("! grep x no-such-file", EXITS_0),
+    ("sh -c 'kill -SEGV $$' | cat", EXITS_0),
+    ("nosuchtool | grep x", Expect("exit", "==", 1)),
 ]
 
 REALLY_RAN = [
@@ -106,6 +112,9 @@ REALLY_RAN = [
     ("grep -rn TODO no/such/dir || true", NOTHING),
     ("nosuchtool", Expect("exit", "==", 127)),
     ("nosuchtool", Expect("exit", "in", (1, 127))),
+    ("set -o pipefail; nosuchtool | cat", Expect("exit", "==", 127)),
+    ("false | cat", EXITS_0),
+    ("yes | head -1", EXITS_0),
     ("nosuchtool 2>/dev/null || echo absent", Expect("stdout", "==", "absent")),
     ("nosuchtool 2>/dev/null; cat f | wc -l", Expect("stdout", "==", 1)),
     ("command -v nosuchtool", NOTHING),
@@ -212,6 +221,12 @@ def test_a_command_that_ran_is_believed(
 ) -> None:
     result = check(runner, command, expect)
     assert result.passed, result.unmet
+
+
+@pytest.mark.parametrize("command", ["nosuchtool | wc -l", f"{PYTHON_DIES} | wc -l"])
+def test_naming_exit_0_excuses_no_stage(runner: Runner, command: str) -> None:
+    both = Check(command, (EXITS_0, ZERO))
+    assert not run_check(both, runner, RunContext(root=runner.root, timeout=10)).passed
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
