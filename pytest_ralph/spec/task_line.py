@@ -53,7 +53,9 @@ _LAST_MARKERS = regex(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
 _SECOND_NAME = regex(
     rf"(V[A-Z]?-?[A-Z]?\d{{0,3}}|V[A-Z]?[-_]\w{{1,20}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)"
 )
-_GLUE = regex(r"[ \t:–—|.)*~-]*")
+# `1.1 .gitignore`, `1.2 ./deploy.sh`, `1.3 --verbose`: the title starts with its dot or dashes.
+_TITLE_START = r"(?:(?<=[ \t])|(?<=[ \t]\*\*))(?:\.{1,2}[\w/]|--[a-z])"
+_GLUE = regex(rf"(?:(?!{_TITLE_START})[ \t:–—|.)*~-])*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
 _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")

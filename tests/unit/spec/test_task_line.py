@@ -60,6 +60,13 @@ from pytest_ralph.spec.task_line import (
         ("- [ ] ~~1.4 Dropped~~", "1.4", (), "Dropped"),
         ("- [ ] 1.5 `code` first", "1.5", (), "`code` first"),
         ("- [ ] 1.5 __init__.py first", "1.5", (), "__init__.py first"),
+        ("- [x] 1.1 .gitignore has dist", "1.1", (), ".gitignore has dist"),
+        ("- [ ] 1.30 ./deploy.sh runs", "1.30", (), "./deploy.sh runs"),
+        ("- [ ] **T001** - ../shared is linked", "T001", (), "../shared is linked"),
+        ("- [ ] 1.6: **.env** is read", "1.6", (), ".env is read"),
+        ("- [ ] 1.7 --verbose prints more", "1.7", (), "--verbose prints more"),
+        ("- [ ] 1.8 -- Two dashes", "1.8", (), "Two dashes"),
+        ("- [ ] 1.9. Dot behind the id", "1.9", (), "Dot behind the id"),
     ],
 )
 def test_a_numbered_checkbox_is_a_task(
