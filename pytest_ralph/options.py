@@ -330,8 +330,9 @@ OPTIONS = (
         "isolate-link",
         "lines",
         None,
-        "ignored files and directories that worktrees get as links to those of the project "
-        "(default: .venv, venv, node_modules, vendor, .env), or `none`",
+        "ignored directories that worktrees share with the project through links, and ignored "
+        "files, which are copied up to 1 MB (default: .venv, venv, node_modules, vendor, .env), "
+        "or `none`",
         where=(INI,),
     ),
     Option(

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # Used if the project does not say what to link.
 LINKED_BY_DEFAULT = (".venv", "venv", "node_modules", "vendor", ".env")
 NOTHING = ("none",)
+# Bytes of a file that is copied even if it is to be linked: through a link, an executor that writes
+# `.env` would change that of the project.
+SMALL_FILE = 1_000_000
 
 
 def add_ignored(
@@ -24,7 +27,8 @@ def add_ignored(
 ) -> tuple[str, ...]:
     """Link and copy ignored files of git's directory into `worktree`; return their paths.
 
-    A pattern with a slash is compared with the whole path, any other one with the name alone.
+    A pattern with a slash is compared with the whole path, any other one with the name alone. Only
+    directories and large files are linked.
     """
     if tuple(link) == NOTHING:
         link = ()
@@ -43,8 +47,7 @@ def add_ignored(
         if _matches(path, copy):
             _copy(source, target)
         elif _matches(path, link):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.symlink_to(source)
+            _link(source, target)
         else:
             continue
         added.append(path)
@@ -58,6 +61,14 @@ def _matches(path: str, patterns: Sequence[str]) -> bool:
         if fnmatch.fnmatchcase(compared, pattern.strip("/")):
             return True
     return False
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_file() and source.stat().st_size <= SMALL_FILE:
+        shutil.copy2(source, target)
+    else:
+        target.symlink_to(source)
 
 
 def _copy(source: Path, target: Path) -> None:

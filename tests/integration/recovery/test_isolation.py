@@ -337,15 +337,19 @@ def test_merged_change_is_undone(isolated: Project) -> None:
 
 
 def test_ignored_directories_are_linked(isolated: Project) -> None:
-    isolated.write(".gitignore", "node_modules/\ncache/\n")
+    isolated.write(".gitignore", "node_modules/\ncache/\n.env\n")
     isolated.write("node_modules/tool", "tool\n")
     isolated.write("cache/data", "data\n")
+    isolated.write(".env", "KEY=1\n")
     isolated.pytester.makeini("[pytest]\nralph_isolate_copy = cache\n")
-    body = "test -e node_modules/tool && echo more > cache/data && " + append("fixed")
+    body = "test -e node_modules/tool && echo more > cache/data && grep -q KEY .env && "
+    body += "echo KEY=2 > .env && " + append("fixed")
     result = isolated.run(ISOLATED, executor=isolated.shell(body))
 
     assert result.ret == 0
     assert (isolated.root / "cache/data").read_text() == "data\n"
+    # A small file is copied, too, so that it cannot be written through a link.
+    assert (isolated.root / ".env").read_text() == "KEY=1\n"
     assert not (isolated.root / "node_modules").is_symlink()
 
 
