@@ -292,7 +292,12 @@ class Regressions:
 
 
 def _culprit_line(passed: PassedTask, suspects: Sequence[Work], reader: SpecRun | None) -> str:
-    """One line that names the work which may have broken a task."""
+    """One line that names the work which may have broken a task.
+
+    Ids alone would be ambiguous in a line about several specs.
+    """
+    if any(work.spec_run is not passed.spec_run for work in suspects):
+        reader = None
     name = _name(passed.spec_run, passed.task, reader)
     culprits = [_name(work.spec_run, work.task, reader) for work in suspects if work.task]
     files = _listed([path for work in suspects for path in work.changed])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
+from dataclasses import replace
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,7 @@ from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.session.reporting import JunitAttempts
 from pytest_ralph.settings import SettingError
-from pytest_ralph.spec.document import SpecError
+from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.summary import RunResults
-    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 
@@ -182,6 +182,7 @@ class _WorkersCheck:
         line = f"{result.spec} {result.id} no longer passes since {change}"
         diff = "".join(work.diff for work in culprits)
         self._verified[number] = time.time()
+        task = replace(task, checked=self._was_checked(result))
         healed = self._run.spec_run(spec).heal(task, line, diff)
         if healed is None:
             return None
@@ -221,6 +222,12 @@ class _WorkersCheck:
             if file.path not in result.changed:
                 return file
         return None
+
+    def _was_checked(self, result: TaskResult) -> bool:
+        """Return whether a task was checked off before the run, and not by one of its workers."""
+        source = self._run.specs.snapshots.get(result.spec_path, "")
+        before = Spec.parse(source, self._run.root / result.spec_path).get(result.name)
+        return before is not None and before.checked
 
     def _spec(self, path: str) -> Spec | None:
         if path not in self._specs:
