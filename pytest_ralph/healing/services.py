@@ -156,10 +156,9 @@ class Services:
 
     def for_task(self, task: Task) -> Services:
         """These services with the executors that the task names; `none` is not overridden."""
-        executors = executors_of(task)
-        if not executors or "none" in self.settings.executor:
+        settings = settings_of_task(self.settings, task)
+        if settings is self.settings:
             return self
-        settings = self.settings._replace(executor=executors)
         return replace(self, settings=settings, executors=self.make_executors(settings))
 
     @property
@@ -236,6 +235,14 @@ class Services:
                 if _written_during(path, ended):
                     found.append(path)  # noqa: PERF401 - nested
         return tuple(found)
+
+
+def settings_of_task(settings: Settings, task: Task) -> Settings:
+    """Return the settings with the executors that the task names; `none` is not overridden."""
+    executors = executors_of(task)
+    if not executors or "none" in settings.executor:
+        return settings
+    return settings._replace(executor=executors)
 
 
 def executors_of(task: Task) -> tuple[str, ...]:

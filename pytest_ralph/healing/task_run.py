@@ -146,8 +146,7 @@ class TaskRun:
         """Have the task carried out if that is asked for, and verify it."""
         self._resume()
         self.checkpoints.begin(self.task)
-        is_open = not self._is_checked() and not self.task.verify.invalid
-        executes = self.services.settings.execute and is_open
+        executes = self.services.settings.execute and self._can_be_executed()
         if executes:
             with self.services.file_turn(self._files_at_stake):
                 failed = self._execute()
@@ -163,6 +162,13 @@ class TaskRun:
             self.spec_files.tick(self.task)
         outcome = "recovered" if self.log.failures else "passed"
         self.result = self._passed(outcome, self._not_checked())
+
+    def _can_be_executed(self) -> bool:
+        """Whether the task is open, and its Verify can tell whether it has been carried out."""
+        if self._is_checked() or self.task.verify.invalid:
+            return False
+        runner = self.services.runner
+        return not any(runner.syntax_error(check.command) for check in self.task.verify.checks)
 
     def finish(self) -> TaskResult:
         """Recover from the failed first attempt, or report it; return the result of the task."""

@@ -8,11 +8,13 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.prompts import PromptContext
+from pytest_ralph.healing.services import settings_of_task
 from pytest_ralph.running.expectations import in_words
 from pytest_ralph.session.items import TaskItem
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.shell.remote import find_remote_change
+from pytest_ralph.spec.lint import shell_error
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Explanation:
         reporter.build_summary_stats_line = lambda: (parts, colour)  # type: ignore[method-assign]
 
     def _explain(self, item: TaskItem) -> Iterator[str]:
-        settings = self.run.specs.settings_of(item.parent.spec)
+        settings = settings_of_task(self.run.specs.settings_of(item.parent.spec), item.task)
         reason = why_not_run(item.task, settings)
         for number, check in enumerate(item.task.verify.checks, start=1):
             yield f"check {number}: {one_line(check.command)}"
@@ -106,13 +108,21 @@ def why_not_run(task: Task, settings: Settings) -> str | None:
         return "no Verify field"
     if settings.strict and task.verify.unread:
         return "manual: words that were not understood (ralph_strict)"
-    if "remote" in settings.allow:
-        return None
     for check in task.verify.checks:
-        change = find_remote_change(check.command, settings.remote)
-        if change is not None:
-            return f"changes something outside: {one_line(change)}"
+        reason = _why_command_is_not_run(check.command, settings)
+        if reason:
+            return reason
     return None
+
+
+def _why_command_is_not_run(command: str, settings: Settings) -> str:
+    error = shell_error(command)
+    if error:
+        return f"fails as invalid: the shell cannot parse it: {one_line(error)}"
+    if "remote" in settings.allow:
+        return ""
+    change = find_remote_change(command, settings.remote)
+    return f"changes something outside: {one_line(change)}" if change else ""
 
 
 def expected(check: Check) -> str:

@@ -118,7 +118,7 @@ def lint_syntax(spec: Spec) -> list[LintFinding]:
         if task.fix_for is not None:
             continue
         for check in task.verify.checks:
-            error = _syntax_error(check.command)
+            error = shell_error(check.command)
             if error:
                 line = _line_of_text(task, lines, check.command)
                 message = f"{task.id}: the shell cannot parse the Verify: {error}"
@@ -126,7 +126,7 @@ def lint_syntax(spec: Spec) -> list[LintFinding]:
     return found
 
 
-def _syntax_error(command: str) -> str:
+def shell_error(command: str) -> str:
     """Return what `bash -n` says about a command, or an empty string."""
     if not _HAS_SYNTAX.search(command):
         return ""

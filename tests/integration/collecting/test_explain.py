@@ -73,3 +73,37 @@ def test_an_invalid_plan_beside_changes_nothing(
         ]
     )
     assert not (pytester.path / "ran").exists()
+
+
+def test_what_a_run_would_do_is_explained(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(
+        """
+        - [ ] 1.1 Own executor
+          - **Verify**: `test -f a.txt`
+          - **Executor**: `sh own.sh`
+
+        - [ ] 1.2 Unfinished command
+          - **Verify**: `if test -f a.txt; then`
+        """
+    )
+    options = ("--ralph-recovery", "--ralph-executor", "sh other.sh")
+    for script in ("own.sh", "other.sh"):
+        pytester.path.joinpath(script).touch()
+
+    result = pytester.runpytest("--ralph-explain", *options, "specs")
+
+    result.stdout.fnmatch_lines(
+        [
+            "  if it fails: built-in repairs, then at most 3 fix tasks for sh own.sh;*",
+            "  not run: fails as invalid: the shell cannot parse it: *",
+        ]
+    )
+
+
+def test_an_unparsable_verify_is_not_executed(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="if test -f a.txt; then")
+    result = pytester.runpytest("--ralph-execute", "--ralph-executor", "touch ran", "specs")
+    result.assert_outcomes(failed=1)
+    assert not (pytester.path / "ran").exists()
