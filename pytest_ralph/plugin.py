@@ -254,7 +254,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from pytest_ralph.report.stats import print_statistics
 
         return print_statistics(config)
-    if config.getoption("ralph_undo"):
+    if config.getoption("ralph_undo") is not None:
         from pytest_ralph.session.undo import undo_run
 
         return undo_run(config)

@@ -65,7 +65,7 @@ class Reporting:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
         is_whole = item.config.getoption("tbstyle", "") != "line"
         very_verbose = item.config.getoption("verbose", 0) >= 2
-        if result.report and spec_run.recovery and is_whole and very_verbose:
+        if result.report and is_whole and very_verbose:
             report.sections.append(("ralph failure report", result.report))
         if result.outcome == "recovered":
             self._add_failed_attempts(report, result)

@@ -35,8 +35,8 @@ LAST = "last"
 # Behind the name of a run: the directory with the files as they were before that run was undone.
 UNDONE_SUFFIX = "-undone"
 NOT_COVERED = (
-    "not put back: fix tasks in tasks.md, commits, installed packages, "
-    "ignored files, submodules and anything outside the project"
+    "not put back: fix tasks in tasks.md, commits, what was staged, new empty directories, "
+    "installed packages, ignored files, submodules and anything outside the project"
 )
 
 

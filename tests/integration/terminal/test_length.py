@@ -80,6 +80,13 @@ def test_protocol_texts_need_very_verbose(
     assert absent in result.stdout.str()
 
 
+def test_a_verify_only_run_shows_the_report(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="exit 3")
+    assert "<task_metadata>" in pytester.runpytest("--ralph", "specs", "-vv").stdout.str()
+
+
 def test_protocol_texts_are_in_the_logs(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(t1_1="echo 'E   AssertionError: 3 != 4'; exit 1")
     pytester.runpytest("--ralph-recovery", "specs", "--ralph-executor=none")
