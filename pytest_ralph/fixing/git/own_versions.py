@@ -66,7 +66,7 @@ class OwnVersions:
     def _version(self, name: str, file: Path, steps: Sequence[Change]) -> IndexEntry | None:
         """Return HEAD's version of a file with all `steps` merged into it."""
         version = self._head.get(name)
-        for step in steps:
+        for step in self._not_in_head(name, steps):
             before = self._stored(name, step.before)
             after = step.after
             if after is not None and not after.can_be_put_back:
@@ -75,6 +75,15 @@ class OwnVersions:
                 after = after._replace(copy=str(file))
             version = self._merged(before, version, self._stored(name, after))
         return version
+
+    def _not_in_head(self, name: str, steps: Sequence[Change]) -> Sequence[Change]:
+        """Return the steps after the last one that HEAD has: progress may have been committed."""
+        head = self._head.get(name)
+        for number in range(len(steps), 0, -1):
+            after = steps[number - 1].after
+            if after is not None and after.can_be_put_back and self._stored(name, after) == head:
+                return steps[number:]
+        return steps
 
     def _stored(self, name: str, state: FileState | None) -> IndexEntry | None:
         """Write a file into the repository as `git add` would."""
