@@ -1,16 +1,28 @@
-"""Files that decide whether a project passes its checks: tests, and the configuration of checks."""
+"""Files that decide whether a project passes its checks.
+
+They are tests, the configuration of checks, and what a Verify field runs as a check.
+"""
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import sys
 from fnmatch import translate
 from importlib import import_module
+from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_ralph.shell.command import Stage
+    from pytest_ralph.verify.model import Verify
 
 TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "e2e", "cypress", "testdata"})
 TEST_NAMES = (
@@ -84,6 +96,27 @@ PACKAGE_KEYS = ("scripts", "jest", "eslintConfig", "prettier", "mocha", "ava", "
 # Tables below `tool` in pyproject.toml that describe the package, not its checks.
 PACKAGING_TOOLS = frozenset({"poetry", "pdm", "hatch", "uv", "setuptools", "flit", "rye"})
 
+# The files of task runners. What npm and the like run is configuration in package.json.
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+TASKFILES = ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml")
+RUNNER_FILES = {
+    "make": MAKEFILES,
+    "gmake": MAKEFILES,
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": TASKFILES,
+    "go-task": TASKFILES,
+    "rake": ("Rakefile", "rakefile"),
+}
+# Options of task runners that name another file.
+RUNNER_FILE_OPTIONS = frozenset({"-f", "--file", "--makefile", "--justfile", "-t", "--taskfile"})
+# Programs whose first operand is a script.
+INTERPRETER = re.compile(r"(?:ba|da|z|k|a|fi)?sh|\.|source|python[\d.]*|node|ruby|perl|php")
+# First options with which an interpreter only reads the script.
+SYNTAX_OPTIONS = frozenset({"-n", "-c", "--check"})
+CHECK_WORD = re.compile(
+    r"(?<![a-z])(?:checks?|verify|tests?|lint|validate|smoke|ci)(?![a-z])", re.IGNORECASE
+)
+
 
 def is_test(path: str) -> bool:
     """Return whether this file is a test or data of tests."""
@@ -98,6 +131,50 @@ def is_check_configuration(path: str) -> bool:
     if CI_DIRECTORY.match(path):
         return True
     return CONFIGURATION_NAME.match(path.rpartition("/")[2]) is not None
+
+
+def checks_run_by(verify: Verify) -> frozenset[str]:
+    """Return the files that a Verify field runs as checks, other than tests.
+
+    They are scripts whose name says that they check something, and the files of task runners.
+    A file need not exist.
+    """
+    found = set()
+    for check in verify.checks:
+        for stage in Command.parse(check.command).stages:
+            if stage.directory is None:
+                continue
+            directory = posixpath.join(check.directory or "", stage.directory)
+            for name in (*_check_script(stage), *_runner_files(stage)):
+                found.add(posixpath.normpath(posixpath.join(directory, name)))
+    return frozenset(path for path in found if not path.startswith("../") and not is_test(path))
+
+
+def _check_script(stage: Stage) -> Iterator[str]:
+    """Yield the script that a stage runs, if its name says that it checks something."""
+    name = ""
+    if INTERPRETER.fullmatch(stage.program):
+        if SYNTAX_OPTIONS.isdisjoint(stage.arguments[:1]):
+            name = "".join(stage.operands[:1])
+    elif "/" in stage.executable:
+        name = stage.executable
+    if CHECK_WORD.search(posixpath.basename(name)):
+        yield name
+
+
+def _runner_files(stage: Stage) -> Iterator[str]:
+    """Yield the files in which a task runner may find what to run."""
+    if stage.program not in RUNNER_FILES:
+        return
+    words = [part for word in stage.arguments for part in word.split("=")]
+    names = list(RUNNER_FILES[stage.program])
+    for option, value in pairwise(words):
+        if option in RUNNER_FILE_OPTIONS:
+            names.append(value)
+    # A word may be another directory, as in `make -C web`.
+    for directory in ("", *words):
+        for name in names:
+            yield posixpath.join(directory, name)
 
 
 def configures_the_same(path: str, before: bytes, after: bytes) -> bool:

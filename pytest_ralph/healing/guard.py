@@ -28,6 +28,7 @@ from pytest_ralph.files import (
 )
 from pytest_ralph.fixing.change_log import append_changes, read_changes
 from pytest_ralph.fixing.check_files import (
+    checks_run_by,
     configures_the_same,
     is_check_configuration,
     is_test,
@@ -35,6 +36,7 @@ from pytest_ralph.fixing.check_files import (
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
+from pytest_ralph.healing.regressions import is_affected
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.edit import ticked_line
@@ -375,7 +377,7 @@ class Guard:
         return not self._is_expected(change, executes=executes)
 
     def _is_changed_check(self, change: Change, *, executes: bool) -> bool:
-        if not is_check_configuration(change.path):
+        if not is_check_configuration(change.path) and not self._is_run_by_verify(change):
             return False
         if self._is_expected(change, executes=executes):
             return False
@@ -384,6 +386,17 @@ class Guard:
         before = _content(change.before)
         after = _content(change.after)
         return not configures_the_same(change.path, before, after)
+
+    def _is_run_by_verify(self, change: Change) -> bool:
+        """Whether Verify runs the file as a check that the task is not there to write."""
+        if change.added or change.path not in self._checks_run:
+            return False
+        files = self.task.files
+        return not files or not is_affected(files, [change.path])
+
+    @cached_property
+    def _checks_run(self) -> frozenset[str]:
+        return checks_run_by(self.task.verify)
 
     # The spec
 

@@ -66,6 +66,8 @@ def movements(before: GitPosition, now: GitPosition, *, head_is_ours: bool) -> l
             lines.append("changed the stash")
         elif old or name == before.branch:
             lines.append(_moved(name, old, new))
+        elif new != before.commit:
+            created.append(f"{name} at commit {new[:SHORT]}")
         elif not is_current:
             created.append(name)
     if created:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -137,6 +138,52 @@ def test_check_configuration_is_reported(either: Project) -> None:
     result.stdout.fnmatch_lines(["*1.3.1 changed check configuration: pytest.ini*"])
 
 
+CHEATS = {
+    "sh check.sh": ("check.sh", "grep -q fixed parser.txt\n", "true\n"),
+    "cd web && sh ./scripts/verify.sh": (
+        "web/scripts/verify.sh",
+        "grep -q fixed ../parser.txt\n",
+        "true\n",
+    ),
+    "make check": ("Makefile", "check:\n\tgrep -q fixed parser.txt\n", "check:\n\ttrue\n"),
+}
+
+
+@pytest.mark.parametrize("verify", CHEATS)
+@pytest.mark.parametrize("mode", ["report", "refuse"])
+def test_changed_check_of_verify(project: Project, verify: str, mode: str) -> None:
+    if verify.startswith("make") and shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    path, honest, cheat = CHEATS[verify]
+    project.spec(SPEC.replace("grep -q fixed parser.txt tests/test_parser.txt", verify))
+    project.write("parser.txt", "broken\n")
+    project.write(path, honest)
+    project.write("cheat.txt", cheat)
+    result = project.run(
+        f"--ralph-guard={mode}",
+        "--ralph-max-fixes=1",
+        executor=project.shell(f"cp cheat.txt {path}"),
+    )
+
+    assert result.ret == (1 if mode == "refuse" else 0)
+    assert (project.root / path).read_text() == (honest if mode == "refuse" else cheat)
+    result.stdout.fnmatch_lines([f"*1.3.1 changed check configuration: {path}*"])
+
+
+@pytest.mark.parametrize("files", ["`parser.txt`, `check.sh`", "`parser.txt`"])
+def test_check_that_the_task_writes(project: Project, files: str) -> None:
+    """The task names the script, or the script is new."""
+    spec = SPEC.replace("grep -q fixed parser.txt tests/test_parser.txt", "sh check.sh")
+    project.spec(spec.replace("`parser.txt`", files))
+    if "check.sh" in files:
+        project.write("check.sh", "exit 1\n")
+    executor = project.shell("echo true > check.sh")
+    result = project.run("--ralph-guard=refuse", executor=executor)
+
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*changed check configuration*")
+
+
 def test_new_tests_are_welcome(either: Project) -> None:
     executor = either.shell("echo fixed > parser.txt; echo > tests/test_more.py")
     result = either.run("--ralph-guard=refuse", executor=executor)
@@ -172,6 +219,10 @@ def test_ticks_of_an_executor_stay(either: Project) -> None:
     ("command", "finding"),
     [
         ("git checkout -q -b other", "1.3.1 switched from main to other"),
+        (
+            "git checkout -q -b other; git commit -qam mine",
+            "1.3.1 created branches: other at commit *",
+        ),
         ("git commit -qam mine", "1.3.1 moved main from *"),
         ("git stash -q; echo fixed > parser.txt", "1.3.1 changed the stash"),
         ("git branch new; git branch newer", "1.3.1 created branches: new, newer"),

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.fixing.check_files import configures_the_same, is_check_configuration, is_test
+from pytest_ralph.fixing.check_files import (
+    checks_run_by,
+    configures_the_same,
+    is_check_configuration,
+    is_test,
+)
+from pytest_ralph.verify.model import Check, Verify
 
 
 @pytest.mark.parametrize(
@@ -57,3 +63,43 @@ def test_paths_of_check_configuration(path: str) -> None:
 )
 def test_only_changes_of_checks_count(path: str, before: str, after: str, same: bool) -> None:
     assert configures_the_same(path, before.encode(), after.encode()) is same
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("sh check.sh", "check.sh"),
+        ("bash -e ./scripts/run-tests.sh fast", "scripts/run-tests.sh"),
+        ("cd web && ../lint", "lint"),
+        ("uv run python3.12 scripts/validate_docs.py", "scripts/validate_docs.py"),
+        ("bash -c '. ./verify.sh'", "verify.sh"),
+        ("make check", "Makefile"),
+        ("make -C web check", "web/Makefile"),
+        ("make --file=build.mk check", "build.mk"),
+        ("just check", "justfile"),
+        ("task -d web check", "web/Taskfile.yml"),
+    ],
+)
+def test_checks_that_a_command_runs(command: str, path: str) -> None:
+    assert path in checks_run_by(Verify((Check(command),)))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python app.py check.txt",
+        "cat check.txt",
+        "bash -n check.sh",
+        "sh checkout.sh",
+        "test -f check.sh",
+        "sh tests/check.sh",
+        "cd $HOME && sh check.sh",
+        "sh ../check.sh",
+    ],
+)
+def test_other_files_of_a_command(command: str) -> None:
+    assert not checks_run_by(Verify((Check(command),)))
+
+
+def test_check_in_the_directory_of_its_command() -> None:
+    assert checks_run_by(Verify((Check("sh check.sh", directory="web"),))) == {"web/check.sh"}
