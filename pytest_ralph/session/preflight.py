@@ -62,6 +62,9 @@ class Preflight:
         """Refuse to write a spec through a link; note the files of tasks that a link leads to."""
         own_files = (spec.path, spec.directory / STATE_NAME, spec.directory / PROGRESS_NAME)
         refuse_to_write(own_files, self.run.root)
+        if self.run.directory.is_file():
+            name = self.run.directory.name
+            raise pytest.UsageError(f"{name} is a file: recovery needs a directory of this name")
         for task in spec.tasks:
             for name in files_outside(task, self.run.root):
                 place = f"{self.run.specs.relative(spec.path)}:{task.line}: Files of {task.id}"

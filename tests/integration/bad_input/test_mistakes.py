@@ -25,6 +25,16 @@ def test_corrupt_state_names_reason_and_way_out(
     assert state.read_text() == "{bad"
 
 
+def test_file_in_place_of_our_directory_is_named(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="false")
+    (pytester.path / ".ralph").touch()
+    result = pytester.runpytest("--ralph-recovery", "specs")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: .ralph is a file: recovery needs a directory *"])
+
+
 def test_missing_executor_script_is_rejected_at_start(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
