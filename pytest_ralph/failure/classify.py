@@ -12,7 +12,7 @@ from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import read_executor
 from pytest_ralph.failure.failure import TYPES
-from pytest_ralph.failure.files import named_files
+from pytest_ralph.failure.files import named_files, reported_line
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.failure.root_cause import root_cause
@@ -99,7 +99,7 @@ def _completed(failure: Failure, context: FailureContext, kinds: Kinds) -> Failu
         failure,
         error=error,
         files=failure.files or named_files(context, failure),
-        line=line_number_in(failure.error),
+        line=line_number_in(failure.error) or reported_line(context, failure),
         blocked_on=failure.blocked_on or error,
         duration=failure.duration or evidence.duration,
         raw_output=context.output.text,

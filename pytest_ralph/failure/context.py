@@ -52,6 +52,8 @@ COMPARING_TOOLS = frozenset(
 )
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
+# Of many failing tests this many are searched for places.
+MOST_TESTS_SHOWN = 30
 # Orchestrators that show a command without a mark before it.
 UNMARKED_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
@@ -167,6 +169,12 @@ class FailureContext:
             return ()
         named = read_failed_tests(self.output) or read_printed_report(self.evidence.output)
         return named or read_reports(self.evidence.junit, self.project)
+
+    @cached_property
+    def report_lines(self) -> Sequence[str]:
+        """What a JUnit report says about the failing tests, if they were read from one."""
+        tests = self.failed_tests[:MOST_TESTS_SHOWN]
+        return tuple(line for test in tests for line in test.details.splitlines())
 
     @cached_property
     def marked_tests(self) -> Sequence[FailedTest]:

@@ -27,8 +27,13 @@ SLASHES = re.compile(r"^/{3,}")
 UNRELATED = re.compile(
     r"^\S+\.\w+ [.sxX]+ *(?:\[|$)|^\s*(?:✓|✔|√|PASS\b|ok\s)|PASSED|left unchanged"
     r"|^\s+Running (?:unittests )?\S+ \(|^\[ *\d+ of \d+\] Compiling|^\s+using description file:"
-    r"|^g?make(?:\[\d+\])?: |complete log of this run|^\s*\S+\.\w+ +[\d.,]+ ?[kKMG]?i?B\b"
+    r"|^g?make(?:\[\d+\])?: |complete log of this run|generated xml file: "
+    r"|^\s*\S+\.\w+ +[\d.,]+ ?[kKMG]?i?B\b"
     r"|^\+{1,3} (?!\S*(?:grep|test|diff|cat)|\S+\.\w+(?:\t|$))"
+)
+# A place in a report; pytest puts the name of the exception behind it.
+PLACE = re.compile(
+    r"(?P<file>[\w@.~/\\+-]+\.[A-Za-z]\w{0,9}):(?P<line>[1-9]\d{0,6})\b(?P<error>: [A-Z]\w+$)?"
 )
 SOURCE_SUFFIX = re.compile(
     r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|rs|go|java|kt|kts|scala|rb|php|c|h|cc|cpp|cxx"
@@ -57,6 +62,20 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
         name = context.project.find(path) or path
         printed.setdefault(name, path)
     return tuple(printed.values())[:MOST_FILES]
+
+
+def reported_line(context: FailureContext, failure: Failure) -> int | None:
+    """Return the line that a report names for the only failing test.
+
+    pytest ends with the place of the error, others begin with it.
+    """
+    if len(failure.failed_tests) != 1:
+        return None
+    places = [place for line in context.report_lines for place in PLACE.finditer(line)]
+    own = [place for place in places if _project_name(context, place["file"])]
+    of_error = [place for place in own if place["error"]]
+    chosen = next(iter([*of_error[-1:], *own]), None)
+    return int(chosen["line"]) if chosen else None
 
 
 def _project_name(context: FailureContext, path: str) -> str | None:
@@ -109,13 +128,15 @@ def _programs_with_path(context: FailureContext) -> Iterator[str]:
 
 
 def _tokens(context: FailureContext) -> Iterator[str]:
-    """Yield every word of the output that looks like the name of a file."""
+    """Yield every word of the output and the report that looks like the name of a file."""
     for number, line in enumerate(context.output.lines):
         if not any(part in line for part in (".", "file", "BUILD")):
             continue
         shown = context.echoed.get(number)
         if UNRELATED.search(line) or (shown and not shown.executable.startswith("./")):
             continue
+        yield from filter(FILE_NAME.match, TOKEN.findall(line))
+    for line in context.report_lines:
         yield from filter(FILE_NAME.match, TOKEN.findall(line))
 
 

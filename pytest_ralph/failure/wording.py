@@ -116,6 +116,8 @@ ABSENCE = regex(r"^(?:ModuleNotFound|FileNotFound|Import)Error: (?:\[Errno \d+\]
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
 # What is said about a command that printed nothing.
 COMMAND_ENDED = regex(r"^`(?P<command>.+)` (?P<how>exited with status \d+)$")
+# What is said about a run that did not end by itself: none of its tests is the subject.
+RUN_ENDED = regex(r"\(exit status \d+\)$")
 # The directories of an absolute path; a relative path is how the project names its files.
 DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
 LEADING_DIRECTORIES = regex(
@@ -292,6 +294,8 @@ def _without_prefixes(text: str) -> str:
 
 def _subject(failure: Failure) -> str:
     """Return the short name of the failing test or of the file that the error points into."""
+    if RUN_ENDED.search(failure.error):
+        return ""
     if failure.failed_tests:
         name = failure.failed_tests[0]
         name = name.rsplit("::", 1)[-1] if "::" in name else name

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 class FailedTest:
     """A failed test; `named` is False for a file that stopped before any of its tests could run.
 
-    `line` is the number of the line that the error was read from.
+    `line` is the number of the line that the error was read from, `details` what only a report says
+    about the test and its places.
     """
 
     name: str
     error: str
     line: int = -1
     named: bool = True
+    details: str = ""
 
 
 class Quote(NamedTuple):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LARGEST = 8_000_000
 DEEPEST = 50
 LONGEST_ATTRIBUTE = 200_000
+LONGEST_DETAILS = 10_000
 LONGEST_ELEMENT = 4 * LONGEST_ATTRIBUTE
 # A whole report between other lines of an output.
 PRINTED = re.compile(r"<(testsuites?)\b.*</\1>", re.DOTALL)
@@ -122,7 +123,20 @@ def _failed_test(case: TestCase, message: str, text: str, project: Project) -> F
         error = marked[1].strip()
     else:
         error = first_line(f"{message}\n{text}")
-    return FailedTest(_name(case, project), error, named=not could_not_load)
+    name = _name(case, project)
+    return FailedTest(name, error, named=not could_not_load, details=_details(case, text))
+
+
+def _details(case: TestCase, text: str) -> str:
+    """Return the text of a case, then the place in its attributes, which is that of its start."""
+    if len(text) > LONGEST_DETAILS:
+        half = LONGEST_DETAILS // 2
+        text = f"{text[:half]}\n{text[-half:]}"
+    attributes = case._elem.attrib  # noqa: SLF001 - TestCase does not offer them
+    place = attributes.get("file", "")
+    if place and attributes.get("line"):
+        place = f"{place}:{attributes['line']}"
+    return f"{text}\n{place}"
 
 
 def _name(case: TestCase, project: Project) -> str:

@@ -169,6 +169,47 @@ def test_an_error_is_the_message_or_else_the_text(result: str, error: str, tmp_p
     assert [(one.name, one.error) for one in read(tmp_path, xml)] == [("n", error)]
 
 
+PYTEST_TEXT = (
+    "    def test_a():\n>       add(1)\n\ntests/test_a.py:7: \n_ _ _ _\n\n    def add(one):\n"
+    ">       assert one == 2\nE       assert 1 == 2\n\nsrc/calc.py:3: AssertionError"
+)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "text", "files", "line"),
+    [
+        ("", PYTEST_TEXT, ("tests/test_a.py", "src/calc.py"), 3),
+        (
+            "",
+            "at TestContext (file:///home/me/tests/a.test.js:5:10)",
+            ("/home/me/tests/a.test.js",),
+            5,
+        ),
+        ("", "at a.CalcTest.adds(CalcTest.java:12)\nat b.C.d(C.java:40)", ("CalcTest.java",), 12),
+        ('file="tests/test_a.py" line="9"', "no place", ("tests/test_a.py",), 9),
+        ('file="tests/test_a.py" line="0"', "no place", ("tests/test_a.py",), None),
+        ("", "/usr/lib/python3/json.py:4: ValueError", (), None),
+    ],
+)
+def test_a_report_names_files_and_the_line(
+    attributes: str, text: str, files: tuple[str, ...], line: int | None, tmp_path: Path
+) -> None:
+    for name in ("tests/test_a.py", "tests/a.test.js", "src/calc.py", "src/a/CalcTest.java"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    result = f'<failure message="assert 1 == 2">{text.replace(">", "&gt;")}</failure>'
+    case = f'<testcase classname="m" name="{{name}}" {attributes}>{result}</testcase>'
+    report = tmp_path / "junit.xml"
+
+    report.write_text(suite(case.format(name="one")))
+    failure = classify("", 1, "run-tests", junit=report, root=tmp_path)
+    assert (failure.files, failure.line) == (files, line)
+
+    report.write_text(suite(case.format(name="one"), case.format(name="two")))
+    failure = classify("", 1, "run-tests", junit=report, root=tmp_path)
+    assert (failure.files, failure.line) == (files, None)
+
+
 def test_many_cases_beside_each_other_are_no_deep_nesting(tmp_path: Path) -> None:
     cases = [CASE.format(where="m", name=f"n{number}", message="x") for number in range(500)]
     assert len(read(tmp_path, suite(*cases))) == 500

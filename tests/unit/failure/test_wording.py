@@ -41,6 +41,8 @@ def samples(family: str) -> list[dict[str, Any]]:
          "test_x: UndefinedTable: no table"),
         (Failure(error="AssertionError: 3 != 4", failed_tests=("shop.tests.CartTest.test_total",)),
          "test_total: 3 != 4"),
+        (Failure(error="Aborted (exit status 134)", failed_tests=("a.py::test_x",)),
+         "Aborted (exit status 134)"),
         (Failure(error="would reformat /home/dev/shop/app.py"), "would reformat app.py"),
         (Failure(error="AssertionError: helo", kind="test_failure"), "tests failed: helo"),
         (Failure(error="`grep -q 'a long pattern that is not there' a.md` exited with status 1"),
