@@ -35,6 +35,8 @@ _OUTCOME = regex(
     r"|issues?|violations?|assertions?|skipped|xfailed|xpassed|deselected"
     r"|examples?|vulnerabilit\w+|offenses|regressions|conflicts)\b"
 )
+# "12 passed, 0 failed", "12/12 tests pass"
+OUTCOME_COUNT = regex(rf"\d {_OUTCOME.pattern}")
 # Not in the output at all.
 _MEASURE = regex(
     rf"{_WORD}(?:%|percent|coverage|s|secs?|seconds?|ms|milliseconds?|mins?|minutes?|hours?"
@@ -86,12 +88,20 @@ def expect_amount(command: str, amount: Amount) -> Answer:
     if shown in (Prints.COUNT, Prints.COUNTS):
         return _expect_of_count(command, amount)
     if _OUTCOME.match(amount.noun):
-        return []
+        return _expect_outcome(command, amount)
     if is_http(command):
         return _expect_http_status(command, amount)
     if shown is Prints.LINES:
         return _expect_of_listing(command, amount)
     return _expect_of_tool(command, amount)
+
+
+def _expect_outcome(command: str, amount: Amount) -> Answer:
+    """Take "0 errors" for a run that went well; its status does not tell any other count."""
+    if prints(command) is not Prints.STATUS:
+        return None
+    is_none = amount.op == "==" and amount.number == 0
+    return [] if is_none else None
 
 
 def _expect_of_count(command: str, amount: Amount) -> Answer:

@@ -203,7 +203,7 @@ def _source(text: str, values: list[Value]) -> str:
 
     written = re.sub(r"⟦([\d&/]+)⟧", quote, text)
     written = re.sub(r"(\d)\.\.(\d)", r"\1-\2", written)
-    written = " ".join(written.split()).strip(" .,;:—–->")
+    written = " ".join(written.split()).removeprefix("->").strip(" .,;:—–-")
     if written.count("(") != written.count(")"):
         return written.strip(" ()")
     return written

@@ -64,6 +64,8 @@ _AT_ROOT = regex(
     r"(?:at|in|from|on)\s+(?:the\s+)?(?:repo(?:sitory)?|project|workspace)(?:\s+root)?\b",
     re.IGNORECASE,
 )
+# A line between two scripts that only joins them.
+_JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 
@@ -182,6 +184,8 @@ def _as_written(mention: Mention) -> str:
 
 def _take_words(words: str, reading: Reading) -> None:
     """Read a passage without a command: `Expected: 3` is about the command before it."""
+    if _JOINER.fullmatch(words):
+        return
     last = reading.checks[-1]
     demands = read_expectations(last.command, words)
     if not words.endswith(":"):
