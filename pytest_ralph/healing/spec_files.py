@@ -382,10 +382,19 @@ class SpecFiles:
             self.failed[task.name] = final
             if not self.state.exists:
                 return
+            for fix in self._wrongly_ticked(task):
+                self._document.untick(fix)
             if final:
                 self._log.gave_up(task, self.state.fix_ids(task.name), final)
             self.state.task_failed(task.name)
             self.state.save()
+
+    def _wrongly_ticked(self, task: Task) -> list[Task]:
+        """The fixes of this run that did not help, and that an executor ticked all the same."""
+        fixes = self.state.current_fixes(task.name)
+        unsuccessful = [fix for fix in fixes if self.state.status(fix) in (EXECUTED, "running")]
+        made = self._document.made_for(task)
+        return [fix for fix in made if fix.checked and fix.id in unsuccessful]
 
     def committed(self, task: Task, commit: str) -> None:
         """Record the commit of a task; an empty one means there was nothing to commit."""

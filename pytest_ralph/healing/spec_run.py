@@ -157,6 +157,8 @@ class SpecRun:
             skip = self.skip(run.task)
             if skip is not None:
                 outcome, reason = skip
+                if outcome == "blocked":
+                    self._open_again(run.task)
                 if self._is_executed_unverified(run, outcome, reason):
                     run.execute_unverified(reason)
                 else:
@@ -167,6 +169,12 @@ class SpecRun:
             run.first_attempt()
         except (RecoveryError, TemplatesError) as error:
             run.stopped(error)
+
+    def _open_again(self, task: Task) -> None:
+        """Clear the box of a task that was not verified: an executor may have ticked it."""
+        if self._may_break_others:
+            with contextlib.suppress(RecoveryError):
+                self.spec_files.untick(task)
 
     def finish(self, run: TaskRun) -> TaskResult:
         """Recover the task if its first attempt failed, and return its result."""
@@ -293,7 +301,9 @@ class SpecRun:
             original = self._failed_original(task)
             if original is not None:
                 return "skipped", f"fix of {original}"
-        if self.services.settings.pending and self._is_checked(task):
+        # An executor may have ticked a later task; only a fix is ticked with another task.
+        is_complete = self._is_checked(task) if task.fix_for else task.checked
+        if self.services.settings.pending and is_complete:
             return "skipped", "already complete"
         if task.checked and task.has_marker("RED"):
             reason = "a [RED] task is meant to fail, so it is not verified again"

@@ -184,13 +184,16 @@ def test_one_that_deletes_the_state(one_task: Project) -> None:
     assert one_task.state["fixTaskMap"]["1.3"]["fixTaskIds"] == ["1.3.1"]
 
 
-def test_one_that_ticks_boxes_by_itself_convinces_nobody(one_task: Project) -> None:
-    result = one_task.run(
-        *ONE_FIX, executor=one_task.shell("sed -i 's/- \\[ \\]/- [x]/' specs/demo/tasks.md")
-    )
+@pytest.mark.parametrize("pending", [(), ("--ralph-pending",)])
+def test_one_that_ticks_boxes_by_itself_convinces_nobody(
+    one_task: Project, pending: tuple[str, ...]
+) -> None:
+    ticks = one_task.shell("sed -i 's/- \\[ \\]/- [x]/' specs/demo/tasks.md")
+    result = one_task.run(*ONE_FIX, *pending, executor=ticks)
 
     assert result.ret == 1
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+    assert one_task.boxes == {"1.3": False, "1.3.1": False, "1.4": False}
 
 
 def test_one_that_leaves_processes_behind_leaves_none(one_task: Project) -> None:
