@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # Characters of a conflict that a prompt shows, for each file.
 CONFLICT_LIMIT = 6_000
-# Files outside the project that a finding names.
+# Files that a finding names.
 MOST_NAMED = 3
 
 
@@ -88,7 +88,7 @@ class IsolatedRuns:
 
     def run(self, executor: Executor, task: Task, job: Job, on_output: OnOutput) -> ObservedRun:
         """Have `job` carried out in a worktree, and merge what passes. May raise GitError."""
-        candidates = self._candidates(executor)
+        candidates = self._candidates(executor, task)
         kept = candidates[0].worktree
         try:
             tried = self._try_all(candidates, task, job, on_output)
@@ -106,13 +106,13 @@ class IsolatedRuns:
         self._services.announce_verbose(f"{task.id}: candidate {number} of {len(tried)} was best")
         return observed._replace(outcome=_with_cost_of_all(best.outcome, tried))
 
-    def _candidates(self, executor: Executor) -> list[Candidate]:
+    def _candidates(self, executor: Executor, task: Task) -> list[Candidate]:
         """The runs that try the same fix. Each of them takes one run of the budget."""
         services = self._services
         executors = services.usable_executors or (executor,)
-        worktrees = [self._current_worktree()]
+        worktrees = [self._current_worktree(task)]
         while len(worktrees) < services.settings.candidates and services.budget.take():
-            worktrees.append(services.worktrees.create())
+            worktrees.append(self._new_worktree(task))
         candidates = []
         for number, worktree in enumerate(worktrees):
             variables = worktree_variables(worktree, services.runner.environ)
@@ -120,10 +120,15 @@ class IsolatedRuns:
             candidates.append(Candidate(worktree, runner, executors[number % len(executors)]))
         return candidates
 
-    def _current_worktree(self) -> Worktree:
+    def _new_worktree(self, task: Task) -> Worktree:
+        worktree = self._services.worktrees.create()
+        worktree.add_named(task.files)
+        return worktree
+
+    def _current_worktree(self, task: Task) -> Worktree:
         """The worktree of the run before, brought up to date, or a new one."""
         if self._worktree is None:
-            self._worktree = self._services.worktrees.create()
+            self._worktree = self._new_worktree(task)
         else:
             refresh(self._services.worktrees, self._worktree)
         return self._worktree
@@ -219,7 +224,9 @@ class IsolatedRuns:
                 versions, services.backups, keep_new=services.tree.keep_new
             )
             if applied is None:
-                # The worktree is going to be brought up to date, without these changes.
+                # The worktree is going to be brought up to date, without these changes. They are
+                # those of an earlier conflict, made again.
+                self._remove_conflict_patch()
                 self._conflict_patch = self._keep_patch(task)
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
@@ -233,9 +240,19 @@ class IsolatedRuns:
                 fault_point("after a merge is confirmed")
                 return observed._replace(verified=verified, merged=True)
             problems = applied.undo()
-        line = f"{task.id}: passed in its worktree, but not in the project: the merge was undone"
-        services.announce("; ".join([line, *problems]))
-        return observed._replace(verified=verified)
+        if applied.paths:
+            problems = ("the merge was undone", *problems)
+        finding = f"{task.id} {self._worktree_only(problems)}"
+        report = replace(observed.report, findings=(*observed.report.findings, finding))
+        return observed._replace(verified=verified, report=report)
+
+    def _worktree_only(self, reasons: Sequence[str]) -> str:
+        """Say that Verify passed in the worktree only, and what the project lacks."""
+        lost = self._worktree.lost_files() if self._worktree is not None else []
+        if lost:
+            reasons = (*reasons, f"ignored by git, so not merged: {', '.join(lost[:MOST_NAMED])}")
+        sentence = "passed in its worktree, but not in the project"
+        return f"{sentence}: {'; '.join(reasons)}" if reasons else sentence
 
     # Conflicts, and the end
 
@@ -282,7 +299,7 @@ class IsolatedRuns:
         return ", ".join(filter(None, [self.give_up(), kept]))
 
     def _remove_conflict_patch(self) -> None:
-        """Remove what is kept of a conflict that has been resolved."""
+        """Remove what is kept of a conflict that is resolved, or has come again."""
         if self._conflict_patch:
             (self._services.root / self._conflict_patch).unlink(missing_ok=True)
             self._conflict_patch = ""

@@ -37,11 +37,7 @@ def add_ignored(
     if not link and not copy:
         return ()
     added = []
-    options = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    for entry in git("ls-files", *options).split("\0"):
-        path = entry.rstrip("/")
-        if not path or path == RALPH_DIRECTORY:
-            continue
+    for path in ignored_paths(git):
         source = git.directory / path
         target = worktree / path
         if _matches(path, copy):
@@ -52,6 +48,14 @@ def add_ignored(
             continue
         added.append(path)
     return tuple(added)
+
+
+def ignored_paths(git: GitCommand) -> list[str]:
+    """Return the ignored files in git's directory; a directory stands for everything below it."""
+    options = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    entries = git("ls-files", *options).split("\0")
+    paths = [entry.rstrip("/") for entry in entries]
+    return [path for path in paths if path not in ("", RALPH_DIRECTORY)]
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:

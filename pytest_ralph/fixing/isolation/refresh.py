@@ -30,6 +30,8 @@ def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
 
     shutil.copy2(index, worktree.container / START_INDEX)
     worktree.tree = tree
+    # These are not ignored, and their start is in the index.
+    worktree.named = tuple(path for path in worktree.named if path not in changed)
     # Status 1 only means that some files differ from the index.
     worktree.git.run("update-index", "-q", "--refresh")
 

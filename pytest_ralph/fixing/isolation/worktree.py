@@ -29,7 +29,7 @@ from pytest_ralph.fixing.git.command import (
     find_repository,
     null_separated,
 )
-from pytest_ralph.fixing.isolation.links import add_ignored
+from pytest_ralph.fixing.isolation.links import add_ignored, ignored_paths
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
     AppliedMerge,
@@ -48,7 +48,7 @@ from pytest_ralph.fixing.isolation.stash import Stash
 from pytest_ralph.fixing.snapshot import Change, stored_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ralph.files import Seen
 
@@ -66,6 +66,10 @@ ORDINARY |= {"logs", "refs"}
 CONTAINER_PREFIX = "ralph-worktree-"
 # In the container: the index with the files as they were at the start.
 START_INDEX = "start.index"
+# In the container: files as they were at the start, tracked ones and those of `Worktree.named`. The
+# worktree is there, too, with the name of the project.
+BASE = ".ralph-base"
+NAMED_BASE = ".ralph-named"
 # In the container of a worktree whose changes were merged, kept elsewhere or refused.
 IDLE_MARK = "idle"
 SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
@@ -88,6 +92,7 @@ class Worktree:
         project's own git directory, whatever an executor does to that of the worktree.
     branches: The branches of the repository when the worktree was created.
     linked: Paths that lead to ignored files of the project, or are copies of them.
+    named: Paths that the task names and git ignores, or that do not exist yet.
     outside: Changed paths of the repository that are not below the root of the project.
     """
 
@@ -100,10 +105,11 @@ class Worktree:
     tree: str = ""
     branches: frozenset[str] = frozenset()
     linked: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
 
     def changes(self) -> tuple[Change, ...]:
-        """Return what differs from the start, without ignored files."""
+        """Return what differs from the start, without ignored files that the task does not name."""
         changed = self._changed_paths()
         inside = [path for path in changed if path.startswith(self.prefix)]
         self.outside = tuple(path for path in changed if not path.startswith(self.prefix))
@@ -113,7 +119,47 @@ class Worktree:
             before = stored_state(base / path)
             after = stored_state(self.path / path)
             changes.append(Change(path.removeprefix(self.prefix), before, after))
-        return tuple(changes)
+        named = [path for path in self.named if path not in changed]
+        return (*changes, *self._ignored_changes(named))
+
+    def _ignored_changes(self, paths: Iterable[str]) -> Iterator[Change]:
+        """Yield how ignored files differ from the start."""
+        for path in paths:
+            before = stored_state(self.container / NAMED_BASE / path)
+            after = stored_state(self.path / path)
+            if self._is_own(path) and kept_side(before) != kept_side(after):
+                yield Change(path.removeprefix(self.prefix), before, after)
+
+    def _is_own(self, path: str) -> bool:
+        """Whether no directory above a path is a link, which would lead out of the worktree."""
+        directory = (self.path / path).parent
+        return directory.resolve() == directory
+
+    def add_named(self, files: Iterable[str]) -> None:
+        """Copy the ignored files that a task names, and make them part of the changes.
+
+        Every file of the project that is missing here is ignored.
+        """
+        base = self.container / NAMED_BASE
+        shutil.rmtree(base, ignore_errors=True)
+        named = []
+        for file in files:
+            path = os.path.normpath(self.prefix + file)
+            target = self.path / path
+            if not _is_in_project(file) or not self._is_own(path) or target.is_symlink():
+                continue
+            if target.exists() and not self._is_linked(path):
+                continue
+            named.append(path)
+            if (self.project / path).is_file():
+                _copy_file(self.project / path, target)
+                _copy_file(target, base / path)
+        self.named = tuple(named)
+
+    def lost_files(self) -> list[str]:
+        """Return the ignored files and directories that the project does not have."""
+        paths = ignored_paths(self.git)
+        return [path for path in paths if not os.path.lexists(self.project / path)]
 
     def _changed_paths(self) -> dict[str, str]:
         """Return the paths that differ from the start, sorted; untracked ones have the tag `?`."""
@@ -131,7 +177,7 @@ class Worktree:
 
     def write_base(self, paths: Iterable[str]) -> Path:
         """Write files as they were at the start into a directory, and return it."""
-        directory = self.container / "base"
+        directory = self.container / BASE
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         options = ("-q", "-f", "-z", "--stdin", f"--prefix={directory}/")
@@ -504,6 +550,17 @@ class Worktrees:
         for container in self.registry.paths:
             self._discard(container)
         self.registry.close()
+
+
+def _is_in_project(file: str) -> bool:
+    """Whether a path that a task names is that of a file which an executor may write."""
+    parts = Path(os.path.normpath(file)).parts
+    return not Path(file).is_absolute() and not {"..", ".git", RALPH_DIRECTORY}.intersection(parts)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
 
 
 def _administrative_directory(worktree: Worktree) -> Path:

@@ -353,6 +353,56 @@ def test_ignored_directories_are_linked(isolated: Project) -> None:
     assert not (isolated.root / "node_modules").is_symlink()
 
 
+def test_ignored_files_of_the_task_are_merged(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Build
+          - **Files**: `dist/app.js`, `.env`, `../outside.txt`, `linked/new.txt`
+          - **Verify**: `test -s dist/app.js && grep -q KEY=2 .env`
+    """)
+    project.write(".gitignore", "dist/\n.env\nlinked\n.ralph/\n")
+    project.write(".env", "KEY=1\n")
+    project.repository()
+    body = "mkdir dist; echo built | tee dist/app.js dist/other.js; echo KEY=2 >> .env\n"
+    body += "echo x > ../outside.txt; ln -s .. linked; echo x > linked/new.txt"
+    result = project.run(ISOLATED, "--ralph-commit=auto", executor=project.shell(body))
+
+    assert result.ret == 0
+    assert (project.root / "dist/app.js").read_text() == "built\n"
+    assert (project.root / ".env").read_text() == "KEY=1\nKEY=2\n"
+    assert not (project.root / "dist/other.js").exists()
+    assert not (project.root / "linked").exists()
+    assert not (project.root.parent / "outside.txt").exists()
+    # What git ignores is never committed.
+    committed = project.git("ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    assert not {".env", "dist/app.js"}.intersection(committed)
+
+    project.pytester.runpytest("--ralph-undo")
+    assert (project.root / ".env").read_text() == "KEY=1\n"
+    assert not (project.root / "dist/app.js").exists()
+
+
+def test_what_is_not_merged_is_named(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 An ignored file that no field names
+          - **Verify**: `test -s dist/other.js`
+
+        - [ ] 1.2 An empty directory
+          - **Depends on**: none
+          - **Verify**: `test -d logs`
+    """)
+    project.write(".gitignore", "dist/\n")
+    project.repository()
+    body = "case $task in 1.1*) mkdir dist; echo built > dist/other.js;; *) mkdir logs;; esac"
+    result = project.run(ISOLATED, "--ralph-max-fixes=1", executor=project.shell(body))
+
+    assert result.ret == 1
+    only = "passed in its worktree, but not in the project"
+    output = result.stdout.str()
+    assert "ignored by git, so not merged: dist" in output
+    assert f"1.1.1 {only}" in output
+    assert f"1.2.1 {only}" in output
+
+
 def test_editable_install_is_imported_from_the_worktree(isolated: Project) -> None:
     venv.create(isolated.root / ".venv", symlinks=True)
     (packages,) = isolated.root.glob(".venv/lib/python*/site-packages")
