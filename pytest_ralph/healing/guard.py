@@ -391,7 +391,8 @@ class Guard:
         """Whether Verify runs the file as a check that the task is not there to write."""
         if change.added or change.path not in self._checks_run:
             return False
-        files = self.task.files
+        # A task may name `./check.sh`.
+        files = [os.path.normpath(name) for name in self.task.files]
         return not files or not is_affected(files, [change.path])
 
     @cached_property

@@ -170,7 +170,7 @@ def test_changed_check_of_verify(project: Project, verify: str, mode: str) -> No
     result.stdout.fnmatch_lines([f"*1.3.1 changed check configuration: {path}*"])
 
 
-@pytest.mark.parametrize("files", ["`parser.txt`, `check.sh`", "`parser.txt`"])
+@pytest.mark.parametrize("files", ["`parser.txt`, `./check.sh`", "`parser.txt`"])
 def test_check_that_the_task_writes(project: Project, files: str) -> None:
     """The task names the script, or the script is new."""
     spec = SPEC.replace("grep -q fixed parser.txt tests/test_parser.txt", "sh check.sh")
