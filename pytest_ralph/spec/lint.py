@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.spec.fields import misspelt
+from pytest_ralph.spec.formats.tables import find_table_rows
 from pytest_ralph.spec.order import plan
+from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import is_e2e_startup
+from pytest_ralph.spec.task_line import read_checkbox
 from pytest_ralph.text.inert import annotation
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.hazards import hazards
@@ -74,6 +77,7 @@ def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tupl
 
     lines = spec.source.splitlines()
     found += _checkboxes_beside_tasks(spec, lines)
+    found += _rows_beside_tasks(spec)
     for task in spec.tasks:
         # A fix task has the Verify of its original.
         if task.fix_for is None:
@@ -104,6 +108,28 @@ def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
             message = "this checkbox is not a task: write `- [ ] 1.1 Title`, or add a Verify field"
             in_section.append(LintFinding(number, "not-a-task", message))
     return found
+
+
+def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
+    """Yield the first row of each table that is not read because the spec has other tasks.
+
+    A row with the id of a task only describes that task.
+    """
+    if "\n|" not in spec.source:
+        return
+    task_lines = {task.line for task in spec.tasks}
+    task_ids = {task.id for task in spec.tasks}
+    reported_tables = set()
+    outline = read_outline(spec.source)
+    for row in find_table_rows(outline.lines, outline.masked):
+        if row.line + 1 in task_lines or row.table_end in reported_tables:
+            continue
+        name = read_checkbox(f"- [ ] {row.name}")
+        if name is None or not name.certain or name.id in task_ids:
+            continue
+        reported_tables.add(row.table_end)
+        message = f"{name.id}: this table is not read beside other tasks: write `- [ ] {name.id}`"
+        yield LintFinding(row.line + 1, "not-a-task", message)
 
 
 def lint_syntax(spec: Spec) -> list[LintFinding]:

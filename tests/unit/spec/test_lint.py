@@ -35,6 +35,15 @@ def test_a_sound_spec_has_no_findings() -> None:
     )
 
 
+def test_a_table_beside_tasks_is_reported_once() -> None:
+    table = "\n| ID | Task | Verify |\n|---|---|---|\n| {} | B | `make` |\n| {} | C | `make` |\n"
+    task = "- [ ] 1.1 A\n  - **Verify**: `make`\n"
+    assert findings(task + table.format("1.2", "1.3")) == [(6, "not-a-task", "warning")]
+    assert findings(task + table.format("1.1", "AC-1.1")) == []
+    assert findings(f"{task}\n```{table.format('1.2', '1.3')}```\n") == []
+    assert findings(table.format("1.2", "1.3")) == []
+
+
 def test_one_alternative_may_always_fail() -> None:
     spec = Spec.parse("- [ ] 1.1 A\n  - **Verify**: `exit 1` or `make check`\n")
     assert lint(spec) == ()
