@@ -80,7 +80,8 @@ BLANK_LINES = re.compile(r"\n{3,}")
 class Tried:
     """An attempt that did not help. `diff` is what it changed, if that is known.
 
-    `origin` says that an earlier run made the attempt, and with which executor.
+    `origin` says that an earlier run made the attempt, and with which executor. `unfinished` is
+    set if the executor was in trouble, which says nothing about its approach.
     """
 
     task_id: str
@@ -88,6 +89,7 @@ class Tried:
     result: str
     diff: str = ""
     origin: str = ""
+    unfinished: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +168,10 @@ class _TemplateValues:
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
         self._done = self._lines(_with_files(task) for task in context.done[-MAX_ITEMS:])
-        self._tried = self._lines(map(self._tried_line, context.tried))
+        finished = [one for one in context.tried if not one.unfinished]
+        unfinished = [one for one in context.tried if one.unfinished]
+        self._tried = self._lines(map(self._tried_line, finished))
+        self._unfinished = self._lines(map(self._tried_line, unfinished))
         self._task = inert.terminal(masker.mask(task_text(context.task)))
         self._original_text = inert.terminal(masker.mask(task_text(self._original)))
         self._diffs = masker.mask("".join(one.diff for one in context.tried))
@@ -186,7 +191,7 @@ class _TemplateValues:
             "learnings": "\n".join(self._learnings),
             "done": "\n".join(self._done),
             "changes": self._diffs,
-            "tried": "\n".join(self._tried),
+            "tried": "\n".join([*self._tried, *self._unfinished]),
             "task": self._original_text,
             "evidence": self._evidence,
         }
@@ -224,6 +229,7 @@ class _TemplateValues:
             "culprit": self._line(context.culprit),
             "culprit_changes": _quoted_diff(self._culprit_diff, limits["changes"]),
             "tried": _last_lines(self._tried, limits["tried"]),
+            "unfinished": _last_lines(self._unfinished, limits["tried"]),
             "changes": _quoted_diff(self._diffs, limits["changes"]),
             "learnings": _last_lines(self._learnings, limits["learnings"]),
             "hints": _last_lines(self._hints, limits["hints"]),

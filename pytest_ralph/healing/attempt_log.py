@@ -288,7 +288,9 @@ class AttemptLog:
         }
         self.runs += 1
         if run.diff or outcome.trouble is None:
-            self._add_tried(task.id, approach, _result_of(task, run), run.diff)
+            result = _result_of(task, run)
+            unfinished = outcome.trouble is not None
+            self._add_tried(task.id, approach, result, run.diff, unfinished=unfinished)
         if outcome.trouble is not None and outcome.failure is not None:
             # Not an attempt to fix anything: it is no fix in the history, and no approach.
             attempt = _failed(outcome.failure, **(facts | {"what": "execute"}))
@@ -335,12 +337,20 @@ class AttemptLog:
         self.tried[-1] = replace(self.tried[-1], result=failure.error)
         self._fix_ended(done.task_id, "verification_mismatch")
 
-    def _add_tried(self, task_id: str, approach: str, result: str, diff: str) -> None:
+    def _add_tried(
+        self, task_id: str, approach: str, result: str, diff: str, *, unfinished: bool = False
+    ) -> None:
         # Imported here: a passing task needs no prompt.
         from pytest_ralph.fixing.prompts import Tried
 
-        approach = approach or NOT_SAID
-        self.tried.append(Tried(task_id=task_id, approach=approach, result=result, diff=diff))
+        tried = Tried(
+            task_id=task_id,
+            approach=approach or NOT_SAID,
+            result=result,
+            diff=diff,
+            unfinished=unfinished,
+        )
+        self.tried.append(tried)
 
     def _helped(self) -> None:
         """Mark the last fix as completed, whatever its executor said: Verify passes."""

@@ -75,8 +75,9 @@ def test_no_executor_is_used_again(project: Project) -> None:
 
 
 def test_the_next_executor_takes_over(one_task: Project) -> None:
-    second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
-    first = one_task.shell(LOGIN)
+    fixes = 'Path("parser.txt").write_text("fixed"); Path("prompt.2").write_text(prompt)'
+    second = one_task.executor(fixes, name="second.py")
+    first = one_task.shell(f"echo half > parser.txt; {LOGIN}")
     result = one_task.run(
         "--ralph-executor", first, "--ralph-executor", second, "--junitxml=out.xml"
     )
@@ -89,6 +90,8 @@ def test_the_next_executor_takes_over(one_task: Project) -> None:
     assert one_task.calls == ["1.3.1", "1.3.1"]
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
     assert one_task.state["fixTaskMap"]["1.3"]["attempts"] == 1
+    assert "left unfinished\n\n- 1.3.1: " in one_task.prompt(2)
+    assert "different approach" not in one_task.prompt(2)
 
 
 def test_an_agent_that_is_not_installed(one_task: Project) -> None:

@@ -155,6 +155,23 @@ def test_earlier_attempts_are_listed(prompts: Prompts) -> None:
     assert "different approach" not in prompts.write("fix", CONTEXT)
 
 
+def test_unfinished_work_is_no_failed_approach(prompts: Prompts) -> None:
+    begun = Tried(
+        task_id="1.3.1",
+        approach="Cast to int",
+        result="rate limit",
+        diff=diff_of("a.py"),
+        unfinished=True,
+    )
+    text = prompts.write("fix", replace(CONTEXT, tried=[begun]))
+
+    line = "- 1.3.1: Cast to int → rate limit\n"
+    assert f"## Begun before, and left unfinished\n\n{line}" in text
+    assert diff_of("a.py") in text
+    assert "did not help" not in text
+    assert "different approach" not in text
+
+
 def diff_of(path: str, added: str = "+new") -> str:
     return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n{added}\n"
 
