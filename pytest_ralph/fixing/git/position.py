@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pytest_ralph.fixing.git.command import GitCommand
 
@@ -55,24 +55,29 @@ def movements(before: GitPosition, now: GitPosition, *, head_is_ours: bool) -> l
         lines.append(_moved("HEAD", before.commit, now.commit))
 
     created = []
-    for ref in sorted(before.refs.keys() | now.refs.keys()):
-        old = before.refs.get(ref, "")
-        new = now.refs.get(ref, "")
-        name = ref.removeprefix(BRANCHES)
-        is_current = name in (before.branch, now.branch)
-        if old == new or (is_current and head_is_ours):
+    for name, old, new in _changed_refs(before, now):
+        if head_is_ours and name in (before.branch, now.branch):
             continue
-        if ref == STASH:
+        if name == STASH:
             lines.append("changed the stash")
         elif old or name == before.branch:
             lines.append(_moved(name, old, new))
         elif new != before.commit:
             created.append(f"{name} at commit {new[:SHORT]}")
-        elif not is_current:
+        elif name != now.branch:
             created.append(name)
     if created:
         lines.append(f"created branches: {', '.join(created)}")
     return lines
+
+
+def _changed_refs(before: GitPosition, now: GitPosition) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each branch, or the stash, that has another commit, and both commits."""
+    for ref in sorted(before.refs.keys() | now.refs.keys()):
+        old = before.refs.get(ref, "")
+        new = now.refs.get(ref, "")
+        if old != new:
+            yield ref.removeprefix(BRANCHES), old, new
 
 
 def _moved(name: str, old: str, new: str) -> str:
