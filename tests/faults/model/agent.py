@@ -32,7 +32,10 @@ ACTIONS = {
     "break the build": "echo 'if then fi (' > build.sh; touched build.sh",
     # Other people's files
     "edit a test": "mkdir -p tests; echo '# easier' >> tests/test_it.py; touched tests/test_it.py",
-    "edit configuration": "echo 'addopts = -q' >> pytest.ini; touched pytest.ini",
+    # Once: pytest does not start with an option that is there twice.
+    "edit configuration": (
+        "grep -q addopts pytest.ini || echo 'addopts = -q' >> pytest.ini; touched pytest.ini"
+    ),
     "remove notes": "rm -f notes.txt src/old.txt; touched notes.txt src/old.txt",
     "rename": "mv -f notes.txt src/renamed.txt; touched notes.txt src/renamed.txt",
     "edit .gitignore": "echo '*.log' > .gitignore; touched .gitignore",
