@@ -10,6 +10,7 @@ import posixpath
 import re
 import sys
 from fnmatch import translate
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -96,7 +97,8 @@ PACKAGE_KEYS = ("scripts", "jest", "eslintConfig", "prettier", "mocha", "ava", "
 # Tables below `tool` in pyproject.toml that describe the package, not its checks.
 PACKAGING_TOOLS = frozenset({"poetry", "pdm", "hatch", "uv", "setuptools", "flit", "rye"})
 
-# The files of task runners. What npm and the like run is configuration in package.json.
+# The files of task runners; each runner reads the first that is there. What npm and the like run is
+# configuration in package.json.
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TASKFILES = ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml")
 RUNNER_FILES = {
@@ -133,6 +135,7 @@ def is_check_configuration(path: str) -> bool:
     return CONFIGURATION_NAME.match(path.rpartition("/")[2]) is not None
 
 
+@cache
 def checks_run_by(verify: Verify) -> frozenset[str]:
     """Return the files that a Verify field runs as checks, other than tests.
 
@@ -163,8 +166,13 @@ def _check_script(stage: Stage) -> Iterator[str]:
 
 
 def _runner_files(stage: Stage) -> Iterator[str]:
-    """Yield the files in which a task runner may find what to run."""
+    """Yield the files in which a task runner may find the check that it runs.
+
+    In `make build` they are sources like any other: the name of the target is not that of a check.
+    """
     if stage.program not in RUNNER_FILES:
+        return
+    if stage.operands and not CHECK_WORD.search(" ".join(stage.operands)):
         return
     words = [part for word in stage.arguments for part in word.split("=")]
     names = list(RUNNER_FILES[stage.program])
@@ -175,6 +183,15 @@ def _runner_files(stage: Stage) -> Iterator[str]:
     for directory in ("", *words):
         for name in names:
             yield posixpath.join(directory, name)
+
+
+def files_replaced_by(path: str) -> Iterator[str]:
+    """Yield the files that a task runner does not read if there is a file `path`."""
+    directory, name = posixpath.split(path)
+    for names in set(RUNNER_FILES.values()):
+        if name in names:
+            for later in names[names.index(name) + 1 :]:
+                yield posixpath.join(directory, later)
 
 
 def configures_the_same(path: str, before: bytes, after: bytes) -> bool:

@@ -30,6 +30,7 @@ from pytest_ralph.fixing.change_log import append_changes, read_changes
 from pytest_ralph.fixing.check_files import (
     checks_run_by,
     configures_the_same,
+    files_replaced_by,
     is_check_configuration,
     is_test,
 )
@@ -388,8 +389,14 @@ class Guard:
         return not configures_the_same(change.path, before, after)
 
     def _is_run_by_verify(self, change: Change) -> bool:
-        """Whether Verify runs the file as a check that the task is not there to write."""
-        if change.added or change.path not in self._checks_run:
+        """Whether a task is verified with the file, and the guarded task is not there to write it.
+
+        A new file counts if it takes the place of another.
+        """
+        if change.path not in self._checks_run:
+            return False
+        replaced = [name for name in files_replaced_by(change.path) if self._exists(name)]
+        if change.added and not replaced:
             return False
         # A task may name `./check.sh`.
         files = [os.path.normpath(name) for name in self.task.files]
@@ -397,7 +404,14 @@ class Guard:
 
     @cached_property
     def _checks_run(self) -> frozenset[str]:
-        return checks_run_by(self.task.verify)
+        """The checks that the tasks of the spec are verified with."""
+        checks: set[str] = set()
+        for task in self.spec_files.spec.tasks:
+            checks |= checks_run_by(task.verify)
+        return frozenset(checks)
+
+    def _exists(self, path: str) -> bool:
+        return (self.services.root / path).exists()
 
     # The spec
 

@@ -21,17 +21,18 @@ def refresh(worktrees: Worktrees, worktree: Worktree) -> None:
     """
     index = worktree.container / "next.index"
     tree = worktrees.write_state(index)
-    changed = _changed_files(worktree, tree)
+    ignored = _changed_ignored_files(worktree)
+    changed = {**ignored, **_changed_files(worktree, tree)}
     plan = plan_merge(worktree.git, worktree.path, changed.values())
     for file in plan.files:
         write_side(worktree.path, file.path, file.new)
     for conflict in plan.conflicts:
         write_side(worktree.path, conflict.path, changed[conflict.path].new)
+    for path in ignored:
+        write_side(worktree.named_base, path, ignored[path].new)
 
     shutil.copy2(index, worktree.container / START_INDEX)
     worktree.tree = tree
-    # These are not ignored, and their start is in the index.
-    worktree.named = tuple(path for path in worktree.named if path not in changed)
     # Status 1 only means that some files differ from the index.
     worktree.git.run("update-index", "-q", "--refresh")
 
@@ -49,4 +50,15 @@ def _changed_files(worktree: Worktree, tree: str) -> dict[str, FileChange]:
         changes[path] = FileChange(
             path, read_side(start / path), read_side(worktree.project / path)
         )
+    return changes
+
+
+def _changed_ignored_files(worktree: Worktree) -> dict[str, FileChange]:
+    """Return the files that the task names, that git ignores and that changed in the project."""
+    base = worktree.named_base
+    changes = {}
+    for path in {*worktree.named_files(base), *worktree.named_files(worktree.project)}:
+        change = FileChange(path, read_side(base / path), read_side(worktree.project / path))
+        if change.old != change.new:
+            changes[path] = change
     return changes

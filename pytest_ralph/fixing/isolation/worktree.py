@@ -29,6 +29,7 @@ from pytest_ralph.fixing.git.command import (
     find_repository,
     null_separated,
 )
+from pytest_ralph.fixing.git.index import LITERAL
 from pytest_ralph.fixing.isolation.links import add_ignored, ignored_paths
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
@@ -48,7 +49,7 @@ from pytest_ralph.fixing.isolation.stash import Stash
 from pytest_ralph.fixing.snapshot import Change, stored_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from pytest_ralph.files import Seen
 
@@ -92,7 +93,8 @@ class Worktree:
         project's own git directory, whatever an executor does to that of the worktree.
     branches: The branches of the repository when the worktree was created.
     linked: Paths that lead to ignored files of the project, or are copies of them.
-    named: Paths that the task names and git ignores, or that do not exist yet.
+    named: Files, directories and patterns that the task names, and that are missing here at the
+        start: git ignores them, or they do not exist yet.
     outside: Changed paths of the repository that are not below the root of the project.
     """
 
@@ -119,15 +121,19 @@ class Worktree:
             before = stored_state(base / path)
             after = stored_state(self.path / path)
             changes.append(Change(path.removeprefix(self.prefix), before, after))
-        named = [path for path in self.named if path not in changed]
-        return (*changes, *self._ignored_changes(named))
+        return (*changes, *self._ignored_changes(changed))
 
-    def _ignored_changes(self, paths: Iterable[str]) -> Iterator[Change]:
-        """Yield how ignored files differ from the start."""
+    def _ignored_changes(self, changed: Container[str]) -> Iterator[Change]:
+        """Yield how ignored files that the task names differ from the start."""
+        named = {*self.named_files(self.path), *self.named_files(self.named_base)}
+        paths = sorted(path for path in named if path not in changed and self._is_own(path))
+        if not paths:
+            return
+        tracked = self.git("ls-files", "-z", "--", *paths, env=LITERAL).split("\0")
         for path in paths:
-            before = stored_state(self.container / NAMED_BASE / path)
+            before = stored_state(self.named_base / path)
             after = stored_state(self.path / path)
-            if self._is_own(path) and kept_side(before) != kept_side(after):
+            if path not in tracked and kept_side(before) != kept_side(after):
                 yield Change(path.removeprefix(self.prefix), before, after)
 
     def _is_own(self, path: str) -> bool:
@@ -135,26 +141,44 @@ class Worktree:
         directory = (self.path / path).parent
         return directory.resolve() == directory
 
+    @property
+    def named_base(self) -> Path:
+        """The directory with the ignored files that the task names as they were at the start."""
+        return self.container / NAMED_BASE
+
     def add_named(self, files: Iterable[str]) -> None:
         """Copy the ignored files that a task names, and make them part of the changes.
 
         Every file of the project that is missing here is ignored.
         """
-        base = self.container / NAMED_BASE
-        shutil.rmtree(base, ignore_errors=True)
-        named = []
-        for file in files:
-            path = os.path.normpath(self.prefix + file)
+        shutil.rmtree(self.named_base, ignore_errors=True)
+        names = [os.path.normpath(self.prefix + file) for file in files if _is_in_project(file)]
+        self.named = tuple(name for name in names if self._is_missing(name))
+        for path in self.named_files(self.project):
             target = self.path / path
-            if not _is_in_project(file) or not self._is_own(path) or target.is_symlink():
-                continue
-            if target.exists() and not self._is_linked(path):
-                continue
-            named.append(path)
-            if (self.project / path).is_file():
+            is_missing = self._is_linked(path) or not os.path.lexists(target)
+            if is_missing and self._is_own(path):
                 _copy_file(self.project / path, target)
-                _copy_file(target, base / path)
-        self.named = tuple(named)
+                _copy_file(target, self.named_base / path)
+
+    def _is_missing(self, name: str) -> bool:
+        """Whether a file or directory is not here, or files of a pattern may not be."""
+        place = self.path / name
+        if place.is_symlink():
+            return False
+        if place.exists():
+            return self._is_linked(name)
+        # To search whole trees for files that git ignores would take too long.
+        return "**" not in name
+
+    def named_files(self, top: Path) -> list[str]:
+        """Return the files below the directory `top` that the task names."""
+        found = []
+        for name in self.named:
+            for place in (top / name, *top.glob(name)):
+                files = place.rglob("*") if place.is_dir() else [place]
+                found += [str(file.relative_to(top)) for file in files if file.is_file()]
+        return found
 
     def lost_files(self) -> list[str]:
         """Return the ignored files and directories that the project does not have."""

@@ -138,36 +138,57 @@ def test_check_configuration_is_reported(either: Project) -> None:
     result.stdout.fnmatch_lines(["*1.3.1 changed check configuration: pytest.ini*"])
 
 
-CHEATS = {
-    "sh check.sh": ("check.sh", "grep -q fixed parser.txt\n", "true\n"),
-    "cd web && sh ./scripts/verify.sh": (
+HONEST_RULE = "check:\n\tgrep -q fixed parser.txt\n"
+# Verify, the check that it runs, its text, and the file that the executor writes.
+CHEATS = [
+    ("sh check.sh", "check.sh", "grep -q fixed parser.txt\n", "check.sh"),
+    (
+        "cd web && sh ./scripts/verify.sh",
         "web/scripts/verify.sh",
         "grep -q fixed ../parser.txt\n",
-        "true\n",
+        "web/scripts/verify.sh",
     ),
-    "make check": ("Makefile", "check:\n\tgrep -q fixed parser.txt\n", "check:\n\ttrue\n"),
-}
+    ("make check", "Makefile", HONEST_RULE, "Makefile"),
+    # make reads this file first.
+    ("make check", "Makefile", HONEST_RULE, "GNUmakefile"),
+]
 
 
-@pytest.mark.parametrize("verify", CHEATS)
+@pytest.mark.parametrize(("verify", "check", "honest", "written"), CHEATS)
 @pytest.mark.parametrize("mode", ["report", "refuse"])
-def test_changed_check_of_verify(project: Project, verify: str, mode: str) -> None:
+def test_changed_check_of_verify(
+    project: Project, verify: str, check: str, honest: str, written: str, mode: str
+) -> None:
     if verify.startswith("make") and shutil.which("make") is None:
         pytest.skip("make is not installed")
-    path, honest, cheat = CHEATS[verify]
     project.spec(SPEC.replace("grep -q fixed parser.txt tests/test_parser.txt", verify))
     project.write("parser.txt", "broken\n")
-    project.write(path, honest)
-    project.write("cheat.txt", cheat)
+    project.write(check, honest)
+    project.write("cheat.txt", "check:\n\ttrue\n" if verify.startswith("make") else "true\n")
     result = project.run(
         f"--ralph-guard={mode}",
         "--ralph-max-fixes=1",
-        executor=project.shell(f"cp cheat.txt {path}"),
+        executor=project.shell(f"cp cheat.txt {written}"),
     )
 
     assert result.ret == (1 if mode == "refuse" else 0)
-    assert (project.root / path).read_text() == (honest if mode == "refuse" else cheat)
-    result.stdout.fnmatch_lines([f"*1.3.1 changed check configuration: {path}*"])
+    file = project.root / written
+    is_cheat = file.exists() and "true" in file.read_text()
+    assert is_cheat is (mode == "report")
+    result.stdout.fnmatch_lines([f"*1.3.1 changed check configuration: {written}*"])
+
+
+def test_check_of_another_task(project: Project) -> None:
+    project.spec(SPEC + "\n    - [ ] 1.4 Other\n      - **Verify**: `sh check.sh`\n")
+    project.write("parser.txt", "broken\n")
+    project.write("tests/test_parser.txt", "expects 1\n")
+    project.write("check.sh", "false\n")
+    executor = project.shell("echo fixed > parser.txt; echo true > check.sh")
+    result = project.run("--ralph-guard=refuse", "--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == 1
+    assert (project.root / "check.sh").read_text() == "false\n"
+    result.stdout.fnmatch_lines(["*1.3.1 changed check configuration: check.sh*"])
 
 
 @pytest.mark.parametrize("files", ["`parser.txt`, `./check.sh`", "`parser.txt`"])

@@ -356,29 +356,53 @@ def test_ignored_directories_are_linked(isolated: Project) -> None:
 def test_ignored_files_of_the_task_are_merged(project: Project) -> None:
     project.spec("""\
         - [ ] 1.1 Build
-          - **Files**: `dist/app.js`, `.env`, `../outside.txt`, `linked/new.txt`
-          - **Verify**: `test -s dist/app.js && grep -q KEY=2 .env`
+          - **Files**: `dist/app.js`, `.env`, `gen/`, `conf/*.local`, `../out.txt`, `linked/new.txt`
+          - **Verify**: `test -s dist/app.js && grep -q KEY=2 .env && cat gen/new/a.py conf/a.local`
     """)
-    project.write(".gitignore", "dist/\n.env\nlinked\n.ralph/\n")
+    project.write(".gitignore", "dist/\ngen/\n*.local\n.env\nlinked\n.ralph/\n")
     project.write(".env", "KEY=1\n")
+    project.write("gen/old.py", "old\n")
+    project.write("conf/a.txt", "tracked\n")
     project.repository()
     body = "mkdir dist; echo built | tee dist/app.js dist/other.js; echo KEY=2 >> .env\n"
-    body += "echo x > ../outside.txt; ln -s .. linked; echo x > linked/new.txt"
+    body += "rm gen/old.py; mkdir gen/new; echo new | tee gen/new/a.py conf/a.local\n"
+    body += "echo x > ../out.txt; ln -s .. linked; echo x > linked/new.txt"
     result = project.run(ISOLATED, "--ralph-commit=auto", executor=project.shell(body))
 
     assert result.ret == 0
     assert (project.root / "dist/app.js").read_text() == "built\n"
     assert (project.root / ".env").read_text() == "KEY=1\nKEY=2\n"
+    assert (project.root / "gen/new/a.py").read_text() == "new\n"
+    assert (project.root / "conf/a.local").read_text() == "new\n"
+    assert not (project.root / "gen/old.py").exists()
     assert not (project.root / "dist/other.js").exists()
     assert not (project.root / "linked").exists()
-    assert not (project.root.parent / "outside.txt").exists()
+    assert not (project.root.parent / "out.txt").exists()
     # What git ignores is never committed.
     committed = project.git("ls-tree", "-r", "--name-only", "HEAD").splitlines()
     assert not {".env", "dist/app.js"}.intersection(committed)
 
     project.pytester.runpytest("--ralph-undo")
     assert (project.root / ".env").read_text() == "KEY=1\n"
+    assert (project.root / "gen/old.py").read_text() == "old\n"
     assert not (project.root / "dist/app.js").exists()
+
+
+def test_conflict_in_an_ignored_file(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Set the key
+          - **Files**: `.env`
+          - **Verify**: `grep -q KEY=2 .env`
+    """)
+    project.write(".gitignore", ".env\n.ralph/\n")
+    project.write(".env", "KEY=1\n")
+    project.repository()
+    # The user edits the same line while the first run is at work.
+    body = f"test $call = 2 || echo KEY=user > {project.root}/.env; sed -i 's/=.*/=2/' .env"
+    result = project.run(ISOLATED, executor=project.shell(body))
+
+    assert result.ret == 0
+    assert (project.root / ".env").read_text() == "KEY=2\n"
 
 
 def test_what_is_not_merged_is_named(project: Project) -> None:

@@ -77,6 +77,7 @@ def test_only_changes_of_checks_count(path: str, before: str, after: str, same: 
         ("make -C web check", "web/Makefile"),
         ("make --file=build.mk check", "build.mk"),
         ("just check", "justfile"),
+        ("make", "Makefile"),
         ("task -d web check", "web/Taskfile.yml"),
     ],
 )
@@ -95,6 +96,7 @@ def test_checks_that_a_command_runs(command: str, path: str) -> None:
         "sh tests/check.sh",
         "cd $HOME && sh check.sh",
         "sh ../check.sh",
+        "make build",
     ],
 )
 def test_other_files_of_a_command(command: str) -> None:
