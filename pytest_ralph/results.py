@@ -243,6 +243,8 @@ class TaskResult(NamedTuple):
     attempts: tuple[Attempt, ...] = ()
     fixes: tuple[FixResult, ...] = ()
     commit: str = ""
+    # The files that the task names and that were not there when it passed.
+    absent: tuple[str, ...] = ()
     # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
     final: str = ""
     # One line per step of the recovery, for the terminal and the HTML report.

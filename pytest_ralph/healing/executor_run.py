@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import Runner
     from pytest_ralph.spec.task import Task
 
-    # Runs the Verify of the original task below a root in which some files were changed.
-    VerifyIn = Callable[[Path, Runner, Sequence[str]], VerifyResult]
+    # Runs the Verify of the original task in the project or in a worktree of it.
+    VerifyIn = Callable[[Path, Runner], VerifyResult]
 
 # The prompt asks for one line that names the approach.
 _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
@@ -195,8 +195,6 @@ class ExecutorRuns:
             executor=name,
             prediction=chance,
         )
-        if observed.merged:
-            self.services.record_changed(self.spec_files.spec.path, task, report.changed)
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
         return observed

@@ -557,7 +557,6 @@ class Fixer:
         if result.changes:
             tree.record(self.spec_files.record_name(self.task), result.changes)
             diff = shortened_diff(diff_of(result.changes), DIFF_LIMIT)
-            self.services.record_changed(self.spec_files.spec.path, self.task, result.files)
         fix = self._fix_task(target, failed.failure, edit=False) if result.made else None
         self.log.repaired(fix, failed.failure, repair, result, prediction=chance, diff=diff)
         if fix is None:

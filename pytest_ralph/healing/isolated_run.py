@@ -179,7 +179,7 @@ class IsolatedRuns:
         verified = None
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")
-            verified = self._verify_in(worktree.root, candidate.runner, report.changed)
+            verified = self._verify_in(worktree.root, candidate.runner)
         return _Tried(candidate, outcome, report, verified)
 
     def _mapped(self, path: Path, worktree: Worktree) -> Path:
@@ -230,8 +230,7 @@ class IsolatedRuns:
                 self._conflict_patch = self._keep_patch(task)
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
-            services.record_changed(self._spec_files.spec.path, task, applied.paths)
-            verified = self._verify_in(services.root, services.runner, applied.paths)
+            verified = self._verify_in(services.root, services.runner)
             if verified.passed:
                 self._guard.accept(observed.report, applied.changes)
                 applied.confirm()

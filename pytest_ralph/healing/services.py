@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -29,12 +28,10 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.decide import Decision
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.hooks import Hooks
-    from pytest_ralph.healing.shared_passes import SharedPasses
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.settings import Settings
-    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
     # Shows a live row (text, time limit, title) while something runs. Inside the context it gives
@@ -102,9 +99,6 @@ class Services:
     make_worktrees: Callable[[], Worktrees] | None = None
     # Keeps other workers from changing the same files; None if there are no other workers.
     take_turn: Callable[[Collection[Path]], AbstractContextManager[None]] | None = None
-    # What passed in other workers, if there are any, and a function that reads their specs.
-    shared_passes: SharedPasses | None = None
-    load_spec: Callable[[str], Spec] | None = None
     # Files that belong to specs which other workers work on at the same time.
     files_of_other_specs: Callable[[], Iterable[Path]] = tuple
 
@@ -125,12 +119,6 @@ class Services:
     def isolated(self) -> bool:
         """Whether executors work in worktrees."""
         return self.settings.isolate == "worktree" or self.settings.candidates > 1
-
-    def record_changed(self, spec_path: Path, task: Task, files: Collection[str]) -> None:
-        """Tell the other workers which files were changed for a task."""
-        if self.shared_passes is not None and files:
-            relative = os.path.relpath(spec_path, self.root)
-            self.shared_passes.changed(relative, task.name, files)
 
     def file_turn(self, files: Iterable[str]) -> AbstractContextManager[None]:
         """Let nobody else change these files inside the context, unless executors are isolated."""

@@ -16,6 +16,7 @@ from pytest_ralph.spec.task import is_e2e_cleanup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ralph.fixing.snapshot import FileState
@@ -52,6 +53,8 @@ class SpecRun:
         self._start_error: RecoveryError | None = None
         # How much work of the run had been done when a task began, by its name.
         self._work_before: dict[str, int] = {}
+        # What the commands of a task had for environment: conftest files may set it per item.
+        self._environments: dict[str, Mapping[str, str]] = {}
         if takeover_log is not None:
             self._take_over(takeover_log)
 
@@ -100,8 +103,9 @@ class SpecRun:
 
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
-        run = self._task_run(task)
+        self._environments[task.name] = self.services.runner.environ
         self._work_before[task.name] = self.services.regressions.position
+        run = self._task_run(task)
         if self.takeover_log is None:
             self._first_attempt(run)
             return run
@@ -121,6 +125,12 @@ class SpecRun:
         self, task: Task, *, recovery: bool | None = None, added: bool = False
     ) -> TaskRun:
         services = self.services.for_task(task)
+        # That of the running item, unless the task had run before and is verified again.
+        runner = services.runner.with_environment(
+            self._environments.get(task.name, services.runner.environ)
+        )
+        if runner is not services.runner:
+            services = replace(services, runner=runner)
         if added:
             services = replace(services, settings=services.settings._replace(execute=True))
         return TaskRun(
@@ -188,8 +198,6 @@ class SpecRun:
             result = run.stopped(error)
         finally:
             run.close()
-        if result.passed and self.recovery:
-            result = self._heal_change_of_other_worker(run, result)
         if result.passed:
             self._remember_for_rollback(run.task)
             # It may have failed before: pytest-rerunfailures runs an item several times.
@@ -264,7 +272,8 @@ class SpecRun:
 
     def holds(self, task: Task) -> bool:
         """Verify a task in the project without recording the attempt."""
-        return self._task_run(task).verify_unrecorded().passed
+        run = self._task_run(task)
+        return run.verify_in(run.services.root, run.services.runner).passed
 
     def fail_if_broken(self, task: Task, reason: str) -> TaskResult | None:
         """Verify a task that has passed; return its failed result, None if it still passes."""
@@ -279,19 +288,6 @@ class SpecRun:
         self.spec_files.take_back(culprit)
         self.spec_files.failed[culprit.name] = reason
         return result._replace(outcome="failed", reason=reason)
-
-    def _heal_change_of_other_worker(self, run: TaskRun, result: TaskResult) -> TaskResult:
-        """Verify a task again if another worker changed its files since it was verified."""
-        shared = self.services.shared_passes
-        if shared is None:
-            return result
-        # Added before looking: whoever changes a file adds that first, and looks afterwards.
-        shared.passed(self._spec_path, run.task.name, run.task.files)
-        if not shared.is_changed_since(run.verified_at, run.task.files):
-            return result
-        line = f"{run.task.id} no longer passes since another worker changed its files"
-        healed = self.heal(run.task, line)
-        return result if healed is None else result.followed_by(healed)
 
     # Which tasks run
 

@@ -13,6 +13,7 @@ Fixer: fix task in tasks.md ──▶ repair or executor ── done ──▶ v
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import replace
@@ -33,7 +34,7 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
@@ -110,8 +111,6 @@ class TaskRun:
         self._last_verified: FailedAttempt | None = None
         # What the worktree contained that was verified last; empty if it was the project.
         self._tree = ""
-        # Changes that other workers have made since then are not part of the last verification.
-        self.verified_at = 0
 
     @property
     def failure(self) -> Failure | None:
@@ -136,7 +135,7 @@ class TaskRun:
             self.checkpoints,
             self.task,
             self.log,
-            self._verify_in,
+            self.verify_in,
             self._perform_added,
         )
 
@@ -319,34 +318,13 @@ class TaskRun:
             verified = observed.verified
         else:
             self._tree = ""
-            verified = self._verify_in(self.services.root, self.services.runner, self.log.changed)
+            verified = self.verify_in(self.services.root, self.services.runner)
         if any(checked.ended.interrupted for checked in verified.checked):
             raise KeyboardInterrupt
         return verified
 
-    def _verify_in(self, root: Path, runner: Runner, changed: Sequence[str]) -> VerifyResult:
-        """Run Verify in the project or in a worktree of it.
-
-        If files were `changed` for this task, what passed in other workers must still pass in the
-        project. A worktree may not have their work yet.
-        """
-        shared = self.services.shared_passes
-        if shared is None or root != self.services.root:
-            return self._verify_task(root, runner)
-        self.verified_at = shared.position
-        verified = self._verify_task(root, runner)
-        if not verified.passed or not changed:
-            return verified
-        from pytest_ralph.healing.verification import verify_affected
-
-        affected = shared.affected(changed)
-        return verify_affected(self.services, affected) or verified
-
-    def verify_unrecorded(self) -> VerifyResult:
-        """Run Verify in the project, and nothing else."""
-        return self._verify_task(self.services.root, self.services.runner)
-
-    def _verify_task(self, root: Path, runner: Runner) -> VerifyResult:
+    def verify_in(self, root: Path, runner: Runner) -> VerifyResult:
+        """Run Verify in the project or in a worktree of it, and record nothing."""
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)
         if not self.task.verify.checks:
@@ -526,8 +504,11 @@ class TaskRun:
         if self.task.name in self.spec_files.gone:
             document = self.spec_files.spec.path.name
             self.log.note(f"{self.task.id} is not ticked: it was removed from {document} meanwhile")
+        absent: tuple[str, ...] = ()
         if self.recovery or self.services.settings.execute:
             record_tick(self.services, self.spec_files, self.task)
+            root = self.services.root
+            absent = tuple(path for path in self.task.files if not os.path.lexists(f"{root}/{path}"))
         try:
             commit = self.checkpoints.passed(self.task)
         except (GitError, OSError) as error:
@@ -535,7 +516,7 @@ class TaskRun:
             # About the run, not the task: with `-q`, a task that passed has no lines.
             spec_name = self.spec_files.spec.name
             self.services.note(f"{spec_name}: no commit for {self.task.id}: {error}")
-        return self.log.ended(outcome, reason)._replace(commit=commit)
+        return self.log.ended(outcome, reason)._replace(commit=commit, absent=absent)
 
     def _flaky(self) -> TaskResult:
         self.spec_files.passed(self.task, self.services.max_attempts)

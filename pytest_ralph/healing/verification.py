@@ -9,18 +9,10 @@ from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import parse_block
 from pytest_ralph.failure.failure import NO_ERROR, UNKNOWN, VERIFICATION_FAILED, Failure
 from pytest_ralph.failure.sampling import sample
-from pytest_ralph.healing.task_run import task_timeout
-from pytest_ralph.running.checks import RunContext, run_checks
-from pytest_ralph.running.environment import task_environment
-from pytest_ralph.running.runner import RunError
-from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pytest_ralph.healing.services import Services
-    from pytest_ralph.healing.shared_passes import SharedEvent
     from pytest_ralph.running.checks import CheckResult, VerifyResult
     from pytest_ralph.running.runner import CommandResult
     from pytest_ralph.spec.task import Task
@@ -60,39 +52,11 @@ def read_failure(verified: VerifyResult, task: Task, spec: str, services: Servic
         expected = "; ".join(map(str, failing.unmet))
         error = f"{one_line(evidence.command, 120)}: expected {expected}"
         failure = replace(failure, error=error)
-    if verified.broken:
-        failure = replace(failure, error=f"{verified.broken} no longer passes: {failure.error}")
     failure = services.failure_of(task, with_failed_block(failure, evidence.output))
     if not failure.timed_out:
         return failure
     usual_duration = services.advisor.lasting(spec, task.id, verified.timeout)
     return replace(failure, suggested_actions=(*usual_duration, *failure.suggested_actions))
-
-
-def verify_affected(services: Services, affected: Iterable[SharedEvent]) -> VerifyResult | None:
-    """Verify tasks that passed in other workers and may be broken by a change.
-
-    Return the result of the first that no longer passes; None if all of them do.
-    """
-    assert services.load_spec is not None
-    for passed in affected:
-        spec = services.load_spec(passed.spec_path)
-        task = spec.get(passed.name)
-        if task is None or is_e2e_startup(task):
-            continue
-        context = RunContext(
-            root=services.root,
-            timeout=task_timeout(task, services.settings.timeout),
-            env=task_environment(spec, task, directory=spec.directory),
-            label=f"{spec.name}-{task.name}",
-        )
-        try:
-            verified = run_checks(task.verify, services.runner, context)
-        except RunError:
-            continue
-        if not verified.passed:
-            return verified._replace(broken=f"{spec.name} {task.id}")
-    return None
 
 
 def failure_of_execution(said: Failure, verified: Failure) -> Failure:

@@ -66,8 +66,6 @@ class VerifyResult(NamedTuple):
     mode: Literal["all", "any"] = "all"
     commands: int = 1
     root: Path | None = None
-    # The task of another spec whose Verify this is, because a change broke it.
-    broken: str = ""
 
     @property
     def failing(self) -> CheckResult | None:

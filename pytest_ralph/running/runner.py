@@ -192,6 +192,17 @@ class Runner:
             self._children.add(child)
         return child
 
+    def with_environment(self, environ: Mapping[str, str]) -> Runner:
+        """Return a runner for the same run whose commands get another environment.
+
+        `environ` is what `environ` of this runner was before.
+        """
+        if environ is self.environ:
+            return self
+        child = self.at(self.root, {})
+        child.environ = dict(environ)
+        return child
+
     @property
     def mark(self) -> Mark:
         """The mark on every process started here, by which a later run finds them after a kill."""

@@ -13,10 +13,12 @@ from __future__ import annotations
 import time
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import SPEC_FILES
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.healing.regressions import MAX_ROUNDS, Work, is_affected
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
@@ -80,12 +82,13 @@ def heal_rest(run: Run, results: RunResults) -> Iterator[tuple[str, TaskResult]]
 
 def _suspect_rewritten(run: Run, results: Sequence[TaskResult]) -> None:
     """Have tasks verified again whose files something other than an executor changed."""
+    rewritten = RewrittenFiles(run, results)
     for result in results:
         spec_run = run.spec_runs.get(run.root / result.spec_path)
         task = spec_run.spec_files.spec.get(result.name) if spec_run else None
         if spec_run is None or task is None or not result.passed or not result.verifications:
             continue
-        for path, by in rewritten_files(run.root, task, verified_until(result), results):
+        for path, by in rewritten.since_pass(task, result):
             culprit = run.spec_runs.get(run.root / by.spec_path) if by else None
             work = Work(spec_run, None, (path,))
             if culprit is not None and by is not None:
@@ -93,54 +96,76 @@ def _suspect_rewritten(run: Run, results: Sequence[TaskResult]) -> None:
             run.resources.regressions.add_suspect(spec_run, result.name, work)
 
 
-def verified_until(result: TaskResult) -> float:
-    """Return when the last Verify of a task ended."""
-    last = result.verifications[-1]
-    return last.started + last.duration
+class RewrittenFiles:
+    """Finds files that something other than an executor changed, such as a Verify command."""
+
+    def __init__(self, run: Run, results: Sequence[TaskResult]) -> None:
+        self._run = run
+        self._results = results
+
+    def since_pass(self, task: Task, result: TaskResult) -> list[RewrittenFile]:
+        """Return the files of a task that were changed or removed after its last Verify.
+
+        A task whose files are not known may be broken by every file that git tracks.
+        """
+        last = result.verifications[-1]
+        verified_until = last.started + last.duration
+        paths = task.files
+        if not paths and not result.changed:
+            paths = self._tracked
+        found = []
+        for path in paths:
+            if path.rpartition("/")[2] in SPEC_FILES:
+                # Every run writes them.
+                continue
+            modified = _modified(self._run.root / path, was_there=path not in result.absent)
+            if modified > max(verified_until, self._worked_until(path)):
+                found.append(RewrittenFile(path, self._verified_at(modified)))
+        return found
+
+    @cached_property
+    def _tracked(self) -> tuple[str, ...]:
+        """The tracked files that differ from what is staged; only those can have been changed."""
+        git = self._run.resources.git
+        if git is None:
+            return ()
+        try:
+            return git.changed_tracked_files()
+        except GitError:
+            return ()
+
+    def _worked_until(self, path: str) -> float:
+        """Return when the last executor run or repair that changed the file ended."""
+        ends = [work.ended for work in _work(self._results) if path in work.changed]
+        return max(ends, default=0.0)
+
+    def _verified_at(self, moment: float) -> TaskResult | None:
+        """Return the task whose Verify ran at that moment; None if there were several."""
+        found = []
+        for result in self._results:
+            for attempt in result.verifications:
+                ended = attempt.started + attempt.duration
+                if attempt.started - CLOCK_TICK <= moment <= ended:
+                    found.append(result)
+        return found[0] if len(found) == 1 else None
 
 
-def rewritten_files(
-    root: Path, task: Task, since: float, results: Sequence[TaskResult]
-) -> list[RewrittenFile]:
-    """Return the files that a task names and that were changed `since` then."""
-    found = []
-    for path in task.files:
-        if path.rpartition("/")[2] in SPEC_FILES:
-            # Every run writes them.
-            continue
-        modified = _modified(root / path)
-        if modified > since and modified > _worked_until(path, results):
-            found.append(RewrittenFile(path, _verified_at(modified, results)))
-    return found
+def _modified(path: Path, *, was_there: bool) -> float:
+    """Return when a file was written, or removed at the latest; 0 if there never was one.
 
-
-def _worked_until(path: str, results: Sequence[TaskResult]) -> float:
-    """Return when the last executor run or repair that changed the file ended."""
-    ends = [work.ended for work in _work(results) if path in work.changed]
-    return max(ends, default=0.0)
-
-
-def _modified(file: Path) -> float:
-    """Return when a file was written; 0 if there is none.
-
-    A directory does not count: it changes with every file that a tool leaves there.
+    A directory that a task names does not count: it changes with every file that a tool leaves
+    there.
     """
     try:
-        status = file.stat()
+        status = path.stat()
+    except FileNotFoundError:
+        if not was_there:
+            return 0.0
+        parents = [parent for parent in path.parents if parent.is_dir()]
+        return parents[0].stat().st_mtime
     except (OSError, ValueError):
         return 0.0
     return status.st_mtime if S_ISREG(status.st_mode) else 0.0
-
-
-def _verified_at(moment: float, results: Sequence[TaskResult]) -> TaskResult | None:
-    """Return the task whose Verify ran at that moment; None if there were several."""
-    found = []
-    for result in results:
-        for attempt in result.verifications:
-            ended = attempt.started + attempt.duration
-            if attempt.started - CLOCK_TICK <= moment <= ended:
-                found.append(result)
-    return found[0] if len(found) == 1 else None
 
 
 class _WorkersCheck:
@@ -150,7 +175,7 @@ class _WorkersCheck:
         self._run = run
         self._work = list(_work(results))
         self._specs: dict[str, Spec | None] = {}
-        self._results = results
+        self._rewritten_files = RewrittenFiles(run, results)
         # The tasks whose files have been compared: once is enough.
         self._rechecked: set[int] = set()
         # The tasks to watch, and when each of them was verified last.
@@ -218,7 +243,7 @@ class _WorkersCheck:
             return None
         self._rechecked.add(number)
         result = self._passed[number]
-        for file in rewritten_files(self._run.root, task, verified_until(result), self._results):
+        for file in self._rewritten_files.since_pass(task, result):
             if file.path not in result.changed:
                 return file
         return None

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.isolation.worktree import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.guard import ProjectTree
-    from pytest_ralph.healing.shared_passes import SharedPasses
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.history.store import History
@@ -189,14 +188,6 @@ class Resources:
         return TurnLock(self.run.directory, "executor")
 
     @cached_property
-    def _shared_passes(self) -> SharedPasses | None:
-        if self.run.worker is None or self.run.worker.every_spec:
-            return None
-        from pytest_ralph.healing.shared_passes import SharedPasses
-
-        return SharedPasses(self.run.run_directory.shared_passes, self.run.worker.worker_id)
-
-    @cached_property
     def _file_turns(self) -> FileTurns:
         return FileTurns(self.run.directory, self.run.messages.note)
 
@@ -255,9 +246,7 @@ class Resources:
             git_lock=self._git_lock,
             merge_lock=self._merge_lock,
             turn=self._turn_lock if _must_tell_apart(settings) else nullcontext(),
-            shared_passes=self._shared_passes,
             take_turn=self._file_turns.take if self.run.worker else None,
-            load_spec=lambda path: self.run.specs.load(self.run.root / path),
             make_worktrees=lambda: self.worktrees,
             files_of_other_specs=lambda: self.run.specs.files_of_other_specs(spec),
         )

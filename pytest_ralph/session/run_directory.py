@@ -67,11 +67,6 @@ class RunDirectory:
         """The file in which all workers note the executors that are not used any more."""
         return self.path / "outages"
 
-    @property
-    def shared_passes(self) -> Path:
-        """The file in which all workers note what passed and what was changed."""
-        return self.path / "passed"
-
     def takeover_log(self, spec_path: Path) -> TakeoverLog:
         """Return what has become of the tasks of a spec in this run."""
         from pytest_ralph.healing.takeover_log import TakeoverLog

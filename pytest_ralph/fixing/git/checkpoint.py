@@ -115,6 +115,11 @@ class Git:
         # git lists a repository inside the repository as a directory.
         return tuple(path for path in listed.split("\0") if path and not path.endswith("/"))
 
+    def changed_tracked_files(self) -> tuple[str, ...]:
+        """Return the tracked files below the root that are not as in the index, or are gone."""
+        listed = self._git("diff-files", "--name-only", "--relative", "-z", "--", ".")
+        return tuple(path for path in listed.split("\0") if path)
+
     # Comparing working trees
 
     def tree_fingerprint(self, since: float = math.inf) -> str:

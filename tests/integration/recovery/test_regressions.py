@@ -396,3 +396,64 @@ def test_a_verify_command_that_breaks_a_task(words: Project) -> None:
     assert words.boxes["1.1"] is False
     runs = (words.root / "runs.log").read_text().split()
     assert runs == ["1.1", "1.2", "1.3", "1.1"], "only what may be broken runs again"
+
+
+def test_a_verify_command_that_removes_a_file(words: Project) -> None:
+    words.spec("""\
+        - [ ] 1.1 Write one
+          - **Files**: `words.txt`
+          - **Verify**: `grep -q one words.txt`
+        - [ ] 1.2 Clean up
+          - **Files**: `README.md`
+          - **Verify**: `rm words.txt`
+    """)
+    result = words.run(executor="none")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["ralph: demo 1.1 no longer passes since demo 1.2 changed words.txt*"]
+    )
+    assert words.boxes["1.1"] is False
+
+
+@pytest.mark.parametrize("change", ["echo two > words.txt", "rm words.txt"])
+def test_a_verify_command_changes_a_tracked_file(words: Project, change: str) -> None:
+    words.spec(f"""\
+        - [ ] 1.1 Write one
+          - **Verify**: `grep -q one words.txt`
+        - [ ] 1.2 Write two
+          - **Verify**: `{change}`
+    """)
+    words.repository()
+    result = words.run(executor="none")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["ralph: demo 1.1 no longer passes since demo 1.2 changed words.txt*"]
+    )
+    assert words.boxes["1.1"] is False
+
+
+def test_a_task_keeps_the_environment_of_its_item(words: Project) -> None:
+    words.spec(SPEC.replace("grep -q one words.txt", 'test "$ITEM$LATER" = 1.1'))
+    words.write(
+        "conftest.py",
+        """\
+        import os
+
+        def pytest_runtest_setup(item):
+            os.environ["ITEM"] = item.name
+            if item.name == "1.2":
+                os.environ["LATER"] = "yes"
+
+        def pytest_runtest_teardown():
+            del os.environ["ITEM"]
+            os.environ.pop("LATER", None)
+        """,
+    )
+    result = words.run(executor=words.shell("echo two > words.txt"))
+
+    assert result.ret == 0
+    assert words.calls == ["1.2.1"]
+    runs = (words.root / "runs.log").read_text().split()
+    assert runs == ["run", "run"]

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.healing.task_run import task_timeout
-from pytest_ralph.healing.verification import verify_affected, with_failed_block
-from pytest_ralph.running.runner import Runner
-from pytest_ralph.spec.document import Spec
+from pytest_ralph.healing.verification import with_failed_block
 from pytest_ralph.spec.task import Task
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -45,21 +36,6 @@ def test_a_task_sets_its_own_time_limit(written: str, seconds: float) -> None:
 
 def test_without_a_timeout_field_the_default_holds() -> None:
     assert task_timeout(Task("1.1", "a"), 17.0) == 17.0
-
-
-def test_the_limit_holds_when_another_worker_verifies(tmp_path: Path) -> None:
-    plan = tmp_path / "tasks.md"
-    plan.write_text("- [x] 1.1 Slow\n  - **Verify**: `sleep 0.4`\n  - **Timeout**: 20s\n")
-    runner = Runner(root=tmp_path, environ=os.environ, logs=tmp_path / "logs")
-    services: Any = SimpleNamespace(
-        root=tmp_path,
-        runner=runner,
-        settings=SimpleNamespace(timeout=0.1),
-        load_spec=lambda path: Spec.load(tmp_path / path),
-    )
-    affected: Any = SimpleNamespace(spec_path="tasks.md", name="1.1")
-    assert verify_affected(services, [affected]) is None
-    runner.close()
 
 
 def test_a_failed_block_overrides_the_error() -> None:
