@@ -507,8 +507,7 @@ class TaskRun:
         absent: tuple[str, ...] = ()
         if self.recovery or self.services.settings.execute:
             record_tick(self.services, self.spec_files, self.task)
-            root = self.services.root
-            absent = tuple(path for path in self.task.files if not os.path.lexists(f"{root}/{path}"))
+            absent = self._absent_files()
         try:
             commit = self.checkpoints.passed(self.task)
         except (GitError, OSError) as error:
@@ -517,6 +516,11 @@ class TaskRun:
             spec_name = self.spec_files.spec.name
             self.services.note(f"{spec_name}: no commit for {self.task.id}: {error}")
         return self.log.ended(outcome, reason)._replace(commit=commit, absent=absent)
+
+    def _absent_files(self) -> tuple[str, ...]:
+        """The files that the task names and that are not there."""
+        root = self.services.root
+        return tuple(path for path in self.task.files if not os.path.lexists(f"{root}/{path}"))
 
     def _flaky(self) -> TaskResult:
         self.spec_files.passed(self.task, self.services.max_attempts)
