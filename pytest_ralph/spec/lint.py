@@ -193,6 +193,9 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
     elif task.verify.manual:
         message = f"{task.id}: only a person can check this: {task.verify.by_hand}"
         yield LintFinding(verify_line, "manual", message)
+    elif "Expect" in task.fields:
+        message = f"{task.id}: the Expect field has no command: add `- **Verify**:` with one"
+        yield LintFinding(_line_of_field(task, lines, "expect"), "no-verify", message)
     elif "Verify" not in misspelt_names:
         message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
         yield LintFinding(task.line, "no-verify", message)

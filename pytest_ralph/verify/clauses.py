@@ -65,6 +65,8 @@ _TOLD = any_of("told", r"\W*")
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 # The same for a clause: "returns 3, or 4 on another system".
 _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
+# In parentheses, one or two words only label the command: `(unit tests)`.
+_LABEL_LENGTH = 2
 _EMPTY = regex(r"[\W_]*")
 
 
@@ -87,6 +89,8 @@ class Clause(NamedTuple):
     source: str
     # Whether it goes on behind another clause of the same sentence.
     goes_on: bool = False
+    # Whether it stands in parentheses and only describes something: `(as in the guide)`.
+    is_remark: bool = False
 
 
 def split_clauses(words_after: str) -> list[Clause]:
@@ -105,6 +109,9 @@ def split_clauses(words_after: str) -> list[Clause]:
     for remark in remarks:
         if _TOLD.match(remark):
             found += _clauses_of(remark, values)
+        elif len(remark.split()) > _LABEL_LENGTH and not _DOUBTING.match(remark):
+            source = _source(remark, values)
+            found.append(Clause(normalise(remark), tuple(values), source, is_remark=True))
     return found
 
 

@@ -99,6 +99,9 @@ def _read_clauses(command: str, said: str) -> Demands:
             # "… opens the file → `ready`" says what comes of something that was not understood.
             demands.unread.append(clause.source)
             continue
+        if clause.is_remark:
+            _take_remark(command, clause, demands)
+            continue
         is_about_output = clause.goes_on and is_about_output
         known = len(demands.expect)
         unread_before = len(demands.unread)
@@ -111,6 +114,19 @@ def _read_clauses(command: str, said: str) -> Demands:
         has_output = any(one.stream != "exit" for one in demands.expect)
         is_about_output = has_output or bool(_PRINTING.match(clause.text))
     return demands
+
+
+def _take_remark(command: str, clause: Clause, demands: Demands) -> None:
+    """Report a remark that may ask for more than the command shows.
+
+    Beside an expectation it explains how that comes about: "returns 3 (one for each dish)".
+    """
+    if demands.expect or demands.files:
+        return
+    asked = Demands()
+    _take(command, clause, asked, is_about_output=False)
+    if asked.expect or asked.unread:
+        demands.unread.append(clause.source)
 
 
 def _with_printed_words_quoted(command: str, said: str) -> str:
@@ -314,7 +330,9 @@ PATTERNS = (
     ),
     Pattern(
         "number of failures",
-        _form(r"(?P<number>\d+) (?:fails|failures?)(?: (?:tests?|cases?|specs?|assertions?))?"),
+        _form(
+            r"(?:0|(?P<rest>[1-9]\d*)) (?:fails|failures?)(?: (?:tests?|cases?|specs?|assertions?))?"
+        ),
         statements.failure_count,
     ),
     Pattern(
@@ -389,7 +407,7 @@ PATTERNS = (
     ),
     Pattern(
         "no errors",
-        _form(rf"{_VERB}?no (?:[\w/-]+ ){{0,2}}{_ERRORS}(?: \w+){{0,2}}"),
+        _form(rf"{_VERB}?no (?:[\w/-]+ ){{0,2}}(?P<noun>{_ERRORS})(?: \w+){{0,2}}"),
         statements.no_errors,
     ),
     Pattern(

@@ -68,7 +68,7 @@ def _judged_by_status(check: Check) -> bool:
 
 
 def _status_hazards(command: Command) -> Iterator[Hazard]:
-    if not command.own_stages:
+    if not command.own_stages or _is_unfinished(command):
         return
     last = command.last
     yield from _always_true(command.own_stages)
@@ -87,6 +87,15 @@ def _status_hazards(command: Command) -> Iterator[Hazard]:
         yield Hazard("never-passes", f"`{_shown(last)}` always fails", severe=True)
     elif last.before != "|" and _prints_verdict(last):
         yield Hazard("prints-verdict", f"`{last.program}` prints its result but always succeeds")
+
+
+_OPENING = re.compile(r"(?:^|[;&|({\n])\s*(?:if|for|while|until|case)\b")
+_CLOSING = re.compile(r"\b(?:fi|done|esac)\b")
+
+
+def _is_unfinished(command: Command) -> bool:
+    """Whether an `if` or a loop has no end: the shell refuses it, so it has no exit status."""
+    return bool(_OPENING.search(command.text)) and not _CLOSING.search(command.text)
 
 
 _JUDGES = frozenset(["test", "lint", "types", "build", "format"])

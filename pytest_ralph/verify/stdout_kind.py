@@ -60,14 +60,19 @@ def prints_status_last(command: str) -> bool:
     return not all(_is_silent(stage) for stage in stages[:-1])
 
 
+def is_search(command: str) -> bool:
+    """Whether its exit status says whether it has found something."""
+    return _last_is_listed(command, "searches")
+
+
 def searches(command: str) -> bool:
     """Whether it prints the lines or files in which it finds something."""
-    return _last_is_listed(command, "searches") and prints(command) is Prints.LINES
+    return is_search(command) and prints(command) is Prints.LINES
 
 
 def searches_quietly(command: str) -> bool:
     """Whether it looks for something and prints nothing: `grep -q`."""
-    return _last_is_listed(command, "searches") and prints_nothing(command)
+    return is_search(command) and prints_nothing(command)
 
 
 def compares(command: str) -> bool:

@@ -44,6 +44,12 @@ def test_a_table_beside_tasks_is_reported_once() -> None:
     assert findings(table.format("1.2", "1.3")) == []
 
 
+def test_an_expect_field_needs_a_command() -> None:
+    (finding,) = lint(Spec.parse("- [ ] 1.1 A\n  - **Expect**: exit 2\n"))
+    assert (finding.code, finding.line) == ("no-verify", 2)
+    assert "Expect" in finding.message
+
+
 def test_one_alternative_may_always_fail() -> None:
     spec = Spec.parse("- [ ] 1.1 A\n  - **Verify**: `exit 1` or `make check`\n")
     assert lint(spec) == ()

@@ -114,6 +114,8 @@ def test_an_expected_file_is_checked() -> None:
         "python -c \"assert 1, 'FAIL'; print('PASS')\"",
         "diff <(sort a) <(sort b)",
         "ls $HOME/x",
+        "if true; then echo ok",
+        "for f in a b; do true",
         "",
     ],
 )
