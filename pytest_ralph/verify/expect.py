@@ -331,7 +331,8 @@ PATTERNS = (
     Pattern(
         "number of failures",
         _form(
-            r"(?:0|(?P<rest>[1-9]\d*)) (?:fails|failures?)(?: (?:tests?|cases?|specs?|assertions?))?"
+            r"(?:0|(?P<rest>[1-9]\d*)) (?:fails|failures?)"
+            r"(?: (?:tests?|cases?|specs?|assertions?))?"
         ),
         statements.failure_count,
     ),
