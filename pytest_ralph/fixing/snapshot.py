@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import threading
+import time
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -103,11 +104,13 @@ class Snapshots:
         self._list_files = list_files
         self._lock = threading.Lock()
         self._last: Snapshot = {}
+        # When the last snapshot of all files was begun.
+        self._begun = 0.0
         self._copied = 0
         self._own = ""
         self._in_use: set[str] = set()
         # Files that the run itself writes; they are no part of the project.
-        self._logs: set[str] = set()
+        self._logs: set[str] | None = None
         # How often somebody else removed the copies.
         self.losses = 0
 
@@ -116,13 +119,20 @@ class Snapshots:
 
         `own` is a file that we write ourselves with every step: its content is not copied.
         """
+        asked = time.monotonic()
         with self._lock:
             if own != self._own:
                 # The file that was not copied before has to be copied now.
                 self._last = {path: state for path, state in self._last.items() if state.copy}
                 self._own = own
-            self._logs |= files_being_written(self.root)
-            self._last = self._states(path for path in self._paths() if path not in self._logs)
+            elif self._begun > asked:
+                # Several threads waited: the first of them has taken a snapshot for all.
+                return self._last
+            self._begun = time.monotonic()
+            if self._logs is None:
+                self._logs = files_being_written(self.root)
+            logs = self._logs
+            self._last = self._states(path for path in self._paths() if path not in logs)
             return self._last
 
     def of(self, paths: Iterable[str]) -> Snapshot:
@@ -139,7 +149,7 @@ class Snapshots:
         paths = [path for path, new in after.items() if before.get(path) is not new]
         paths += before.keys() - after.keys()
         changes = []
-        for path in sorted(set(paths) - self._logs):
+        for path in sorted(paths):
             old = before.get(path)
             new = after.get(path)
             if not is_same(old, new):

@@ -7,6 +7,8 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,35 @@ def test_logs_of_the_run_are_no_change(root: Path, snapshots: Snapshots) -> None
         writer.wait()
 
     assert [change.path for change in changes] == ["server.log"]
+
+
+def test_waiting_threads_share_one_snapshot(root: Path, tmp_path: Path) -> None:
+    listed = 0
+
+    def list_files() -> list[str]:
+        nonlocal listed
+        listed += 1
+        if listed == 1:
+            for thread in threads:
+                thread.start()
+            while not all(is_waiting(thread) for thread in threads):
+                time.sleep(0.001)
+            (root / "late").write_text("by an executor")
+        return ["late", "secret"]
+
+    def is_waiting(thread: threading.Thread) -> bool:
+        frame = sys._current_frames().get(thread.ident or 0)
+        return frame is not None and "asked" in frame.f_locals
+
+    taken = []
+    snapshots = Snapshots(root, tmp_path / "copies", list_files)
+    threads = [threading.Thread(target=lambda: taken.append(snapshots.take())) for _ in range(4)]
+    snapshots.take()
+    for thread in threads:
+        thread.join()
+
+    assert listed == 2
+    assert all(snapshot.keys() == {"late", "secret"} for snapshot in taken)
 
 
 def test_restored_times_do_not_hide_a_change(root: Path, snapshots: Snapshots) -> None:
