@@ -193,6 +193,16 @@ def _free_text_fields() -> Iterator[str]:
 FREE_TEXT = tuple(_free_text_fields())
 
 
+def _is_another_failure(before: Attempt, after: Attempt, *, is_repair: bool) -> bool:
+    """Return whether a fix led from one failure to another one.
+
+    Executors change the numbers and words of the same error, repairs do not.
+    """
+    if (before.kind, before.missing) != (after.kind, after.missing):
+        return True
+    return is_repair and before.fingerprint != after.fingerprint
+
+
 class FixResult(NamedTuple):
     """A fix task and its own fixes. It ends open, completed, failed or verification_mismatch."""
 
@@ -318,17 +328,18 @@ class TaskResult(NamedTuple):
         """Whether the task failed in another way after a fix than before it."""
         if fix.outcome != "verification_mismatch":
             return False
-        before = after = ""
+        before = None
         is_after = False
         for attempt in self.attempts:
             is_after = is_after or attempt.fix_id == fix.id
             if not (attempt.verifies and attempt.failed):
                 continue
-            if is_after:
-                after = attempt.kind
-                break
-            before = attempt.kind
-        return bool(before and after) and before != after
+            if not is_after:
+                before = attempt
+            elif before is not None:
+                is_repair = fix.executor.startswith("repair:")
+                return _is_another_failure(before, attempt, is_repair=is_repair)
+        return False
 
     def note_lines(self) -> Iterator[tuple[str, str]]:
         """Each line of the notes with the id it begins with, of the task or a fix, or with ""."""

@@ -387,7 +387,7 @@ def live_row(task: Task, history: TaskHistory, executor: str, chance: float | No
 def predict(
     services: Services, log: AttemptLog, task: Task, failure: Failure | None, executor: str
 ) -> float | None:
-    """Announce how probable it is, by the history, that `executor` fixes `failure`.
+    """Note how probable it is, by the history, that `executor` fixes `failure`.
 
     None if too little is known. The prediction is stored with the attempt and scored by its result.
     """
@@ -397,9 +397,7 @@ def predict(
     if chance is None:
         return None
     shown = str(chance).replace(executor, display_name(executor))
-    line = f"{task.id}: chance that this helps: {shown}"
-    log.note(line)
-    services.announce_verbose(line)
+    log.note(f"{task.id}: chance that this helps: {shown}")
     return chance.probability
 
 

@@ -102,8 +102,6 @@ class IsolatedRuns:
         observed = self._conclude(best, task, job)
         if len(tried) == 1:
             return observed
-        number = candidates.index(best.candidate) + 1
-        self._services.announce_verbose(f"{task.id}: candidate {number} of {len(tried)} was best")
         return observed._replace(outcome=_with_cost_of_all(best.outcome, tried))
 
     def _candidates(self, executor: Executor, task: Task) -> list[Candidate]:

@@ -279,8 +279,6 @@ class SpecCollection:
             session.config.option.continue_on_collection_errors = True
         if session.config.option.collectonly:
             return
-        if self.run.preflight.refused and not session.items:
-            raise self.run.preflight.refused[0]
         items = [item for item in session.items if isinstance(item, TaskItem)]
         if not self.run.worker:
             specs = {item.path: item.parent.spec for item in items}

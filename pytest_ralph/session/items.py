@@ -101,7 +101,6 @@ class SpecFile(pytest.File):
             if self.run.specs.is_written(self.spec):
                 self.run.specs.load_state(self.spec)
         except pytest.UsageError as error:
-            self.run.preflight.refused.append(error)
             raise self.CollectError(f"ERROR: {error}") from None
 
     def _refuse_invalid_plan(self) -> None:

@@ -33,8 +33,6 @@ class Preflight:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._locks = SpecLocks(run.directory)
-        # Why specs were not collected because of their state files.
-        self.refused: list[pytest.UsageError] = []
 
     def check(self, specs: Iterable[Spec]) -> None:
         """Lock and check the specs. Raise UsageError for the first that cannot be worked on."""

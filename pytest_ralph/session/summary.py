@@ -89,7 +89,7 @@ class EndOfRun:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
         """Check everything once more, let others write their reports, and write ours."""
-        if self.run.worker or not self.results.reports:
+        if self.run.worker or not (self.results.reports or self.run.interrupted):
             yield
             return
         blocked = any(task.outcome == "blocked" for task in self.results.tasks)

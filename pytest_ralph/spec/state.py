@@ -310,7 +310,6 @@ class State:
         """Reset the counters of all tasks but those of an interrupted run; return messages."""
         self.release()
         interrupted = []
-        failed = []
         for task_id in self._map("taskResults"):
             status = self.status(task_id)
             entry = self._own_entry("taskResults", task_id)
@@ -321,21 +320,15 @@ class State:
                 entry["status"] = "pending"
                 entry["attempt"] = 0
                 entry.pop("error", None)
-                failed.append(task_id)
 
         for task_id in self._map("fixTaskMap"):
             if self.fixes_attempted(task_id) and self._original(task_id) not in interrupted:
                 self._own_entry("fixTaskMap", task_id)["attempts"] = 0
         if not interrupted and "globalIteration" in self.data:
             self.data["globalIteration"] = 1
-        messages = []
-        if failed:
-            names = ", ".join(failed)
-            messages.append(f"{names} failed in an earlier run: the limit on fixes starts again")
-        if interrupted:
-            names = ", ".join(interrupted)
-            messages.append(f"continuing where {names} stopped in an interrupted run")
-        return messages
+        if not interrupted:
+            return []
+        return [f"continuing where {', '.join(interrupted)} stopped in an interrupted run"]
 
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:
         """Bring the state in line with tasks.md, which is always right; return messages."""

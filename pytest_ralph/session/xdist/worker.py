@@ -137,7 +137,10 @@ class Worker:
         if self.run.run_directory.is_called_off:
             self.run.halt("cancelled by the controller")
 
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        # The controller ends the process once it has the message, before `pytest_unconfigure`.
+        self.run.close()
         message = self._take_message()
         if self.run.run_directory.is_elsewhere:
             message["root"] = str(self.run.root)

@@ -17,8 +17,9 @@ def test_corrupt_state_names_reason_and_way_out(
     state = make_spec(t1_1="true").with_name(".ralph-state.json")
     state.write_text("{bad")
     result = pytester.runpytest("--ralph-recovery", "specs")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    line = next(line for line in result.errlines if line.startswith("ERROR: "))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    lines = result.outlines + result.errlines
+    (line,) = [line for line in lines if line.startswith("ERROR: ")]
     assert line.startswith(f"ERROR: State file missing or corrupt at {state} (it is corrupt: ")
     assert "line 1 column 2" in line
     assert line.endswith("Repair or delete it, or add --ralph-fresh to move it aside.")

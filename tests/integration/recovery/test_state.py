@@ -122,8 +122,8 @@ def test_a_corrupt_state_is_one_clear_line_and_is_left_as_it_is(
     one_task.state_path.write_text(damage)
     result = one_task.run()
 
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
         ["ERROR: State file missing or corrupt at *specs/demo/.ralph-state.json (it is corrupt: *"]
     )
     assert one_task.state_path.read_text() == damage

@@ -130,11 +130,13 @@ def test_annotations_start_a_line(
 
 
 def test_ctrl_c_names_the_interrupted_task(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
-    make_spec(t1_1="true", t1_2="touch started; sleep 300", t1_3="true")
-    process = start(pytester.path, "--ralph", "specs")
+    make_spec(t1_1="touch started; sleep 300", t1_2="true")
+    process = start(pytester.path, "--ralph", "specs", "--ralph-report=out.html")
     wait_for((pytester.path / "started").exists)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 2
-    assert "Next\n  Task 1.2 Task 1.2 was cut off; it is not recorded as failed.\n" in output
+    assert "Next\n  Task 1.1 Task 1.1 was cut off; it is not recorded as failed.\n" in output
     assert "  Continue: " in output
+    assert "  Report: out.html\n" in output
+    assert (pytester.path / "out.html").exists()

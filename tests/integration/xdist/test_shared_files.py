@@ -80,6 +80,8 @@ def test_isolated_workers_change_a_file_at_once(pytester: pytest.Pytester, root:
     assert (root / "shared.txt").read_text() == "apple\nbegin\n\n\n\nend\npear\n"
     # No executor had to run again.
     assert len((root / ".ralph/begun").read_text().split()) == 2
+    # The workers removed their worktrees, which were kept to be used again.
+    assert [path.name for path in (root / ".git/worktrees").glob("*")] == []
 
 
 @pytest.mark.slow

@@ -72,14 +72,14 @@ def test_notes_and_warnings_are_told_once_however_many_workers_have_them(
     make_spec(spec(task("1.1 A", "true"), task("1.1 Twice", "true")), name="a")
     make_spec(numbered(2, "true"), name="b")
     (pytester.path / "specs/b/.ralph-state.json").write_text(
-        '{"recoveryMode": true, "taskResults": {"1.1": {"status": "failed"}}}'
+        '{"recoveryMode": true, "taskResults": {"1.1": {"status": "running"}}}'
     )
 
     code, output = run(pytester.path, "--ralph", "-o", "ralph_recovery=state", "-n3", "specs")
 
     assert code == 0, output
     assert output.count("duplicate id 1.1") == 1
-    assert output.count("1.1 failed in an earlier run: the limit on fixes starts again") == 1
+    assert output.count("continuing where 1.1 stopped in an interrupted run") == 1
     assert "4 passed, 1 warning" in output
 
 

@@ -255,6 +255,16 @@ def test_a_fix_may_uncover_another_failure(recorder: Recorder) -> None:
     assert "1.3.1 Fix: 3 != 4 (by agent --fast, another failure followed)" in shown
 
 
+def test_a_repair_may_uncover_another_error(recorder: Recorder) -> None:
+    first, fix, *_ = RECOVERED.attempts
+    attempts = (first, fix, first._replace(fingerprint="of another error"))
+    tree = RECOVERED.fixes[0]
+    repaired = tree._replace(executor="repair:install")
+    task = RECOVERED._replace(attempts=attempts, fixes=(repaired,))
+    assert "another failure followed" in recorder.summary(task)
+    assert "another failure followed" not in recorder.summary(task._replace(fixes=(tree,)))
+
+
 def test_manual_tasks_are_named(recorder: Recorder) -> None:
     task = TaskResult("1.8", spec="demo", outcome="manual", reason="manual: look at it")
     tasks = (task, task._replace(id="1.9", line=2, reason="manual: and at this"))
