@@ -282,6 +282,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def _unused_option(arguments: Iterable[object]) -> str | None:
     """Return a line about an option of ours on a command line that asks for no ralph run."""
     flags = {str(argument).partition("=")[0] for argument in arguments}
+    if {"--ralph-recovery", "--no-ralph-recovery"} <= flags:
+        return "ralph: off, as --no-ralph-recovery follows --ralph-recovery (to verify: --ralph)"
     for option in OPTIONS:
         if option.flag in flags:
             return (

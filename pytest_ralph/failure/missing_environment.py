@@ -22,6 +22,8 @@ NODE_INSTALLERS = {
     "bun.lockb": "bun install",
     "package-lock.json": "npm ci",
 }
+# How the note begins that a run writes about it.
+SET_UP_FIRST = "set up the project first: "
 PYTHON_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -29,11 +31,11 @@ def missing_environment(failure: Failure, root: Path) -> str | None:
     """Return what must be set up before commands can run, if its absence caused the failure."""
     for directory in _directories(failure, root):
         if _lacks_node_modules(failure, directory, root):
-            return (
-                f"{_shown(directory, root)}node_modules is missing: run `{_installer(directory)}`"
-            )
+            missing = f"{_shown(directory, root)}node_modules is missing"
+            return f"{SET_UP_FIRST}run `{_installer(directory)}` ({missing})"
     if _lacks_own_package(failure, root):
-        return f"{failure.missing} is not installed in this Python: run `pip install -e .`"
+        missing = f"{failure.missing} is not installed in this Python"
+        return f"{SET_UP_FIRST}run `pip install -e .` ({missing})"
     return None
 
 

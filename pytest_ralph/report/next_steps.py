@@ -51,24 +51,31 @@ def next_step(task: TaskResult) -> str:
 
 
 def next_lines(
-    failed: Sequence[TaskResult], command: str, where: str, *, recovery: bool
+    failed: Sequence[TaskResult], command: str, where: str, *, recovery: bool, set_up: str = ""
 ) -> list[str]:
     """Return three lines: what to do, the command that continues, and where the report is.
 
     recovery: Whether the run could heal what failed.
+    set_up: What the project needs before its commands can pass.
     """
+    instruction = _what_to_do(failed, command, recovery=recovery)
+    if set_up:
+        instruction = set_up[0].upper() + set_up[1:]
+    return [f"  {instruction}", f"  Continue: {command}", f"  {where}"]
+
+
+def _what_to_do(failed: Sequence[TaskResult], command: str, *, recovery: bool) -> str:
+    """Return which tasks to fix, and the option that has them fixed."""
     instruction = _instruction(failed)
     waiting = sum(_open_fix(task) is not None for task in failed)
     # With an executor given, something else stood in its way: the failure says what.
     if waiting and "--ralph-executor" not in command:
         what = "it" if waiting == 1 else "them"
-        instruction += f", or have an agent do {what}: add --ralph-executor claude"
-    elif not recovery:
+        return f"{instruction}, or have an agent do {what}: add --ralph-executor claude"
+    if not recovery:
         what = "it" if len(failed) == 1 else "them"
-        instruction += f", or have {what} fixed: add --ralph-recovery"
-    else:
-        instruction += _how_to_install(failed)
-    return [f"  {instruction}", f"  Continue: {command}", f"  {where}"]
+        return f"{instruction}, or have {what} fixed: add --ralph-recovery"
+    return instruction + _how_to_install(failed)
 
 
 def _how_to_install(failed: Sequence[TaskResult]) -> str:

@@ -107,7 +107,7 @@ class SpecCollection:
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
         parents = dict.fromkeys(item.parent for item in items)
         specs = [parent.spec for parent in parents if isinstance(parent, SpecFile)]
-        return self._recovery_notes(specs)
+        return self._notes_on_specs(specs)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -119,12 +119,12 @@ class SpecCollection:
         paths = dict.fromkeys(nodeid.partition("::")[0] for nodeid in ids)
         known = [path for path in paths if path in self.run.specs.snapshots]
         specs = [self.run.specs.load(self.run.root / path) for path in known]
-        for line in self._recovery_notes(specs):
+        for line in self._notes_on_specs(specs):
             reporter.ensure_newline()
             reporter.write_line(line)
 
-    def _recovery_notes(self, specs: list[Spec]) -> list[str]:
-        """Return a line for each spec that asks for recovery or execution, but not the settings."""
+    def _notes_on_specs(self, specs: list[Spec]) -> list[str]:
+        """Return a line for each spec that is run in another way than it or the header says."""
         notes = []
         for spec in specs:
             path = self.run.specs.relative(spec.path)
@@ -139,6 +139,10 @@ class SpecCollection:
                     f"ralph: {path}: recovery is off although the state file says "
                     "recoveryMode: true (turn it on with --ralph-recovery)"
                 )
+            settings = self.run.specs.settings_of(spec)
+            if not settings.only_verifies and settings.executor != self.run.settings.executor:
+                executors = self.run.resources.mask(", then ".join(settings.executor))
+                notes.append(f"ralph: {path}: executor {executors} (from the front matter)")
         return notes
 
     def _ignores_recovery_mode(self, spec: Spec) -> bool:

@@ -191,6 +191,7 @@ class EndOfRun:
         if self._is_nothing_to_show():
             return
         # Imported here: a run in which everything passes shows nothing.
+        from pytest_ralph.failure.missing_environment import SET_UP_FIRST
         from pytest_ralph.report.terminal import Summary
 
         summary = Summary(terminalreporter, self.run.config.option.verbose)
@@ -199,7 +200,11 @@ class EndOfRun:
             summary.start_section()
             halted.write(terminalreporter, is_one_of_several=len(self.results.halted_specs) > 1)
         notes = list(self.run.messages.notes)
-        lines = self._next_lines()
+        set_up = [note for note in notes if note.startswith(SET_UP_FIRST)]
+        lines = self._next_lines(set_up[0] if set_up else "")
+        if set_up and lines and self.run.interrupted is None:
+            # `Next` has it.
+            notes.remove(set_up[0])
         if self._report and not lines:
             notes.append(f"report: {self._report}")
         summary.notes(notes)
@@ -220,7 +225,7 @@ class EndOfRun:
                 return False
         return True
 
-    def _next_lines(self) -> list[str]:
+    def _next_lines(self, set_up: str) -> list[str]:
         """Return the `Next` block, if tasks failed or the run was interrupted."""
         from pytest_ralph.report.next_steps import command_line, interrupted_lines, next_lines
 
@@ -237,7 +242,7 @@ class EndOfRun:
         if not failed or self._is_next_left_out():
             return []
         recovery = any(report.recovery for report in self.results.reports.values())
-        return next_lines(failed, command, where, recovery=recovery)
+        return next_lines(failed, command, where, recovery=recovery, set_up=set_up)
 
     def _is_next_left_out(self) -> bool:
         """Whether the run is quiet, or the halt summaries have already said how to continue."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -12,6 +13,7 @@ from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes, undo_changes
+from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.ticks import read_ticks
@@ -23,7 +25,7 @@ from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from _pytest._io import TerminalWriter
@@ -89,10 +91,23 @@ def _print_result(
         writer.line(one_line(f"put back {path}" if exists else f"removed {path}"))
     for problem in result.problems:
         writer.line(one_line(f"cannot put back {problem}"), red=True)
+    staged = _staged(root, result.restored)
+    if staged:
+        names = shlex.join(staged)
+        writer.line(one_line(f"still staged (to unstage: git restore --staged {names})"))
     for tasks in reopening.reopened:
         writer.line(one_line(f"reopened: {tasks}"))
     for problem in reopening.problems:
         writer.line(one_line(f"cannot reopen tasks in {problem}"), red=True)
+
+
+def _staged(root: Path, paths: Sequence[str]) -> list[str]:
+    """Return which of the files that were put back have changes in git's index."""
+    if not paths:
+        return []
+    options = ("--cached", "--name-only", "--no-renames", "--relative", "-z")
+    result = GitCommand.at(root).run("diff", *options, "--", *paths)
+    return result.stdout.split("\0")[:-1] if result.status == 0 else []
 
 
 def _reopen_tasks(root: Path, directory: Path, restored: Iterable[str]) -> Reopening:

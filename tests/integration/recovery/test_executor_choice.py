@@ -83,6 +83,7 @@ def test_a_spec_names_its_executor(two: Project, mode: tuple[str, ...]) -> None:
 
     assert result.ret == 0
     assert two.calls
+    result.stdout.fnmatch_lines([f"ralph: specs/*/tasks.md: executor {executor} (from the *)"])
 
 
 def test_a_spec_sets_model_and_arguments(two: Project) -> None:

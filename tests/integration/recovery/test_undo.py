@@ -35,6 +35,16 @@ def test_the_last_run_is_undone(ran: Project) -> None:
     result.stdout.fnmatch_lines(["not put back: *commits*"])
 
 
+def test_a_staged_rename_is_named(project: Project) -> None:
+    project.spec("- [ ] 1.1 Rename it\n  - **Verify**: `test -f new.txt`\n")
+    project.write("old.txt", "old\n")
+    project.repository()
+    project.run(executor=project.shell("git mv old.txt new.txt"))
+    result = project.pytester.runpytest("--ralph-undo")
+
+    result.stdout.fnmatch_lines(["still staged (to unstage: git restore --staged new.txt old.txt)"])
+
+
 def test_an_undo_can_be_undone(ran: Project) -> None:
     name = next((ran.root / ".ralph/backups").iterdir()).name
     result = ran.pytester.runpytest("--ralph-undo")

@@ -39,7 +39,8 @@ def check_missing(
     result = pytester.runpytest("--ralph", "-rf", "specs")
     result.assert_outcomes(failed=2)
     output = result.stdout.str()
-    assert output.count(expected) == 1
+    assert f"\nNext\n  {expected}\n" in output
+    assert output.lower().count(expected.lower()) == 1
     assert "regression" not in output.lower()
 
 
@@ -51,7 +52,7 @@ def test_missing_node_modules_are_named_once(
     npm = pytester.mkdir("bin") / "npm"
     npm.write_text("#!/bin/sh\necho 'sh: 1: vitest: not found' >&2\nexit 127\n")
     npm.chmod(0o755)
-    expected = "node_modules is missing: run `npm ci`"
+    expected = "Set up the project first: run `npm ci` (node_modules is missing)"
     check_missing(pytester, make_spec, "bin/npm test", expected)
 
 
@@ -60,5 +61,6 @@ def test_a_project_not_installed_is_named_once(
 ) -> None:
     (pytester.path / "pyproject.toml").write_text("[project]\nname = 'shopkeeper'\n")
     pytester.mkdir("src").joinpath("shopkeeper").mkdir()
-    expected = "shopkeeper is not installed in this Python: run `pip install -e .`"
+    missing = "shopkeeper is not installed in this Python"
+    expected = f"Set up the project first: run `pip install -e .` ({missing})"
     check_missing(pytester, make_spec, "python3 -c 'import shopkeeper'", expected)
