@@ -33,7 +33,7 @@ LINE_NUMBER = re.compile(
 def classify(
     output: str,
     exit_code: int | None = None,
-    command: str = "",
+    command: str | None = "",
     junit: Path | str | Iterable[Path | str] | None = None,
     root: Path | str | None = None,
     **more: Any,
@@ -50,7 +50,7 @@ def classify(
     else:
         reports = tuple(junit)
     directory = None if root is None else Path(root)
-    evidence = Evidence(output, exit_code, command, reports, directory, **more)
+    evidence = Evidence(output, exit_code, command or "", reports, directory, **more)
     return classify_evidence(evidence, Kinds.load())
 
 

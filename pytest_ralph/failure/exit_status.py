@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.context import COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.shell.command import Command
 
@@ -90,15 +91,23 @@ def read_time_limit(context: FailureContext) -> Finding | None:
     evidence = context.evidence
     if evidence.timed_out:
         limit = evidence.timeout or evidence.duration
-        return Finding("timeout", f"Timed out after {limit:g}s" if limit else "Timed out")
+        error = f"Timed out after {limit:g}s" if limit else "Timed out"
+        return Finding("timeout", error, tests=_failed_before(context))
     was_limited = Command.parse(evidence.command).has_time_limit
     was_killed = context.status in {KILLED, TERMINATED}
     # xargs ends with the same status if one of its commands ends with 255.
     has_xargs = XARGS.search(evidence.command) is not None
     has_status = evidence.exit_code == TIMED_OUT and (was_limited or not has_xargs)
     if has_status or (was_limited and was_killed):
-        return Finding("timeout", f"Timed out: {evidence.command}".strip())
+        error = f"Timed out: {evidence.command}".strip()
+        return Finding("timeout", error, tests=_failed_before(context))
     return None
+
+
+def _failed_before(context: FailureContext) -> tuple[str, ...]:
+    """Return the names of the tests that had failed when the command was ended."""
+    tests = context.failed_tests or context.marked_tests
+    return tuple(test.name for test in tests if test.named)
 
 
 def read_defect(context: FailureContext) -> Finding | None:
@@ -138,11 +147,11 @@ def read_missing_file(context: FailureContext) -> Finding | None:
     return Finding("absent", f"file {context.evidence.unwritten[0]} does not exist")
 
 
-def read_end_of_tests(context: FailureContext) -> Finding | None:
-    """A run of tests that a signal ended, or that a command behind it ended.
+def read_end_of_check(context: FailureContext) -> Finding | None:
+    """A run of tests or a linter that a signal ended, or that a command behind it ended.
 
-    The tests that failed before are not the reason. A script or an orchestrator only passes on
-    how one of its commands ended, and some runners end with the number of failed tests.
+    What it reported before is not the reason. A script or an orchestrator only passes on how one of
+    its commands ended, and some runners end with the number of failed tests.
     """
     end = read_signal(context)
     if end is None and context.main_stage.role == "test":
@@ -150,11 +159,14 @@ def read_end_of_tests(context: FailureContext) -> Finding | None:
     if end is None or any(map(_passes_status_on, context.stages)):
         return None
     tests = context.failed_tests or context.marked_tests
-    if not tests or len(tests) == context.status or _asserts_by_aborting(context):
+    if not tests and context.main_stage.role not in COMPLAINING_ROLES:
         return None
-    stated = [finding for finding in context.findings if finding.verdict == end.verdict]
+    if len(tests) == context.status or _asserts_by_aborting(context):
+        return None
+    reasons = {end.verdict, "resource"}
+    stated = [finding for finding in context.findings if finding.verdict in reasons]
     last = max(stated, key=lambda finding: finding.line, default=end)
-    return replace(last, tests=tuple(test.name for test in tests if test.named))
+    return replace(last, tests=_failed_before(context))
 
 
 def _passes_status_on(stage: Stage) -> bool:

@@ -9,12 +9,14 @@ from pytest_ralph.failure.exit_status import NOT_FOUND
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.failure import Failure
 
 MOST_FILES = 40
+# The place of an error stands at most this many lines below it.
+LINES_BELOW = 15
 # git puts these before the two sides of a difference.
 DIFF_SIDES = ("a/", "b/", "before/", "after/")
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
@@ -65,17 +67,31 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
 
 
 def reported_line(context: FailureContext, failure: Failure) -> int | None:
-    """Return the line that a report names for the only failing test.
+    """Return the line that a report gives for its only test, or the output below a test's error."""
+    tests = failure.failed_tests
+    if not context.report_lines:
+        below = _lines_from(context.output.lines, failure.error) if tests else ()
+        places = _own_places(context, below)
+        chosen = [place for place in places if place["error"]][:1] or places[:1]
+    else:
+        places = _own_places(context, context.report_lines) if len(tests) == 1 else []
+        # pytest ends with the place of the error, others begin with it.
+        chosen = [place for place in places if place["error"]][-1:] or places[:1]
+    return int(chosen[0]["line"]) if chosen else None
 
-    pytest ends with the place of the error, others begin with it.
-    """
-    if len(failure.failed_tests) != 1:
-        return None
-    places = [place for line in context.report_lines for place in PLACE.finditer(line)]
-    own = [place for place in places if _project_name(context, place["file"])]
-    of_error = [place for place in own if place["error"]]
-    chosen = next(iter([*of_error[-1:], *own]), None)
-    return int(chosen["line"]) if chosen else None
+
+def _own_places(context: FailureContext, lines: Sequence[str]) -> list[re.Match[str]]:
+    """Return the places in files of the project, in order."""
+    places = [place for line in lines for place in PLACE.finditer(line)]
+    return [place for place in places if _project_name(context, place["file"])]
+
+
+def _lines_from(lines: Sequence[str], error: str) -> Sequence[str]:
+    """Return the line that contains the error with the lines of its block below it."""
+    for number, line in enumerate(lines):
+        if error in line:
+            return lines[number : number + LINES_BELOW]
+    return ()
 
 
 def _project_name(context: FailureContext, path: str) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure import exit_status
-from pytest_ralph.failure.context import COMPARING_TOOLS
+from pytest_ralph.failure.context import COMPARING_TOOLS, COMPLAINING_ROLES
 from pytest_ralph.failure.failed_tests import DEATHS, read_failed_tests, read_marked_tests
 from pytest_ralph.failure.failure import NO_ERROR
 from pytest_ralph.failure.finding import Finding
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
-# Roles of tools that complain about files.
-COMPLAINING = frozenset({"lint", "types", "format"})
 REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
@@ -61,7 +59,7 @@ def root_cause(context: FailureContext) -> Finding:
         exit_status.read_time_limit,
         exit_status.read_defect,
         exit_status.read_missing_file,
-        exit_status.read_end_of_tests,
+        exit_status.read_end_of_check,
         read_failed_tests,
         exit_status.read_nothing_collected,
         lambda context: context.cause,
@@ -109,7 +107,7 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
     """Below the words of a dying program, a place in a file is where it died."""
     if diagnostic.shape in {"build", "types"}:
         return False
-    return context.stage_at(diagnostic.line).role not in COMPLAINING
+    return context.stage_at(diagnostic.line).role not in COMPLAINING_ROLES
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
@@ -189,7 +187,7 @@ def _read_symptom(context: FailureContext) -> Finding | None:
 
 def _with_complaint(context: FailureContext, finding: Finding) -> Finding:
     """Quote what a linter complains about in place of its count."""
-    complains = finding.verdict == "test" or finding.verdict in COMPLAINING
+    complains = finding.verdict == "test" or finding.verdict in COMPLAINING_ROLES
     if not complains or not SUMMARY.search(finding.error):
         return finding
     return _complaint(context, finding.verdict) or finding
@@ -273,7 +271,7 @@ def _read_by_role(context: FailureContext) -> Finding | None:
         verdict = "test"
     if verdict is None or not line:
         return None
-    if verdict in COMPLAINING:
+    if verdict in COMPLAINING_ROLES:
         return _complaint(context, verdict) or Finding(verdict, line)
     return _with_complaint(context, Finding(verdict, line))
 

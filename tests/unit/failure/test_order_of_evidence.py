@@ -82,6 +82,37 @@ def test_how_a_test_run_ended_comes_first(
     assert len(failure.failed_tests) == 1
 
 
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        ("a.py:1:1: F401 'os' imported but unused\n", "crash"),
+        ("FATAL ERROR: Reached heap limit - JavaScript heap out of memory\n", "resource_exhausted"),
+    ],
+)
+def test_a_linter_that_a_signal_ended_crashed(output: str, kind: str) -> None:
+    assert classify(output, 139, "flake8 src").kind == kind
+
+
+def test_a_time_limit_keeps_the_failed_tests() -> None:
+    output = "test_a.py::test_x FAILED   [ 33%]\ntest_a.py::test_y PASSED   [ 66%]\n"
+    failure = classify(output, 124, "timeout 5 pytest -v")
+    assert (failure.kind, failure.failed_tests) == ("timeout", ("test_a.py::test_x",))
+    assert classify(FAILED, 124, "timeout 5 pytest").failed_tests == ("a.py::test_a",)
+
+
+def test_the_line_of_a_test_stands_below_its_error(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").touch()
+    block = "____ test_x ____\n>   assert 1 == 2\nE   assert 1 == 2\n\ntest_a.py:7: AssertionError\n"
+    summary = "FAILED test_a.py::test_x - assert 1 == 2\nFAILED test_a.py::test_y - assert 3\n"
+    failure = classify(block + summary, 1, "pytest", root=tmp_path)
+    assert (failure.error, failure.line) == ("assert 1 == 2", 7)
+    assert classify("FAILED test_a.py::test_x\n", 1, "pytest", root=tmp_path).line is None
+
+
+def test_a_command_need_not_be_known() -> None:
+    assert classify(FAILED, 1, None).failed_tests == ("a.py::test_a",)
+
+
 def test_the_number_of_failed_tests_is_no_signal() -> None:
     output = "".join(f"FAILED a.py::test_{number} - assert 1 == 2\n" for number in range(139))
     assert classify(output, 139, "mocha").kind == "test_failure"
