@@ -51,7 +51,8 @@ DIFF_HEADER = regex(r"^(?:---|\+\+\+) (?P<file>\S+)(?:\s+(?:\d{4}-\d\d-\d\d .*|\
 # A file with a position, or before a colon. In "a.lock was not found" it is part of a sentence.
 PLACE = regex(
     r"^(?:file://)?(?P<file>[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9})"
-    r"(?:(?:[:(]\d+(?:(?:[:.-]|, ?)\d+)*\)?|, line \d+)\s*(?::|-|—|\s)|\s*(?::|-|—)(?=\s))\s*"
+    r"(?:(?:[:(]\d+(?:(?:[:.-]|, ?)\d+)*\)?|[,:] (?:line|ligne|Zeile|línea|linha) \d+)"
+    r"\s*(?::|-|—|\s)|\s*(?::|-|—)(?=\s))\s*"
 )
 POSITION = regex(r"^[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9}:\d+(?::\d+)?:\s*")
 # What stands before the words of an error. Each is removed as often as it occurs.
@@ -100,6 +101,7 @@ REPLACEMENTS = (
     (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
     # What node says before it shows both values.
     (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^+(\s])"), ""),
+    (regex(r"^Failed asserting that (.+?) is (?!not )"), r"\1 is not "),
     (regex(r"^expect\(received\)\.((?:\w+\.)?\w+)\((?:expected)?\)(?: // .*)?"), r"\1 failed"),
     # The class of an error behind another one, a ruler, and all of an address but the host.
     (regex(r"\((?:\w+\.)+\w+Error\) "), ""),
@@ -111,8 +113,6 @@ EXCEPTION = regex(
     r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)|(?<=[.:])[A-Z]\w+)"
     r"(?: \[\w+\])?:\s*"
 )
-# Exceptions whose message says it all.
-ABSENCE = regex(r"^(?:ModuleNotFound|FileNotFound|Import)Error: (?:\[Errno \d+\] )?")
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
 # What is said about a command that printed nothing.
 COMMAND_ENDED = regex(r"^`(?P<command>.+)` (?P<how>exited with status \d+)$")
@@ -132,13 +132,32 @@ DOTTED_NAME = regex(r"[\w.$]+\w{4}")
 # The method in `JUnit Jupiter:CartTest:total()`.
 METHOD = regex(r"^.*:(\w+\(\))$")
 LAST_WORD = regex(r"\s+\S*$")
-# Words that announce what was cut, and a clause of which only a word or two is left.
-DANGLING = regex(
-    r"(?: (?:a|an|and|are|as|at|be|but|by|for|from|has|have|in|into|is|it|its|no|of|on|or|that|the"
-    r"|this|to|was|were|which|with|//|==|!=|=))+$|,(?: [\w-]+){1,2}$",
+# What a cut leaves at the end: a remark or quote that stays open, a phrase of which only a word
+# is left, and words that announce what was cut.
+UNCLOSED = regex(
+    r"\s*(?:\s\((?=[a-z])[^)]*|\{[^}]*|(?<=[\s=])(?:'[^']*|\"[^\"]*|`[^`']*|‘[^’]*|“[^”]*))$"
+)
+CUT_PHRASE = regex(
+    r"(?:(?<=[\w'\"`’]),|(?<=[.;!?])| (?:after|and|at|because|before|but|by|during|for|from|if"
+    r"|in(?! use)|into|on|or|to|using|when|which|while|with|without))(?: [\w-]+)$",
     re.IGNORECASE,
 )
-QUOTES = "\"'`"
+IN_PHRASE = regex(r"\w [\w'\"`‘“]")
+DANGLING = regex(
+    r"(?: (?:a|an|and|are|as|assert|at|be|but|by|can|cannot|could|did|do|does|for|from|has|have|in"
+    r"|into|is|it|its|must|no|not|of|on|or|should|than|that|the|this|to|was|were|which|will|with"
+    r"|would|//|==|!=|=))+$",
+    re.IGNORECASE,
+)
+END_PUNCTUATION = " ,:;([{-–—*«"
+REMARK = regex(r"\s*[(\[][^()\[\]]*[)\]]$")
+FEWEST_WORDS = 3
+# A command line, as opposed to "(agent message)".
+COMMAND_START = regex(r"[^(\s]")
+# What a finding in JSON says.
+JSON_MESSAGE = regex(r"\"@?(?:message|msg)\": ?\"([^\"]{8,})\"")
+# A number or the like, which says nothing without the command that printed it.
+VALUE = regex(r"(?:true|false|null|none|[\W\d]\S{0,11})", re.IGNORECASE)
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = regex(
     r"(?:(?:^\W*|[.:;,!?\])`]\s+|\()(?=please |try |run |use (?!of )|hint: |help: |fix: |to fix\b"
@@ -166,40 +185,91 @@ def title(failure: Failure) -> str:
 
     It never starts with a path, a timestamp, a bracket or a position, and ends with a whole word.
     """
-    point = _introduced(failure, _point(failure.error))
-    subject = _subject(failure)
-    if subject and subject.lower() not in point.lower():
-        point = f"{subject}: {point}"
-    point = NOT_A_START.sub("", point)
-    if len(point) > LONGEST_TITLE:
-        point = ABSENCE.sub("", point)
+    point = _point(failure.error)
     command = COMMAND_ENDED.match(point)
-    if command and len(point) > LONGEST_TITLE:
-        # How it ended matters more than its last arguments.
-        end = f"…` {command['how']}"
-        return "`" + shorten(command["command"], LONGEST_TITLE - len(end) - 1) + end
+    if command:
+        return _about_command(command["command"], f" {command['how']}")
+    if PATH.fullmatch(point):
+        return shorten(f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}", LONGEST_TITLE)
+    words = NOT_A_START.sub("", point)
+    if _says_nothing(failure, words):
+        message = JSON_MESSAGE.search(failure.error)
+        if not message and not failure.failed_tests:
+            return _title_without_words(failure, words)
+        point = message[1] if message else headline(failure.kind)
 
-    shortened = shorten(point, LONGEST_TITLE)
-    missing = LEADING_DIRECTORIES.sub("", failure.missing or "")
-    if missing in point and missing not in shortened:
-        # The name that was cut matters more than the words around it.
-        return shorten(f"{missing} is missing", LONGEST_TITLE)
-    is_sentence = " " in shortened and WORD.search(shortened) is not None
-    introduced = f"{headline(failure.kind)}: {shortened}"
-    if (is_sentence and shortened != subject) or len(introduced) > LONGEST_TITLE:
-        return shortened
+    text = NOT_A_START.sub("", _best_wording(failure, point))
+    introduced = f"{headline(failure.kind)}: {text}"
+    is_sentence = " " in text and text != _subject(failure)
+    if is_sentence or len(introduced) > LONGEST_TITLE:
+        return text
     return introduced
 
 
-def _introduced(failure: Failure, point: str) -> str:
-    """Return the point of an error, or a headline if it is only data, a code or a file."""
-    words = NOT_A_START.sub("", point)
-    is_code = "_" in failure.kind and words.startswith(failure.kind)
-    if not words or is_code or DATA.match(words):
+def _says_nothing(failure: Failure, point: str) -> bool:
+    """Return whether an error is only data, a value, or the code of its kind."""
+    repeats_kind = f"{point.lower()} ".startswith(f"{failure.kind} ")
+    if repeats_kind or DATA.match(point):
+        return True
+    is_value = VALUE.fullmatch(point) is not None or not WORD.search(point)
+    return is_value and not failure.failed_tests
+
+
+def _title_without_words(failure: Failure, point: str) -> str:
+    """Return a title for an error that says nothing without its command."""
+    if not COMMAND_START.match(failure.command):
         return headline(failure.kind)
-    if PATH.fullmatch(point) and WORD.search(point):
-        return f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}"
-    return point
+    if VALUE.fullmatch(point) and not DATA.match(point):
+        return _about_command(failure.command, f" printed {point}")
+    return _about_command(failure.command, f": {headline(failure.kind)}")
+
+
+def _about_command(command: str, end: str) -> str:
+    """Return a command, shortened if it must be, and how it ended."""
+    line = " ".join(command.split())
+    if len(line) + len(end) + 2 <= LONGEST_TITLE:
+        return f"`{line}`{end}"
+    beginning = LAST_WORD.sub("", line[: LONGEST_TITLE - len(end) - 2])
+    return f"`{beginning}…`{end}"
+
+
+def _best_wording(failure: Failure, point: str) -> str:
+    """Return the first wording that fits into a title, else the beginning of one.
+
+    A failing test is always named; a file is left out if only that saves the end of the error.
+    """
+    exception = EXCEPTION.match(point)
+    message = _without_prefixes(point[exception.end() :]) if exception else ""
+    wordings = [point]
+    if message:
+        wordings.append(message)
+    wordings.append(REMARK.sub("", wordings[-1]))
+
+    subject = _subject(failure)
+    named = wordings
+    if subject and subject.lower() not in point.lower():
+        named = [f"{subject}: {wording}" for wording in wordings]
+    candidates = named if failure.failed_tests else [*named, *wordings]
+    for wording in candidates:
+        if len(wording) <= LONGEST_TITLE:
+            return wording
+    if exception is None:
+        return _with_missing(failure, point, shorten(named[0], LONGEST_TITLE))
+
+    # The message of an exception says more than its class, unless next to nothing of it fits.
+    text = shorten(named[1], LONGEST_TITLE) if message else named[0]
+    beginning = named[1].removesuffix(message)
+    if len(text.removeprefix(beginning).split()) < FEWEST_WORDS:
+        text = shorten(f"{beginning}{exception['name']}", LONGEST_TITLE)
+    return _with_missing(failure, point, text)
+
+
+def _with_missing(failure: Failure, point: str, text: str) -> str:
+    """Return the text, or the name of what is missing if that was cut."""
+    missing = LEADING_DIRECTORIES.sub("", failure.missing or "")
+    if missing in point and missing not in text:
+        return shorten(f"{missing} is missing", LONGEST_TITLE)
+    return text
 
 
 def without_shell(error: str) -> str:
@@ -241,24 +311,22 @@ def tool_hint(failure: Failure) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return text cut at a word, without the punctuation that is left at its end."""
+    """Return text cut at a word, if possible at the end of a phrase, without open quotes."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
-    text = text[: limit + 1]
-    shortened = LAST_WORD.sub("", text)
-    if shortened == text:
+    shortened = LAST_WORD.sub("", text[: limit + 1])
+    if len(shortened) > limit:
         # One long word: cut between its parts.
-        shortened = re.sub(r"(?<=\w)\W\w*$", "", text[:limit])
-    bracket = shortened.rfind("(")
-    if bracket > limit // 2 and ")" not in shortened[bracket:]:
-        # The remark in brackets is cut: do without it.
-        shortened = shortened[:bracket]
-    shortened = DANGLING.sub("", shortened).rstrip(" ,:;([{-–—*«")
-    if shortened.count(shortened[-1:]) % 2 and shortened.endswith(tuple(QUOTES)):
-        # The quoted name is cut.
-        shortened = shortened[:-1].rstrip()
-    return shortened or text[:limit]
+        return re.sub(r"(?<=\w)\W\w*$", "", text[:limit])
+    endings = [UNCLOSED, DANGLING]
+    if IN_PHRASE.match(text, len(shortened) - 1):
+        endings += [CUT_PHRASE, DANGLING]
+    for ending in endings:
+        without_ending = ending.sub("", shortened.rstrip(END_PUNCTUATION))
+        if len(without_ending) >= limit // 4:
+            shortened = without_ending
+    return shortened.rstrip(END_PUNCTUATION)
 
 
 def _point(error: str) -> str:
@@ -278,7 +346,8 @@ def _point(error: str) -> str:
         text = text[match.start("name") :]
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
-    return DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
+    text = DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
+    return text.strip()
 
 
 def _without_prefixes(text: str) -> str:

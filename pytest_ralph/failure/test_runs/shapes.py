@@ -83,7 +83,8 @@ MARKED = re.compile(
 )
 END_MARK = re.compile(
     r"(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
-    r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\[ *\d+%\]|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
+    r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\[ *\d+%\]"
+    r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
 # What may stand before the name of a test in a tree or list, and between a name and its mark.
 TREE = " \t├└─│|+*•-"

@@ -102,7 +102,9 @@ def test_a_time_limit_keeps_the_failed_tests() -> None:
 
 def test_the_line_of_a_test_stands_below_its_error(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").touch()
-    block = "____ test_x ____\n>   assert 1 == 2\nE   assert 1 == 2\n\ntest_a.py:7: AssertionError\n"
+    block = (
+        "____ test_x ____\n>   assert 1 == 2\nE   assert 1 == 2\n\ntest_a.py:7: AssertionError\n"
+    )
     summary = "FAILED test_a.py::test_x - assert 1 == 2\nFAILED test_a.py::test_y - assert 3\n"
     failure = classify(block + summary, 1, "pytest", root=tmp_path)
     assert (failure.error, failure.line) == ("assert 1 == 2", 7)
