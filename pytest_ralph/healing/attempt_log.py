@@ -289,7 +289,7 @@ class AttemptLog:
         self.runs += 1
         if run.diff or outcome.trouble is None:
             result = _result_of(task, run)
-            unfinished = outcome.trouble is not None
+            unfinished = outcome.trouble is not None or bool(run.conflicts)
             self._add_tried(task.id, approach, result, run.diff, unfinished=unfinished)
         if outcome.trouble is not None and outcome.failure is not None:
             # Not an attempt to fix anything: it is no fix in the history, and no approach.

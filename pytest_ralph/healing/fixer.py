@@ -465,7 +465,7 @@ class Fixer:
             block = self.services.edit(block)
         fix = self.spec_files.insert_fix(target, fix_id, block, failure.error)
         self._untried_fix = fix
-        self.services.hooks.notify("fix_inserted", task=target, fix=fix, failure=failure)
+        self.services.notify("fix_inserted", task=target, fix=fix, failure=failure)
         return fix
 
     def _fix_block(self, target: Task, failure: Failure, fix_id: str) -> str:

@@ -1,7 +1,4 @@
-"""Calls of the pytest_ralph hooks.
-
-One that raises or returns a wrong value ends the task with HookError.
-"""
+"""Calls of the pytest_ralph hooks. One that raises or returns a wrong value is a HookError."""
 
 from __future__ import annotations
 

@@ -141,6 +141,16 @@ class Services:
 
         return Hooks(self.hook)
 
+    def notify(self, name: str, **given: Any) -> None:
+        """Call a hook such as pytest_ralph_recovered; one that raises changes nothing."""
+        # Imported here: a passing task calls no hook.
+        from pytest_ralph.healing.errors import HookError
+
+        try:
+            self.hooks.notify(name, **given)
+        except HookError as error:
+            self.note(str(error))
+
     def for_task(self, task: Task) -> Services:
         """These services with the executors that the task names; `none` is not overridden."""
         settings = settings_of_task(self.settings, task)

@@ -293,10 +293,6 @@ class SpecRun:
 
     def skip(self, task: Task) -> tuple[str, str] | None:
         """Outcome and reason of a task that is not run; None if it is."""
-        if task.fix_for:
-            original = self._failed_original(task)
-            if original is not None:
-                return "skipped", f"fix of {original}"
         # An executor may have ticked a later task; only a fix is ticked with another task.
         is_complete = self._is_checked(task) if task.fix_for else task.checked
         if self.services.settings.pending and is_complete:
@@ -350,17 +346,6 @@ class SpecRun:
         if task.checked:
             return True
         return self.recovery and self.spec_files.is_checked(task)
-
-    def _failed_original(self, task: Task) -> str | None:
-        """The name of the task, up the lineage of a fix, that failed in this run."""
-        seen: set[str] = set()
-        owner = self.spec_files.owner_of(task)
-        while owner is not None and owner.name not in seen:
-            if owner.name in self.spec_files.failed:
-                return owner.name
-            seen.add(owner.name)
-            owner = self.spec_files.owner_of(owner)
-        return None
 
     # Taking over from a worker that died
 

@@ -369,9 +369,7 @@ class TaskRun:
             if self.log.claimed_by:
                 self.spec_files.did_not_help(self.log.claimed_by, failure)
             self.spec_files.attempt_failed(self.task, failure, self.services.max_attempts)
-        self.services.hooks.notify(
-            "failed", task=self.task, failure=failure, attempt=self.log.attempts
-        )
+        self.services.notify("failed", task=self.task, failure=failure, attempt=self.log.attempts)
         return FailedAttempt(
             task=self.task,
             failure=failure,
@@ -528,7 +526,7 @@ class TaskRun:
 
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task, self.services.max_attempts)
-        self.services.hooks.notify("recovered", task=self.task, fixes=fixes)
+        self.services.notify("recovered", task=self.task, fixes=fixes)
         reason = "passed when tried again"
         if fixes:
             reason = f"recovered by {self.log.last_fix or ', '.join(fixes)}"
@@ -544,9 +542,7 @@ class TaskRun:
         self.log.note(*decision.lines)
         final = "" if decision.final == "no executor" else decision.final
         self.spec_files.gave_up(self.task, final)
-        self.services.hooks.notify(
-            "escalated", task=self.task, failure=failure, reason=decision.reason
-        )
+        self.services.notify("escalated", task=self.task, failure=failure, reason=decision.reason)
         return self.log.ended(self._failed_outcome, decision.reason, final)
 
     def _report_failure(self) -> TaskResult:

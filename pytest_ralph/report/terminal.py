@@ -408,10 +408,12 @@ def _is_notable(task: TaskResult) -> bool:
 
 
 def _executions(task: TaskResult) -> list[str]:
-    """Return who carried out the task itself, what that changed, and the commit of the task."""
+    """Return who carried out the task itself or parts of it, what that changed, and the commit."""
+    fix_ids = {fix.id for _, fix in task.all_fixes}
     by_executor: dict[str, list[Attempt]] = {}
     for attempt in task.attempts:
-        if attempt.what == "execute" and not attempt.failed:
+        is_execution = attempt.what in ("execute", "fix") and attempt.fix_id not in fix_ids
+        if is_execution and (attempt.changed or not attempt.failed):
             by_executor.setdefault(attempt.executor, []).append(attempt)
 
     lines = []

@@ -33,7 +33,23 @@ def hook(name: str, body: str) -> str:
     return f"def pytest_ralph_{name}({CALLS[name]}):\n    {body}\n"
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if name != "escalated"])
+NOTIFICATIONS = ("failed", "fix_inserted", "recovered")
+
+
+@pytest.mark.parametrize("name", NOTIFICATIONS)
+def test_a_notification_that_raises_is_a_note(one_task: Project, name: str) -> None:
+    conftest(one_task, hook(name, 'raise ValueError("boom")'))
+    result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [f"ralph: hook pytest_ralph_{name} raised ValueError: boom (conftest.py:5)"]
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CALLS if name not in (*NOTIFICATIONS, "escalated")]
+)
 def test_a_hook_that_raises_is_one_clear_failure(one_task: Project, name: str) -> None:
     conftest(one_task, hook(name, 'raise ValueError("boom")'))
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))

@@ -115,6 +115,7 @@ def test_conflict_goes_back_to_the_executor(isolated: Project) -> None:
     prompt = isolated.prompt(2)
     assert "could not be merged" in prompt
     assert "<<<<<<<" in prompt
+    assert "different approach" not in prompt
     assert isolated.calls == ["1.3.1", "1.3.1"]
 
 

@@ -135,18 +135,20 @@ def test_a_fenced_block_is_one_script(pytester: pytest.Pytester, make_spec: Spec
     assert (pytester.path / "made.txt").read_text() == "- [ ] 9.9 not a task\n"
 
 
-def test_a_fix_of_a_task_that_failed_in_this_run_is_skipped(
-    pytester: pytest.Pytester, make_spec: SpecMaker
+@pytest.mark.parametrize(
+    ("option", "outcome"), [("--ralph", "PASSED"), ("--ralph-recovery", "BLOCKED (blocked by 1.3)")]
+)
+def test_a_fix_with_a_verify_of_its_own(
+    pytester: pytest.Pytester, make_spec: SpecMaker, option: str, outcome: str
 ) -> None:
     make_spec("""
         - [ ] 1.3 Broken
           - **Verify**: `false`
         - [ ] 1.3.1 [FIX 1.3] Fix: it
-          - **Verify**: `test -e never`
+          - **Verify**: `true`
     """)
-    result = pytester.runpytest("--ralph", "-v", "specs")
-    result.assert_outcomes(failed=1, skipped=1)
-    result.stdout.fnmatch_lines(["specs/demo/tasks.md::1.3.1 SKIPPED (fix of 1.3)*"])
+    result = pytester.runpytest(option, "-v", "specs")
+    result.stdout.fnmatch_lines([f"specs/demo/tasks.md::1.3.1 {outcome}*"])
 
 
 def test_only_what_says_so_depends_on_a_task_that_failed(
