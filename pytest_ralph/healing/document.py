@@ -73,6 +73,8 @@ class Document:
         # What this process has inserted and removed, and the text of each inserted task.
         self.edits: list[DocumentEdit] = []
         self._texts: dict[str, str] = {}
+        # The boxes that this process has ticked or cleared, by the names of their tasks.
+        self.boxes: dict[str, bool] = {}
         self._build_indexes()
 
     @property
@@ -270,17 +272,19 @@ class Document:
             if current is None or not current.checked:
                 return
             line = self.spec.lines.line(current.line)
-            cleared = re.sub(r"\[[xX]\]", "[ ]", line, count=1)
+            cleared = cleared_line(line)
             if cleared == line:
                 return
             offset = self._byte_offset(self.spec.lines.start(current.line))
             write_at(self._place, offset, line.encode(), cleared.encode())
+            self.boxes[current.name] = False
             self._seen = ()
             self._current_index = 0
         raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
     def _mark_checked(self, task: Task, source: str) -> None:
         position = self._positions[task.name]
+        self.boxes[task.name] = True
         tasks = list(self.spec.tasks)
         tasks[position] = replace(tasks[position], checked=True)
         start = self.spec.lines.start(task.line)
@@ -338,13 +342,31 @@ def _with_total(spec: Spec, source: str, added: int) -> str:
     return edit.set_total(source, int(total) + added) if total.isdigit() else source
 
 
+def with_boxes(source: str, path: Path, boxes: Mapping[str, bool]) -> str:
+    """Return the text with the boxes of these tasks, by their names, ticked or cleared."""
+    lines = source.split("\n")
+    for task in Spec.parse(source, path).tasks:
+        line = lines[task.line - 1]
+        ticked = boxes.get(task.name)
+        if ticked is True:
+            lines[task.line - 1] = ticked_line(line) or line
+        elif ticked is False:
+            lines[task.line - 1] = cleared_line(line)
+    return "\n".join(lines)
+
+
+def cleared_line(line: str) -> str:
+    """Return the first line of a task with its box cleared."""
+    return re.sub(r"\[[xX]\]", "[ ]", line, count=1)
+
+
 def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:
     """Return the text `in_head` with `edits`, and the fix tasks and ticks that the spec has now.
 
     That is what a commit holds: a person may be editing the plan while its tasks are worked on,
     and these edits are theirs to commit.
     """
-    if _differs_in_ticks_only(in_head, now.source):
+    if differs_in_ticks_only(in_head, now.source):
         return now.source
     try:
         text = in_head
@@ -357,13 +379,14 @@ def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:
         return in_head
 
 
-def _differs_in_ticks_only(old: str, new: str) -> bool:
+def differs_in_ticks_only(old: str, new: str) -> bool:
+    """Whether the texts are the same but for boxes that are ticked in the new one."""
     old_lines = old.split("\n")
     new_lines = new.split("\n")
     if len(old_lines) != len(new_lines):
         return False
     for before, after in zip(old_lines, new_lines, strict=True):
-        if before != after and ticked_line(before) != after:
+        if before != after and ticked_line(before) != after.replace("[X]", "[x]", 1):
             return False
     return True
 

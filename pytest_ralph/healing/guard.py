@@ -37,10 +37,10 @@ from pytest_ralph.fixing.check_files import (
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
+from pytest_ralph.healing.document import differs_in_ticks_only
 from pytest_ralph.healing.regressions import is_affected
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.edit import ticked_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -267,6 +267,11 @@ class Guard:
         with self._tree.lock:
             self._tree.active -= 1
         self._tree.record(self.owner, self._changes(before))
+        if self.services.settings.guard != "off":
+            findings: list[str] = []
+            self._undo_edits_of_tasks(before, findings, self.task)
+            for finding in findings:
+                self.services.note(f"{self.spec_files.spec.name}: {self.task.id} {finding}")
 
     def accept(self, report: GuardReport, changes: tuple[Change, ...]) -> None:
         """Record the changes that a run made in the project."""
@@ -285,7 +290,7 @@ class Guard:
             return GuardReport(changed=_paths(changes), changes=changes)
         fields: list[str] = []
         findings = []
-        if without_edits(tasks_before, tasks_after) != tasks_after:
+        if not differs_in_ticks_only(_decoded(tasks_before), _decoded(tasks_after)):
             fields, what = self._edits(tasks_before, tasks_after)
             findings.append(f"{what}: not merged")
         return self._report(changes, task, findings, fields, "not merged")
@@ -422,7 +427,10 @@ class Guard:
             return b""
 
     def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> list[str]:
-        """Undo edits of tasks.md other than ticks; return the fields of checks they changed."""
+        """Undo all edits of tasks.md, and report those other than ticks.
+
+        Return the fields of checks that were changed.
+        """
         path = self.spec_files.spec.path
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
@@ -430,19 +438,20 @@ class Guard:
                 return []
             seen = file_signature(path)
             edited = self._read_tasks()
-            text = before.plan.tasks.decode("utf-8", "surrogateescape")
-            # Fix tasks of siblings may have been inserted meanwhile.
-            text = self.spec_files.with_own_edits(text, before.plan.edits)
+            # Fix tasks of siblings may have been inserted meanwhile, and boxes ticked.
+            text = self.spec_files.with_own_edits(_decoded(before.plan.tasks), before.plan.edits)
             expected = text.encode("utf-8", "surrogateescape")
-            restored = without_edits(expected, edited)
-            if restored == edited:
+            if expected == edited:
+                return []
+            if differs_in_ticks_only(text, _decoded(edited)):
+                replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
                 return []
             fields, what = self._edits(expected, edited)
             kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(edited)
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_if_unchanged(Path(os.path.realpath(path)), restored, seen)
+            replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
         shown = os.path.relpath(kept, self.services.root)
         findings.append(f"{what}: undone, the edited file is kept as {shown}")
         return fields
@@ -542,26 +551,6 @@ def refused(reason: str) -> Failure:
     return Failure(kind="verification_mismatch", type=VERIFICATION_FAILED, error=reason)
 
 
-def without_edits(before: bytes, edited: bytes) -> bytes:
-    """Return the text `before` with only the ticks of the text `edited`."""
-    if before == edited:
-        return edited
-    remaining = edited.decode("utf-8", "surrogateescape").split("\n")
-    lines = []
-    for line in before.decode("utf-8", "surrogateescape").split("\n"):
-        ticked = ticked_line(line)
-        if ticked is not None and line not in remaining:
-            with_mark = [ticked, ticked.replace("[x]", "[X]", 1)]
-            found = [other for other in with_mark if other in remaining]
-            if found:
-                line = found[0]  # noqa: PLW2901 - the line with its tick
-        if line in remaining:
-            # Each line counts once: two tasks may have the same text.
-            remaining.remove(line)
-        lines.append(line)
-    return "\n".join(lines).encode("utf-8", "surrogateescape")
-
-
 def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
     """Return `Verify of 1.3` and the like for each field of a check that differs."""
     try:
@@ -578,6 +567,10 @@ def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
             if task.fields.get(name) != now[task.name].fields.get(name):
                 changed.append(f"{name} of {task.id}")  # noqa: PERF401 - nested
     return changed
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")
 
 
 def _content(state: FileState) -> bytes:

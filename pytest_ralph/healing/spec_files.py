@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
-from pytest_ralph.healing.document import Document, own_version
+from pytest_ralph.healing.document import Document, own_version, with_boxes
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec import edit
@@ -235,10 +235,10 @@ class SpecFiles:
         return len(self._document.edits)
 
     def with_own_edits(self, source: str, since: int) -> str:
-        """Return an earlier text of the document with what this run inserted and removed since."""
+        """Return an earlier text of the document with what this process has changed since."""
         for made in self._document.edits[since:]:
             source = made.applied_to(source, self.spec.path)
-        return source
+        return with_boxes(source, self.spec.path, self._document.boxes)
 
     def executed(self, fix: Task) -> None:
         """Mark a fix, and the fixes it was made for, as carried out: none of them is used again."""
@@ -382,19 +382,10 @@ class SpecFiles:
             self.failed[task.name] = final
             if not self.state.exists:
                 return
-            for fix in self._wrongly_ticked(task):
-                self._document.untick(fix)
             if final:
                 self._log.gave_up(task, self.state.fix_ids(task.name), final)
             self.state.task_failed(task.name)
             self.state.save()
-
-    def _wrongly_ticked(self, task: Task) -> list[Task]:
-        """The fixes of this run that did not help, and that an executor ticked all the same."""
-        fixes = self.state.current_fixes(task.name)
-        unsuccessful = [fix for fix in fixes if self.state.status(fix) in (EXECUTED, "running")]
-        made = self._document.made_for(task)
-        return [fix for fix in made if fix.checked and fix.id in unsuccessful]
 
     def committed(self, task: Task, commit: str) -> None:
         """Record the commit of a task; an empty one means there was nothing to commit."""

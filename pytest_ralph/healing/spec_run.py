@@ -167,8 +167,6 @@ class SpecRun:
             skip = self.skip(run.task)
             if skip is not None:
                 outcome, reason = skip
-                if outcome == "blocked":
-                    self._open_again(run.task)
                 if self._is_executed_unverified(run, outcome, reason):
                     run.execute_unverified(reason)
                 else:
@@ -179,12 +177,6 @@ class SpecRun:
             run.first_attempt()
         except (RecoveryError, TemplatesError) as error:
             run.stopped(error)
-
-    def _open_again(self, task: Task) -> None:
-        """Clear the box of a task that was not verified: an executor may have ticked it."""
-        if self._may_break_others:
-            with contextlib.suppress(RecoveryError):
-                self.spec_files.untick(task)
 
     def finish(self, run: TaskRun) -> TaskResult:
         """Recover the task if its first attempt failed, and return its result."""

@@ -225,14 +225,21 @@ def test_edited_verify_is_undone_and_reported(either: Project) -> None:
     result.stdout.fnmatch_lines(["*1.3.1 changed Verify of 1.3* in tasks.md: undone*"])
 
 
-def test_ticks_of_an_executor_stay(either: Project) -> None:
+def test_ticks_of_an_executor_are_undone(either: Project) -> None:
+    """Also those of tasks that the run does not reach, and of fixes of fixes."""
     either.tasks.write_text(
-        either.tasks.read_text() + "\n- [ ] 1.4 Other\n  - **Verify**: `true`\n"
+        either.tasks.read_text() + "\n- [ ] 1.4 By hand\n  - **Verify**: Manual: look at it\n"
     )
-    body = "echo fixed > parser.txt; sed -i 's/\\[ \\] 1.4/[x] 1.4/' specs/demo/tasks.md"
-    result = either.run(executor=either.shell(body))
+    body = """\
+        echo $call > parser.txt
+        sed -i 's/\\[ \\]/[x]/' specs/demo/tasks.md
+        [ $call != 1 ] || { echo "Task 1.3.1: It FAILED"; echo "- Error: no idea"; exit 1; }
+    """
+    result = either.run("-x", "--ralph-max-fixes=2", executor=either.shell(body))
 
-    assert either.boxes["1.4"]
+    assert result.ret == 1
+    assert "1.3.1.1" in either.boxes
+    assert not any(either.boxes.values())
     result.stdout.no_fnmatch_line("*edited tasks.md*")
 
 
@@ -324,6 +331,17 @@ def siblings(project: Project) -> Project:
     project.write("tests/test_one.txt", "good\n")
     project.write(".gitignore", "calls.txt\nprompt.*\n.ralph/\n")
     return project
+
+
+def test_own_ticks_stay_while_an_executor_works(siblings: Project) -> None:
+    executor = siblings.shell("""\
+        [ $task != 1.2.1 ] || { echo good > two.txt; exit 0; }
+        until grep -q '\\[x\\] 1.2 ' specs/demo/tasks.md; do sleep 0.02; done
+        sed -i 's/\\[ \\] 1.1 /[x] 1.1 /' specs/demo/tasks.md
+    """)
+    siblings.run("--ralph-jobs=2", "--ralph-max-fixes=1", executor=executor)
+
+    assert siblings.boxes == {"1.1": False, "1.1.1": False, "1.2": True, "1.2.1": True}
 
 
 def test_siblings_are_refused_one_by_one(siblings: Project) -> None:
