@@ -22,9 +22,8 @@ _SEARCH_VALUES = frozenset(
 )
 _WILDCARD = re.compile(r"[*?{]")
 # One number, as far as the code of a one-liner or the arguments of a tool show.
-_COUNTING = re.compile(
-    r"\blength\b|\blen\(|\.length\b|%\{http_code\}|\$\?|\bNR\b|\$#|count", re.IGNORECASE
-)
+_COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
+_HTTP_STATUS = re.compile(r"%\{http_code\}")
 
 
 class Stdout(Enum):
@@ -56,7 +55,8 @@ def of_stage(stage: Stage) -> Stdout:
     if stage.program == "wc":
         return Stdout.COUNT
     if stage.is_listed("texts") or _runs_code(stage):
-        is_number = _COUNTING.search(" ".join(stage.arguments))
+        counting = _HTTP_STATUS if stage.is_listed("http") else _COUNTING
+        is_number = counting.search(" ".join(stage.arguments))
         return Stdout.COUNT if is_number else Stdout.TEXT
     if stage.is_listed("lists"):
         return Stdout.LINES

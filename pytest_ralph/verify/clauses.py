@@ -54,9 +54,7 @@ _CLAUSE_END = regex(
 _BETWEEN = regex(r"\bbetween (\d+) and (\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
 # "prints 6 and 7", "prints 41 and `True`": two texts, not two amounts.
-_LISTED_NUMBER = regex(
-    rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?=,? and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))"
-)
+_LISTED_NUMBER = regex(rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))")
 _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
 _CONDITION = any_of("condition", r"\W*", r"\b")
 _RESULT = any_of("result", r"\W*")
@@ -67,6 +65,8 @@ _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
+# "0 matches ✅"
+_LAST_MARK = regex(r"(?<=\w)(?<!all) *[✅✓✔☑]\W*$")
 _EMPTY = regex(r"[\W_]*")
 
 
@@ -157,6 +157,7 @@ def normalise(text: str) -> str:
     text = _NUMBER_WORD.sub(lambda match: str(_NUMBERS.index(match[0])), text)
     text = _OR_MORE.sub(r">= \1", text)
     text = _OR_FEWER.sub(r"<= \1", text)
+    text = _LAST_MARK.sub("", text)
     text = rewriter("english")(text)
     text = re.sub(r"[*_:]+", " ", text)
     return " ".join(text.split()).lstrip(" .,#)").rstrip(" .,!(")

@@ -125,7 +125,7 @@ def _split_program(text: str) -> tuple[str, str]:
 def _is_incomplete(text: str) -> bool:
     """Whether a program is named without what it needs: `curl -I`, `docker build`."""
     first, *arguments = text.split() or [""]
-    if first in _NEED_OPERANDS:
+    if first in _NEED_OPERANDS and "--version" not in arguments:
         return all(word.startswith("-") for word in arguments)
     return text in _INCOMPLETE
 

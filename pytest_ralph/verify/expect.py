@@ -42,7 +42,7 @@ _PRINTING = regex(r"(?:prints|shows)\b")
 _QUALIFIED = any_of("qualifying", r"(?<![\w-])", r"(?![\w-])")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 _PLACE = regex(
-    r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within"
+    r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within|under"
     r"|as expected|instead|overall|total|everywhere|anywhere|here|again|because|since)(?: .*)?$"
 )
 
@@ -401,7 +401,7 @@ PATTERNS = (
     Pattern(
         "no lines",
         _form(
-            rf"(?:exits )?{_VERB}?no (?:[a-z][\w-]* ){{0,2}}{_THING}"
+            rf"(?:exits )?{_VERB}?no (?!missing)(?:[a-z][\w-]* ){{0,2}}{_THING}"
             r"(?: (?:found|remain|is|left|exist|exists|returned|returns|printed|shown|anywhere))*"
         ),
         statements.no_lines,

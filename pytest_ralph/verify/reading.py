@@ -13,7 +13,7 @@ from pytest_ralph.verify.model import Check, Expect
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import is_condition_above, read_script
 from pytest_ralph.verify.spans import find_commands
-from pytest_ralph.verify.stdout_kind import Prints, prints, searches
+from pytest_ralph.verify.stdout_kind import Prints, is_search, prints, searches
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
 
@@ -42,6 +42,9 @@ _ABSENCE = regex(
     r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
     r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
     re.IGNORECASE,
+)
+_NOTHING_FOUND = regex(
+    r"[^`]*\b(?:nothing|empty)\b(?! (?:except|but|besides|other))", re.IGNORECASE
 )
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
@@ -226,6 +229,8 @@ def _claims_before(words: str) -> list[str]:
 
 def _asks_for_absence(command: str, unread: Sequence[str]) -> bool:
     """Whether a listing must not show something that was not understood."""
+    if is_search(command):
+        return any(_NOTHING_FOUND.match(words) for words in unread)
     if prints(command) is Prints.STATUS:
         return False
     return any(_ABSENCE.match(words) for words in unread)

@@ -211,6 +211,13 @@ def _is_told_to_run(span: Span) -> bool:
     return not _RUNS.search(span.before)
 
 
+def _has_status_behind(span: Span) -> bool:
+    # "`make config` → `config` exits 0" names a part of the command before.
+    if f" {span.text}" in span.before:
+        return False
+    return bool(_STATUS_BEHIND.match(in_english(span.after)))
+
+
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
     if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
@@ -271,9 +278,7 @@ RULES = (
     SpanRule("tool of another", _is_tool_of_another, Use.NAME),
     SpanRule("command line", lambda span: span.likeness is Likeness.SURE, Use.RUN),
     SpanRule("told to run", _is_told_to_run, Use.RUN),
-    SpanRule(
-        "exit status behind", lambda span: _STATUS_BEHIND.match(in_english(span.after)), Use.RUN
-    ),
+    SpanRule("exit status behind", _has_status_behind, Use.RUN),
     SpanRule("in a row with a command", _is_in_a_row, Use.RUN),
     SpanRule("judged", _is_judged, Use.RUN),
     SpanRule("by itself", _stands_by_itself, Use.RUN),

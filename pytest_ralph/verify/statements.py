@@ -44,7 +44,7 @@ _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # Placeholders and wildcards are not printed as they are written.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
-    r"|^v?\d+(?:\.\d+)*\.x$|…|^\w+ [<>]=? \d+$"
+    r"|^v?\d+(?:\.\d+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$"
 )
 _PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
@@ -325,6 +325,9 @@ def whole_text(said: Statement) -> Answer:
         return contained(said)
     if said.each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]
+    if searches(said.command):
+        # It prints the whole line, with the name of the file or its number in front.
+        return contained(said)
     if "only" in said.clause.source and prints(said.command) is Prints.LINES:
         return contained(said)
     return [Expect("stdout", "==", texts[0])]
