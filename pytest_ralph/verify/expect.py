@@ -42,8 +42,9 @@ _PRINTING = regex(r"(?:prints|shows)\b")
 _QUALIFIED = any_of("qualifying", r"(?<![\w-])", r"(?![\w-])")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 _PLACE = regex(
-    r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within|under"
-    r"|as expected|instead|overall|total|everywhere|anywhere|here|again|because|since)(?: .*)?$"
+    r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within"
+    r"|under|as expected|instead|overall|total|everywhere|anywhere|here|again|because|since)"
+    r"(?: .*)?$"
 )
 
 # "passes in under 5 seconds": a place that asks for more than it says.
