@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.prompts import Tried
-    from pytest_ralph.fixing.repair import Repair, RepairResult
+    from pytest_ralph.fixing.repairs.base import Repair, RepairResult
     from pytest_ralph.healing.decide import Decision
     from pytest_ralph.healing.executor_run import ObservedRun
     from pytest_ralph.running.checks import VerifyResult

@@ -17,7 +17,7 @@ from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.prompts import shortened_diff
-from pytest_ralph.fixing.repair import find_repair
+from pytest_ralph.fixing.repairs import find_repair
 from pytest_ralph.fixing.snapshot import put_back
 from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import (
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Trouble
-    from pytest_ralph.fixing.repair import Repair
+    from pytest_ralph.fixing.repairs.base import Repair
     from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.checkpoints import Checkpoints

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.fixing.repair import OPT_IN_REPAIRS, REPAIRS
+from pytest_ralph.fixing.repairs import OPT_IN_REPAIRS, REPAIRS
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.decide import RULES, TaskHistory, budget_spent
 from pytest_ralph.options import OPTIONS

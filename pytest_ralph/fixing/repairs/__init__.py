@@ -1,1 +1,46 @@
-"""The built-in repairs, one module each. Each finds a Repair for a Failure, or None."""
+"""The built-in repairs, one module each. Finding one changes nothing and starts no process."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pytest_ralph.fixing.repairs import autofix, chmod, install, opt_in
+from pytest_ralph.fixing.repairs.base import Repair, RepairContext
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from pytest_ralph.failure.failure import Failure
+
+REPAIRS = ("format", "lint", "chmod", "install")
+# These choose new versions or download a lot, so that a person has to ask for them.
+OPT_IN_REPAIRS = ("lock", "playwright")
+
+
+def find_repair(
+    failure: Failure,
+    root: Path,
+    allowed: Collection[str] = REPAIRS,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Repair | None:
+    """Return the repair for `failure`, or None.
+
+    Equal repairs do the same, so one that did not help need not be tried again.
+    """
+    environ = os.environ if environ is None else environ
+    context = RepairContext(failure, root.resolve(), environ)
+    repair: Repair | None = None
+    if "chmod" in allowed:
+        repair = chmod.find(context)
+    if repair is None and "lock" in allowed:
+        repair = opt_in.find_lock(context)
+    if repair is None and "playwright" in allowed:
+        repair = opt_in.find_playwright(context)
+    if repair is None:
+        repair = autofix.find(context, allowed)
+    if repair is None and "install" in allowed:
+        repair = install.find(context)
+    return repair

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 import sys
@@ -16,10 +15,6 @@ LARGEST_FILE = 2_000_000
 DEEPEST_INCLUDE = 5
 INCLUDED_FILE = re.compile(r"(?:-r|--requirement)[ =]?\s*(\S+)")
 COMMENT = re.compile(r"(?:^|\s)#.*")
-GEM = re.compile(
-    r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[\s(]+['\"]([\w.-]+)['\"]",
-    re.MULTILINE,
-)
 REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 
 
@@ -113,43 +108,32 @@ def requirements_of(path: Path, depth: int = 0) -> list[str]:
 
 
 class RequirementGroup(NamedTuple):
-    """Where requirements are declared: `kind` is `project`, `extra` or `group`.
+    """Where pyproject.toml declares requirements: `kind` is `project`, `extra` or `group`.
 
     The tables of Poetry hold names without versions, which is why pip cannot install from them.
     """
 
-    manifest: str
     kind: str
     name: str = ""
     poetry: bool = False
 
 
 def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
-    """Return the requirements that the manifests of a Python project declare, by group."""
-    groups = {
-        **_pyproject(directory / "pyproject.toml"),
-        **_setup_cfg(directory / "setup.cfg"),
-    }
-    return {group: requirements for group, requirements in groups.items() if requirements}
-
-
-def _pyproject(path: Path) -> dict[RequirementGroup, list[str]]:
-    data = read_toml(path)
-    file = path.name
+    """Return the requirements that the pyproject.toml in a directory declares, by group."""
+    data = read_toml(directory / "pyproject.toml")
     project = mapping(data.get("project"))
     poetry = mapping(mapping(data.get("tool")).get("poetry"))
     declared: dict[RequirementGroup, object] = {
-        RequirementGroup(file, "project"): project.get("dependencies"),
-        RequirementGroup(file, "project", poetry=True): poetry.get("dependencies"),
-        RequirementGroup(file, "group", "dev", poetry=True): poetry.get("dev-dependencies"),
+        RequirementGroup("project"): project.get("dependencies"),
+        RequirementGroup("project", poetry=True): poetry.get("dependencies"),
     }
     for name, listed in mapping(project.get("optional-dependencies")).items():
-        declared[RequirementGroup(file, "extra", name)] = listed
+        declared[RequirementGroup("extra", name)] = listed
     for name, listed in mapping(data.get("dependency-groups")).items():
-        declared[RequirementGroup(file, "group", name)] = listed
+        declared[RequirementGroup("group", name)] = listed
     for name, group in mapping(poetry.get("group")).items():
         listed = mapping(group).get("dependencies")
-        declared[RequirementGroup(file, "group", name, poetry=True)] = listed
+        declared[RequirementGroup("group", name, poetry=True)] = listed
     return {group: _requirements(listed) for group, listed in declared.items()}
 
 
@@ -158,51 +142,13 @@ def _requirements(listed: object) -> list[str]:
     return list(listed) if isinstance(listed, dict) else strings(listed)
 
 
-def _setup_cfg(path: Path) -> dict[RequirementGroup, list[str]]:
-    parser = configparser.ConfigParser(interpolation=None)
-    try:
-        parser.read_string(read_text(path))
-    except configparser.Error:
-        return {}
-
-    texts = {
-        RequirementGroup(path.name, "project"): parser.get(
-            "options", "install_requires", fallback=""
-        )
-    }
-    if parser.has_section("options.extras_require"):
-        for name, text in parser.items("options.extras_require"):
-            texts[RequirementGroup(path.name, "extra", name)] = text
-    return {group: _lines(text) for group, text in texts.items()}
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-# Other languages: the names that a manifest declares
+# JavaScript
 
 
 def package_json(path: Path) -> set[str]:
     """Return the packages that a package.json declares."""
     data = read_json(path)
-    return _keys(data, "dependencies", "devDependencies", "optionalDependencies")
-
-
-def composer_json(path: Path) -> set[str]:
-    """Return the packages that a composer.json declares, without platform packages."""
-    names = _keys(read_json(path), "require", "require-dev")
-    return {name.lower() for name in names if "/" in name}
-
-
-def gemfile(path: Path) -> set[str]:
-    """Return the gems that a Gemfile or gemspec declares."""
-    return set(GEM.findall(read_text(path)))
-
-
-def _keys(table: object, *names: str) -> set[str]:
-    """Return the keys of the subtables `names`."""
-    keys: set[str] = set()
-    for name in names:
-        keys.update(mapping(mapping(table).get(name)))
-    return keys
+    names: set[str] = set()
+    for table in ("dependencies", "devDependencies", "optionalDependencies"):
+        names.update(mapping(data.get(table)))
+    return names

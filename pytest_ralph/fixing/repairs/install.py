@@ -37,7 +37,6 @@ LOCK_FILES = (
     "uv.lock",
     "poetry.lock",
     "pdm.lock",
-    "Gemfile.lock",
     "composer.lock",
 )
 JAVASCRIPT_TOOL = re.compile(r"\b(?:npm|npx|node|pnpm|yarn|bunx?|tsc|jest|vitest)\b")
@@ -88,7 +87,6 @@ def _repair(
         files=tuple(context.relative(lock) for lock in locks if lock is not None),
         argv=installation.argv,
         directory=home,
-        env=installation.env,
         done="installed",
         remains="packages stay installed",
     )
@@ -120,8 +118,8 @@ def directories(context: RepairContext) -> Iterator[Path]:
 def _finders(command: str) -> list[Finder]:
     """Return the ecosystems to ask, in order: a name may be declared in more than one."""
     if JAVASCRIPT_TOOL.search(command):
-        return [_node_install, python_install, _ruby_install, _php_install]
-    return [python_install, _node_install, _ruby_install, _php_install]
+        return [_node_install, python_install]
+    return [python_install, _node_install]
 
 
 # Lock file → the command that installs by it without changing it.
@@ -163,17 +161,3 @@ def _node_install(context: RepairContext, directory: Path, missing: str) -> Inst
     manifest = declared.read_json(directory / "package.json")
     manager = str(manifest.get("packageManager", "")).partition("@")[0]
     return Installation(NODE_MANAGERS.get(manager, NPM), "package.json")
-
-
-def _ruby_install(_: RepairContext, directory: Path, missing: str) -> Installation | None:
-    for manifest in (directory / "Gemfile", *sorted(directory.glob("*.gemspec"))):
-        if not names.ruby_gems(missing).isdisjoint(declared.gemfile(manifest)):
-            return Installation(("bundle", "install"), manifest.name)
-    return None
-
-
-def _php_install(_: RepairContext, directory: Path, missing: str) -> Installation | None:
-    packages = declared.composer_json(directory / "composer.json")
-    if names.php_packages(missing).isdisjoint(packages):
-        return None
-    return COMPOSER_INSTALL

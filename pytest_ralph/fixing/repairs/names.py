@@ -170,19 +170,6 @@ def node_packages(missing: str) -> set[str]:
     return {match[1], *NODE_COMMANDS.get(missing, ())}
 
 
-def ruby_gems(missing: str) -> set[str]:
-    """Return the gems that may provide a file like `active_record/base`."""
-    first = missing.partition("/")[0]
-    whole = {missing, missing.replace("/", "-")}
-    return whole | {first, first.replace("_", ""), first.replace("_", "-")}
-
-
-def php_packages(missing: str) -> set[str]:
-    """Return a package or those of a class: `Monolog\\Logger` is in `monolog/monolog`."""
-    first, *rest = missing.lower().replace("\\", "/").strip("/").split("/")
-    return {f"{first}/{name}" for name in (first, *rest[:1])}
-
-
 def _prefixes(parts: list[str]) -> list[str]:
     """Return `a`, `a-b`, `a-b-c` for the parts `a`, `b`, `c`."""
     return ["-".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -25,6 +25,7 @@ PIP_OPTIONS = ("--disable-pip-version-check", "--no-input")
 # A declared requirement that pip cannot read as an option.
 REQUIREMENT = re.compile(r"[A-Za-z0-9][^\x00-\x1f]*")
 
+PYPROJECT = "pyproject.toml"
 # All managers install this group by default.
 DEFAULT_GROUP = "dev"
 
@@ -38,7 +39,6 @@ class Installation:
 
     argv: tuple[str, ...]
     manifest: str
-    env: tuple[tuple[str, str], ...] = ()
     directory: Path | None = None
 
 
@@ -79,12 +79,12 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
 
     wanted = names.python_distributions(missing)
     if launcher:
-        return _by_manager(launcher, directory, wanted, python)
+        return _by_manager(launcher, directory, wanted)
     if python is None:
         return None
     manager = _manager_of(directory, python)
     if manager:
-        installation = _by_manager(manager, directory, wanted, python)
+        installation = _by_manager(manager, directory, wanted)
         if installation is not None:
             return installation
     return _by_pip(context, directory, wanted, python)
@@ -137,17 +137,13 @@ def _python_behind(word: str, directory: Path, search_path: str) -> Path | None:
     return python if python.is_file() else None
 
 
-def _environment(python: Path | None) -> Path | None:
+def _environment(python: Path) -> Path | None:
     """Return the virtual environment that `python` belongs to."""
-    if python is None:
-        return None
     directory = python.parent.parent
     return directory if (directory / "pyvenv.cfg").is_file() else None
 
 
-def _by_manager(
-    name: str, directory: Path, wanted: set[str], python: Path | None
-) -> Installation | None:
+def _by_manager(name: str, directory: Path, wanted: set[str]) -> Installation | None:
     manager = MANAGERS[name]
     group = _group_of(wanted, declared.python_groups(directory))
     if group is None:
@@ -156,10 +152,7 @@ def _by_manager(
     if group.name not in ("", DEFAULT_GROUP):
         option = manager.extra_option if group.kind == "extra" else manager.group_option
         argv = (*argv, option, group.name)
-    environment = _environment(python)
-    if name == "poetry" and environment is not None:
-        return Installation(argv, group.manifest, (("VIRTUAL_ENV", str(environment)),))
-    return Installation(argv, group.manifest)
+    return Installation(argv, PYPROJECT)
 
 
 def _by_pip(
@@ -180,7 +173,7 @@ def _by_pip(
     if group is None:
         return None
     requirements = [text for text in groups[group] if REQUIREMENT.fullmatch(text.strip())]
-    return Installation((*pip, *requirements), group.manifest)
+    return Installation((*pip, *requirements), PYPROJECT)
 
 
 def _install_own(
@@ -201,8 +194,8 @@ def _own_manifest(directory: Path, missing: str) -> str:
     places = (directory / "src" / missing, directory / missing)
     if not missing.isidentifier() or not any(place.is_dir() for place in places):
         return ""
-    if {"project", "build-system"} & declared.read_toml(directory / "pyproject.toml").keys():
-        return "pyproject.toml"
+    if {"project", "build-system"} & declared.read_toml(directory / PYPROJECT).keys():
+        return PYPROJECT
     return "setup.py" if (directory / "setup.py").is_file() else ""
 
 

@@ -220,7 +220,7 @@ def _just(directory: Path) -> Tasks:
     return _rules(_first_text(directory, "justfile", "Justfile", ".justfile"), JUST_RULE)
 
 
-# Tables of tasks: npm, turbo, composer, task, poe, tox
+# Tables of tasks: npm, turbo, task, poe, tox
 
 COMMAND_KEYS = ("deps", "cmds", "cmd", "commands", "shell", "sequence", "task")
 
@@ -259,10 +259,6 @@ def _packages(directory: Path) -> list[Path]:
     for pattern in patterns:
         found += directory.glob(f"{pattern.strip('/')}/package.json")
     return found
-
-
-def _composer(directory: Path) -> Tasks:
-    return _read_tasks(read_json(directory / "composer.json").get("scripts"))
 
 
 def _task(directory: Path) -> Tasks:
@@ -387,7 +383,6 @@ RUNNERS = {
     "pnpm": TaskRunner(_npm, ("pnpm", "exec")),
     "yarn": TaskRunner(_npm, ("yarn", "run")),
     "bun": TaskRunner(_npm, ("bunx",)),
-    "composer": TaskRunner(_composer, ("composer", "exec", "--")),
     "turbo": TaskRunner(_turbo, ("npx", "--no-install")),
     "make": TaskRunner(_make),
     "gmake": TaskRunner(_make),

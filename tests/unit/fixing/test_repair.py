@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.fixing.repair import REPAIRS, Repair, RepairResult, find_repair
+from pytest_ralph.fixing.repairs import REPAIRS, find_repair
+from pytest_ralph.fixing.repairs.base import Repair, RepairResult
 from pytest_ralph.fixing.snapshot import Snapshots, put_back
 from pytest_ralph.running.runner import Runner
 

@@ -46,9 +46,6 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "web").mkdir()
     (tmp_path / "Makefile").write_text(MAKEFILE)
     (tmp_path / "web/package.json").write_text(json.dumps(PACKAGE))
-    (tmp_path / "composer.json").write_text(
-        json.dumps({"scripts": {"cs": ["phpcs src", "phpstan"]}})
-    )
     return tmp_path.resolve()
 
 
@@ -100,7 +97,6 @@ def words_of(step: Step) -> str:
         ),
         ("make loop", ["echo again"]),
         ("make -C web all", ["make -C web all"]),
-        ("composer cs", ["composer exec -- | phpcs src", "composer exec -- | phpstan"]),
         ("npm --prefix nowhere run lint", ["npm --prefix nowhere run lint"]),
         ("npm --prefix /tmp run lint", ["npm --prefix /tmp run lint"]),
         ("make -C nowhere all", ["make -C nowhere all"]),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.fixing.repair import find_repair
+from pytest_ralph.fixing.repairs import find_repair
 from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.runner import Runner
 
@@ -71,10 +71,6 @@ freezegun = "*"
 SETUP = (
     "from x import setup\nsetup(install_requires=['attrs>=20'], extras_require={'t': ['boto3']}, "
     "version=v())\n"
-)
-SETUP_CFG = (
-    "[options]\ninstall_requires =\n    Pillow\n    click>=8\n"
-    "[options.extras_require]\ntest = hypothesis\n"
 )
 
 
@@ -133,8 +129,6 @@ SETUP_CFG = (
         ),
         ({"pyproject.toml": POETRY}, "pytest", "requests", None),
         ({"pyproject.toml": PYPROJECT}, "pdm run pytest", "sphinx", "pdm install -G docs"),
-        ({"setup.cfg": SETUP_CFG}, "pytest", "PIL", f"{PIP} Pillow click>=8"),
-        ({"setup.cfg": SETUP_CFG}, "pytest", "hypothesis", f"{PIP} hypothesis"),
         ({"requirements.txt": "pandas\n"}, "tox -e py", "pandas", None),
         (
             {"api/requirements.txt": "flask\n"},
@@ -208,27 +202,6 @@ def test_the_lock_file_selects_the_node_manager(
     write(root, {"package.json": PACKAGE, **files})
     environ = tools(tmp_path / "bin", "npm", "pnpm", "yarn", "bun", "python")
     assert found(root, command, missing, environ) == expected
-
-
-@pytest.mark.parametrize(
-    ("files", "missing", "expected"),
-    [
-        ({"Gemfile": "source 'x'\n  gem 'rspec', '~> 3'\n"}, "rspec/core", "bundle install"),
-        (
-            {"composer.json": '{"require": {"php": "8", "monolog/monolog": "*"}}'},
-            "Monolog\\Logger",
-            "composer install --no-interaction",
-        ),
-    ],
-)
-def test_other_ecosystems_install_by_their_own_tool(
-    tmp_path: Path, files: dict[str, str], missing: str, expected: str | None
-) -> None:
-    root = tmp_path / "project"
-    write(root, files)
-    environ = tools(tmp_path / "bin", "bundle", "composer")
-    assert found(root, "make test", missing, environ) == expected
-    assert found(root, "make test", missing, {"PATH": ""}) is None
 
 
 def test_an_undeclared_package_is_never_installed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, VERIFICATION_FAILED, Failure
 from pytest_ralph.fixing.agents.base import Outcome
 from pytest_ralph.fixing.prompts import Tried
-from pytest_ralph.fixing.repair import Repair, RepairResult
+from pytest_ralph.fixing.repairs.base import Repair, RepairResult
 from pytest_ralph.fixing.snapshot import Change
 from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
