@@ -6,15 +6,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.repairs import REPAIRS, find_repair
-from pytest_ralph.fixing.repairs.base import Repair, RepairResult
 from pytest_ralph.fixing.snapshot import Snapshots, put_back
 from pytest_ralph.running.runner import Runner
+
+if TYPE_CHECKING:
+    from pytest_ralph.fixing.repairs.base import Repair, RepairResult
 
 UGLY = "x = {  'a':1 }\nimport os\n"
 
