@@ -34,10 +34,10 @@ PART_LIMITS = {
     "tried": 4_000,
     "task": 12_000,
 }
-# Bytes that each part keeps when the prompt as a whole is too long.
+# Bytes that each part may still take when the prompt as a whole is too long.
 PART_MINIMUM = {
-    "hints": 0,
-    "learnings": 0,
+    "hints": 100,
+    "learnings": 100,
     "done": 400,
     "facts": 400,
     "changes": 1_200,
@@ -140,13 +140,10 @@ class Prompts:
         values = _TemplateValues(context, self._masker)
         limits = dict(PART_LIMITS)
         text = self._render(form, values, limits)
-        for part in PART_LIMITS:
-            excess = _size(text) - self._limit
-            if excess <= 0:
-                return text
-            used = min(limits[part], values.size(part))
-            limits[part] = max(PART_MINIMUM[part], used - excess)
-            text = self._render(form, values, limits)
+        for part, minimum in PART_MINIMUM.items():
+            while _size(text) > self._limit and limits[part] > minimum:
+                limits[part] = max(minimum, limits[part] // 2)
+                text = self._render(form, values, limits)
         return shortened(text, self._limit)
 
     def _render(self, form: Form, values: _TemplateValues, limits: Mapping[str, int]) -> str:
@@ -181,21 +178,6 @@ class _TemplateValues:
             output = self._verified.raw_output
             output = excerpt(output, self._verified.error, MASKED_CHARACTERS)
             self._evidence = self._relative(masker.mask(output))
-
-    def size(self, part: str) -> int:
-        """Return the size of a part before it is shortened."""
-        if part == "facts":
-            return _size("\n".join(self._facts(PART_LIMITS["facts"]).values()))
-        texts = {
-            "hints": "\n".join(self._hints),
-            "learnings": "\n".join(self._learnings),
-            "done": "\n".join(self._done),
-            "changes": self._diffs,
-            "tried": "\n".join([*self._tried, *self._unfinished]),
-            "task": self._original_text,
-            "evidence": self._evidence,
-        }
-        return _size(texts[part])
 
     def within(self, limits: Mapping[str, int]) -> dict[str, object]:
         """Return the values with each part cut to its limit."""
