@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 SHELLS = ("sh", "bash", "dash", "zsh")
 SHELL_SCRIPT = re.compile(r"#!\s*\S*(?:/|\s)(?:ba|da|z|k)?sh\b")
-MAX_PACKAGES = 50
-MAX_TASKS = 200
 
 # Options of runners that name another directory.
 DIRECTORY_OPTIONS = ("-C", "--directory", "--dir", "--prefix", "--cwd")
@@ -100,7 +98,7 @@ class TaskRunner:
 
 def _commands_of(name: str, tasks: Tasks, seen: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the commands of a task and of those that it runs, with the name of their task."""
-    if name not in tasks or name in seen or len(seen) == MAX_TASKS:
+    if name not in tasks or name in seen:
         return
     seen.add(name)
     for command in tasks[name]:
@@ -226,39 +224,21 @@ COMMAND_KEYS = ("deps", "cmds", "cmd", "commands", "shell", "sequence", "task")
 
 
 def _npm(directory: Path) -> Tasks:
-    scripts = mapping(read_json(directory / "package.json").get("scripts"))
-    tasks = {}
-    for name, script in scripts.items():
-        before = f"pre{name}"
-        tasks[name] = [before, str(script)] if before in scripts else [str(script)]
-    if "test" in tasks:
-        tasks["t"] = ["test"]
-    return tasks
+    return _read_tasks(read_json(directory / "package.json").get("scripts"))
 
 
 def _turbo(directory: Path) -> Tasks:
+    """Return the scripts of all packages, which are the project and what is below it."""
     tasks: Tasks = {}
-    for manifest in _packages(directory)[:MAX_PACKAGES]:
-        package = manifest.parent
-        where = shlex.quote(package.relative_to(directory).as_posix())
-        for name, commands in _npm(package).items():
-            in_package = f"(cd {where} && {commands[-1]})"
-            tasks.setdefault(name, []).append(in_package)
+    for pattern in ("package.json", "*/package.json", "*/*/package.json"):
+        for manifest in sorted(directory.glob(pattern)):
+            if "node_modules" in manifest.parts:
+                continue
+            where = manifest.parent.relative_to(directory).as_posix()
+            for name, commands in _npm(manifest.parent).items():
+                in_package = f"(cd {shlex.quote(where)} && {commands[0]})"
+                tasks.setdefault(name, []).append(in_package)
     return tasks
-
-
-def _packages(directory: Path) -> list[Path]:
-    """Return the manifests of all workspaces; without workspaces, that of the project."""
-    manifest = directory / "package.json"
-    workspaces = read_json(manifest).get("workspaces")
-    patterns = strings(mapping(workspaces).get("packages") or workspaces)
-    patterns += strings(read_yaml(directory / "pnpm-workspace.yaml").get("packages"))
-    if not patterns:
-        return [manifest]
-    found: list[Path] = []
-    for pattern in patterns:
-        found += directory.glob(f"{pattern.strip('/')}/package.json")
-    return found
 
 
 def _task(directory: Path) -> Tasks:
@@ -277,12 +257,10 @@ def _poe(directory: Path) -> Tasks:
 
 
 def _tox(directory: Path) -> Tasks:
-    table = _tool_table(directory, "tox")
-    tasks = _read_tasks({"py": table.get("env_run_base"), **mapping(table.get("env"))})
-    ini = read_text(directory / "tox.ini") or str(table.get("legacy_tox_ini", ""))
+    tasks = _read_tasks(_tool_table(directory, "tox").get("env"))
     configuration = configparser.ConfigParser(interpolation=None, strict=False)
     try:
-        configuration.read_string(ini)
+        configuration.read_string(read_text(directory / "tox.ini"))
     except configparser.Error:
         return tasks
     for section in configuration.sections():

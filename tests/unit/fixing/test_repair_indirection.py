@@ -33,7 +33,6 @@ PACKAGE = {
     "scripts": {
         "lint": "eslint src --max-warnings=0",
         "check": "npm run lint && prettier --check .",
-        "prefmt": "echo before",
         "fmt": "prettier -c src",
         "deep": "npm run deep",
         "test": "jest",
@@ -79,10 +78,7 @@ def words_of(step: Step) -> str:
             "npm --prefix web run check",
             [f"web: {NPX} | eslint src --max-warnings=0", f"web: {NPX} | prettier --check ."],
         ),
-        (
-            "cd web && pnpm fmt",
-            ["web: pnpm exec | echo before", "web: pnpm exec | prettier -c src"],
-        ),
+        ("cd web && pnpm fmt", ["web: pnpm exec | prettier -c src"]),
         ("cd web && yarn test", ["web: yarn run | jest"]),
         ("cd web && npm run deep", []),
         ("cd web && npm run nope", ["web: npm run nope"]),
