@@ -64,38 +64,39 @@ MANAGERS = {
 def python_install(context: RepairContext, directory: Path, missing: str) -> Installation | None:
     """Return how to install `missing`, or None if no manifest in `directory` declares it."""
     calls = steps(context.command, context.root)
-    launcher = ""
-    for step in calls:
-        programs = {step.name, *step.launcher[:1]}
-        if programs & OWN_ENVIRONMENTS:
-            return None
-        if not launcher and step.launcher and step.launcher[0] in MANAGERS:
-            launcher = step.launcher[0]
-
-    python = _interpreter(context, calls)
-    own_manifest = _own_manifest(directory, missing)
-    if own_manifest:
-        return _install_own(context, launcher, own_manifest, python)
+    programs = {step.name for step in calls}
+    launchers = [step.launcher[0] for step in calls if step.launcher]
+    if not OWN_ENVIRONMENTS.isdisjoint([*programs, *launchers]):
+        return None
 
     wanted = names.python_distributions(missing)
-    if launcher:
-        return _by_manager(launcher, directory, wanted)
+    own_manifest = _own_manifest(directory, missing)
+    for name in launchers:
+        if name in MANAGERS and own_manifest:
+            return Installation(MANAGERS[name].argv, own_manifest)
+        if name in MANAGERS:
+            return _by_manager(MANAGERS[name], directory, wanted)
+
+    python = _interpreter(context, calls)
     if python is None:
         return None
-    manager = _manager_of(directory, python)
-    if manager:
-        installation = _by_manager(manager, directory, wanted)
-        if installation is not None:
-            return installation
-    return _by_pip(context, directory, wanted, python)
+    if own_manifest:
+        pip = _pip(context, python)
+        return None if pip is None else Installation((*pip, "-e", "."), own_manifest)
+    return _into_environment(context, python, directory, wanted)
 
 
-def _manager_of(directory: Path, python: Path) -> str:
-    """Return the manager that made the environment in use: its lock file is beside it."""
-    if _environment(python) != directory / ".venv":
-        return ""
-    found = [name for name, manager in MANAGERS.items() if (directory / manager.lock).is_file()]
-    return found[0] if found else ""
+def _into_environment(
+    context: RepairContext, python: Path, directory: Path, wanted: set[str]
+) -> Installation | None:
+    """Install with the manager that made the environment of `python`, or with pip."""
+    for manager in MANAGERS.values():
+        # Its lock file is beside the environment.
+        is_locked = (directory / manager.lock).is_file()
+        if is_locked and _environment(python) == directory / ".venv":
+            return _by_manager(manager, directory, wanted)
+    pip = _pip(context, python)
+    return None if pip is None else _by_pip(pip, directory, wanted)
 
 
 def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None:
@@ -143,47 +144,29 @@ def _environment(python: Path) -> Path | None:
     return directory if (directory / "pyvenv.cfg").is_file() else None
 
 
-def _by_manager(name: str, directory: Path, wanted: set[str]) -> Installation | None:
-    manager = MANAGERS[name]
-    group = _group_of(wanted, declared.python_groups(directory))
-    if group is None:
-        return None
-    argv = manager.argv
-    if group.name not in ("", DEFAULT_GROUP):
-        option = manager.extra_option if group.kind == "extra" else manager.group_option
-        argv = (*argv, option, group.name)
-    return Installation(argv, PYPROJECT)
+def _by_manager(manager: Manager, directory: Path, wanted: set[str]) -> Installation | None:
+    for group, requirements in declared.python_groups(directory).items():
+        if not _declares(requirements, wanted):
+            continue
+        argv = manager.argv
+        if group.name not in ("", DEFAULT_GROUP):
+            option = manager.extra_option if group.kind == "extra" else manager.group_option
+            argv = (*argv, option, group.name)
+        return Installation(argv, PYPROJECT)
+    return None
 
 
-def _by_pip(
-    context: RepairContext, directory: Path, wanted: set[str], python: Path
-) -> Installation | None:
-    pip = _pip(context, python)
-    if pip is None:
-        return None
-
+def _by_pip(pip: tuple[str, ...], directory: Path, wanted: set[str]) -> Installation | None:
     for file in declared.requirements_files(directory):
         if _declares(declared.requirements_of(file), wanted):
             name = file.relative_to(directory).as_posix()
             return Installation((*pip, "-r", name), name)
 
-    groups = declared.python_groups(directory)
-    usable = {group: listed for group, listed in groups.items() if not group.poetry}
-    group = _group_of(wanted, usable)
-    if group is None:
-        return None
-    requirements = [text for text in groups[group] if REQUIREMENT.fullmatch(text.strip())]
-    return Installation((*pip, *requirements), PYPROJECT)
-
-
-def _install_own(
-    context: RepairContext, launcher: str, manifest: str, python: Path | None
-) -> Installation | None:
-    """Return how to install the project's own package."""
-    if launcher:
-        return Installation(MANAGERS[launcher].argv, manifest)
-    pip = None if python is None else _pip(context, python)
-    return None if pip is None else Installation((*pip, "-e", "."), manifest)
+    for group, requirements in declared.python_groups(directory).items():
+        if not group.poetry and _declares(requirements, wanted):
+            safe = [text for text in requirements if REQUIREMENT.fullmatch(text.strip())]
+            return Installation((*pip, *safe), PYPROJECT)
+    return None
 
 
 def _own_manifest(directory: Path, missing: str) -> str:
@@ -206,15 +189,6 @@ def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:
         return (str(python), "-m", "pip", "install", *PIP_OPTIONS)
     if shutil.which("uv", path=context.search_path):
         return ("uv", "pip", "install", "--python", str(python))
-    return None
-
-
-def _group_of(
-    wanted: set[str], groups: dict[declared.RequirementGroup, list[str]]
-) -> declared.RequirementGroup | None:
-    for group, requirements in groups.items():
-        if _declares(requirements, wanted):
-            return group
     return None
 
 
