@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.distributions import distributions_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -80,28 +82,6 @@ INSTALLERS = (
     (re.compile(r"\b(?:composer|php)\b|\.php\b"), "composer require"),
 )
 PACKAGE_NAME = re.compile(r"[\w@./^~:+\[\]-]+")
-# Python modules whose distribution has another name.
-DISTRIBUTIONS = {
-    "yaml": "PyYAML",
-    "cv2": "opencv-python",
-    "PIL": "Pillow",
-    "sklearn": "scikit-learn",
-    "bs4": "beautifulsoup4",
-    "dotenv": "python-dotenv",
-    "dateutil": "python-dateutil",
-    "jwt": "PyJWT",
-    "OpenSSL": "pyOpenSSL",
-    "Crypto": "pycryptodome",
-    "serial": "pyserial",
-    "git": "GitPython",
-    "attr": "attrs",
-    "psycopg2": "psycopg2-binary",
-    "MySQLdb": "mysqlclient",
-    "docx": "python-docx",
-    "skimage": "scikit-image",
-    "magic": "python-magic",
-    "jose": "python-jose",
-}
 MANIFESTS = (
     "pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt",
     "requirements/dev.txt", "Pipfile", "package.json", "Cargo.toml", "go.mod", "Gemfile",
@@ -184,8 +164,7 @@ def _install(failure: Failure, evidence: Evidence) -> list[str]:
             break
     package = failure.missing
     if installer == PIP_INSTALL:
-        module = package.split(".")[0]
-        package = DISTRIBUTIONS.get(module, module)
+        package = distributions_of(package.split(".")[0])[0]
 
     if installer == NPM_INSTALL:
         # A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.

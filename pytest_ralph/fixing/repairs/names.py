@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from pytest_ralph.failure.distributions import distributions_of
 from pytest_ralph.fixing.repairs.declared import normalized
 
 
@@ -19,81 +20,6 @@ def _table(text: str) -> dict[str, list[str]]:
         rows[name.strip()] = packages.split()
     return rows
 
-
-# Import name in lower case, and the distributions that provide it.
-IMPORTS = _table(
-    """
-    attr = attrs
-    bs4 = beautifulsoup4
-    cairo = pycairo
-    corsheaders = django-cors-headers
-    crypto = pycryptodome pycrypto
-    cryptodome = pycryptodomex
-    cv2 = opencv-python opencv-python-headless opencv-contrib-python opencv-contrib-python-headless
-    dateutil = python-dateutil
-    discord = discord-py py-cord
-    django_filters = django-filter
-    dns = dnspython
-    docx = python-docx
-    dotenv = python-dotenv
-    environ = django-environ environ-config
-    faiss = faiss-cpu faiss-gpu
-    fitz = pymupdf
-    gi = pygobject
-    git = gitpython
-    github = pygithub
-    gitlab = python-gitlab
-    google = protobuf google-api-python-client
-    googleapiclient = google-api-python-client
-    grpc = grpcio
-    grpc_tools = grpcio-tools
-    igraph = python-igraph igraph
-    jose = python-jose
-    jwt = pyjwt
-    kafka = kafka-python
-    ldap = python-ldap
-    levenshtein = python-levenshtein levenshtein
-    lxml_html_clean = lxml-html-clean lxml
-    magic = python-magic
-    memcache = python-memcached
-    mpl_toolkits = matplotlib
-    multipart = python-multipart
-    mysqldb = mysqlclient
-    nacl = pynacl
-    openssl = pyopenssl
-    osgeo = gdal
-    paho = paho-mqtt
-    pil = pillow
-    pkg_resources = setuptools
-    pptx = python-pptx
-    psycopg = psycopg psycopg-binary
-    psycopg2 = psycopg2-binary
-    pylab = matplotlib
-    pythonjsonlogger = python-json-logger
-    pywintypes = pywin32
-    rest_framework = djangorestframework
-    rest_framework_simplejwt = djangorestframework-simplejwt
-    ruamel = ruamel-yaml
-    serial = pyserial
-    shapefile = pyshp
-    skimage = scikit-image
-    sklearn = scikit-learn
-    slugify = python-slugify
-    socketio = python-socketio
-    socks = pysocks
-    speech_recognition = speechrecognition
-    talib = ta-lib
-    telegram = python-telegram-bot
-    umap = umap-learn
-    usb = pyusb
-    vlc = python-vlc
-    websocket = websocket-client
-    wx = wxpython
-    xdist = pytest-xdist
-    yaml = pyyaml ruamel-yaml
-    zmq = pyzmq
-    """
-)
 
 # Command, and the distributions or packages that provide it.
 PYTHON_COMMANDS = _table(
@@ -155,7 +81,7 @@ def python_distributions(missing: str) -> set[str]:
     """Return the distributions that may provide a module, a command or a distribution."""
     parts = missing.split(".")
     names = {normalized(prefix) for prefix in _prefixes(parts)}
-    names.update(IMPORTS.get(parts[0].lower(), ()))
+    names.update(normalized(name) for name in distributions_of(parts[0]))
     names.update(PYTHON_COMMANDS.get(normalized(missing), ()))
     return names
 
