@@ -6,7 +6,6 @@ fields of a candidate decide.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.outline import Outline
 
-_PHASE_HEADING = regex(
-    r"[ \t]*#{1,6}[ \t]+\W*(?:phase|milestone|stage|sprint"
-    r"|wave)[ \t]+(?P<id>\d+(?:\.\d+)*[A-Za-z]?)\b"
-    r"[ \t:.–—-]*(?P<title>.*)",
-    re.IGNORECASE,
+# `## Phase 1: Parser`, `### Slice 2 — Wire it up`, `### Fix B5: Remove it`
+_NUMBERED_HEADING = regex(
+    r"[ \t]*#{1,6}[ \t]+\W*[^\W\d]+[ \t]+(?P<id>[A-Z]?\d+(?:\.\d+)*[A-Za-z]?)\b"
+    r"[ \t:.–—-]*(?P<title>.*)"
 )
 _VERIFY_FIELD = frozenset(["Verify"])
 # A heading with an id is a task if it has one of these.
@@ -56,7 +54,7 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
         tasks = [block for block in tasks if block.line not in inside] + xml_tasks
     # Many specs with tasks also have tables and phases that only describe these.
     if all(_is_fix(block) for block in tasks):
-        tasks += _table_rows(outline, phases) or _phase_tasks(text)
+        tasks += _table_rows(outline, phases) or _numbered_headings(text)
     elif any(_is_bare_heading(block) for block in tasks):
         tasks = _with_rows_for_headings(tasks, _table_rows(outline, phases))
     return sorted(tasks, key=by_line)
@@ -203,19 +201,24 @@ def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
     return tasks
 
 
-def _phase_tasks(text: TaskText) -> list[TaskBlock]:
-    """Return the headings of phases that have a Verify field."""
+def _numbered_headings(text: TaskText) -> list[TaskBlock]:
+    """Return the headings with a word and a number that have a Verify field."""
     tasks = []
     headings = [block for block in text.outline.blocks if block.level]
-    for line, section in find_sections(headings, text.lines).items():
-        heading = _PHASE_HEADING.match(text.lines[line])
+    sections = find_sections(headings, text.lines)
+    # Backwards: what stands below a nested heading is not that of the heading above it.
+    next_line = len(text.lines)
+    for line in reversed(sections):
+        heading = _NUMBERED_HEADING.match(text.lines[line])
         if heading is None:
             continue
+        end = min(sections[line].end, next_line)
+        next_line = line
         title = TaskLine(heading["id"], heading["title"].strip(" *#"), certain=True)
-        block = TaskBlock(title, line, section.end, section.level, own_end=section.end)
-        block.fields = text.read_fields(line + 1, section.end)
+        block = TaskBlock(title, line, end, sections[line].level, own_end=end)
+        block.fields = text.read_fields(line + 1, end)
         if block.has_field(_VERIFY_FIELD):
-            set_extent(text, block, section.end)
+            set_extent(text, block, end)
             tasks.append(block)
     return tasks
 

@@ -211,3 +211,14 @@ def test_a_checkpoint_names_commands_in_its_title(verify: str, found: list[str])
     title = "- [ ] 1.3 [VERIFY] Quality checkpoint: make lint && make test"
     fields = f"  - **Do**: Run all of it\n  - **Verify**: {verify}"
     assert commands(f"# Tasks\n\n{title}\n{fields}\n") == found
+
+
+@pytest.mark.parametrize("word", ["Slice", "Checkpoint", "Fix", "Tarea"])
+def test_numbered_headings_with_verify_are_tasks(word: str) -> None:
+    source = (
+        "# Plan 7\n\n## Phase 1\n\n"
+        f"### {word} B1: Read\n\n**Verify**: `make a`\n\n"
+        f"### {word} 1.2 — Write\n\n**Verify**: `make b`\n"
+    )
+    found = [(task.id, task.title, task.verify.describe()) for task in Spec.parse(source).tasks]
+    assert found == [("B1", "Read", "make a"), ("1.2", "Write", "make b")]
