@@ -160,7 +160,7 @@ class ExecutorRuns:
         prompt = self._prompt(request._replace(history=history))
         if conflicts:
             prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
-        chance = predict(self.services, self.log, task, failure, name)
+        chance = predict(self.services, task, failure, name)
         job = self._job(request, prompt)
         started = time.time()
         clock = time.monotonic()
@@ -384,10 +384,8 @@ def live_row(task: Task, history: TaskHistory, executor: str, chance: float | No
     return row if chance is None else f"{row}, chance {chance:.0%}"
 
 
-def predict(
-    services: Services, log: AttemptLog, task: Task, failure: Failure | None, executor: str
-) -> float | None:
-    """Note how probable it is, by the history, that `executor` fixes `failure`.
+def predict(services: Services, task: Task, failure: Failure | None, executor: str) -> float | None:
+    """Announce how probable it is, by the history, that `executor` fixes `failure`.
 
     None if too little is known. The prediction is stored with the attempt and scored by its result.
     """
@@ -397,7 +395,7 @@ def predict(
     if chance is None:
         return None
     shown = str(chance).replace(executor, display_name(executor))
-    log.note(f"{task.id}: chance that this helps: {shown}")
+    services.announce_verbose(f"{task.id}: chance that this helps: {shown}")
     return chance.probability
 
 

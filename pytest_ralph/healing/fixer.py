@@ -548,7 +548,7 @@ class Fixer:
     def _repair(self, failed: FailedAttempt, repair: Repair) -> FailedAttempt | None:
         """Apply a repair. One that changed nothing is no attempt: the failure is returned."""
         target = failed.task
-        chance = predict(self.services, self.log, target, failed.failure, f"repair:{repair.name}")
+        chance = predict(self.services, target, failed.failure, f"repair:{repair.name}")
         self.take_observed()
         tree = self.services.tree
         with self.services.turn:

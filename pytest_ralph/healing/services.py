@@ -81,6 +81,7 @@ class Services:
     # Shows a line at the end of the run, once however often it is noted.
     note: Callable[[str], None] = lambda _: None
     # Writes a line on the terminal at once, with -v only.
+    announce_verbose: Callable[[str], None] = lambda _: None
     live: Live = _no_live_row
     # The retry advice for a failure kind.
     guidance: Callable[[str], str] = lambda _: ""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # How the notes on a task or a fix begin that only `-v` shows: the row of a fix says which repair
 # was made, and `--ralph-undo` undoes it.
 FOR_VERBOSE = (
-    "chance that this helps",
     "repair ",
     "undo: ",
     "failed again",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -143,6 +144,20 @@ class Messages:
         """Write a line at once, for what a user must know even if the run is killed."""
         if not self.screen.write([f"ralph: {self._mask(line)}"]):
             self.note(line)
+
+    def announce_verbose(self, line: str) -> None:
+        """Write a line at once, with `-v`.
+
+        Only the main thread can write between pytest's own lines. The tasks that other threads
+        run have live rows.
+        """
+        if self._config.option.verbose <= 0:
+            return
+        if threading.current_thread() is not threading.main_thread():
+            return
+        line = self._mask(line)
+        if not self.screen.write([line]):
+            self.unwritten.append(line)
 
     def show(self, lines: Sequence[str]) -> None:
         """Write a paragraph at once, with `-vv`."""

@@ -238,6 +238,7 @@ class Resources:
             mask=self.mask,
             announce=messages.announce,
             note=messages.note,
+            announce_verbose=messages.announce_verbose,
             live=messages.screen.doing,
             guidance=lambda kind: self.kinds[kind].guidance,
             ask=interactive.ask if interactive else None,

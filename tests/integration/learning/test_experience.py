@@ -77,13 +77,15 @@ def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)
 
 
-def test_the_chance_of_a_fix_is_shown_once(project: Project) -> None:
+def test_the_chance_of_a_fix_is_shown_before_it(project: Project) -> None:
     project.remember(5)
     result = project.run("-v")
 
     chance = "chance that this helps: 86% (5 of 5 fixes of test_failure by python3 agent.py, "
     assert result.stdout.str().count("chance that this helps") == 1
-    result.stdout.fnmatch_lines(["*= ralph =*", f"*{chance}95% interval *"])
+    result.stdout.fnmatch_lines(
+        [f"1.1.1: {chance}95% interval *", "specs/demo/tasks.md::1.1 RECOVERED*"]
+    )
     calibration = project.statistics()["calibration"]
     assert (calibration["cases"], calibration["brier"]) == (1, None)
 

@@ -56,7 +56,6 @@ RECOVERED = TaskResult(
     ),
     notes=(
         "1.3: verification failed; creating a fix task",
-        "1.3.1: chance that this helps: 71%",
         "1.3.2: made a\nwip is kept in commit abc",
     ),
 )
