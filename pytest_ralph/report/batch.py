@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ralph.report.phrases import joined, listed
+from pytest_ralph.report.phrases import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,15 +21,13 @@ Status = Literal[
     "skipped",
     "waiting",
 ]
-MOST = 20
-MOST_IN_SENTENCE = 4
 
 
 def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
     """A task failed while other tasks of its group are still running."""
-    failed = _few([name for name in statuses if _is_failed(statuses[name])])
+    failed = joined([name for name in statuses if _is_failed(statuses[name])])
     unfinished = ("running...", "waiting")
-    running = _few([name for name, status in statuses.items() if status in unfinished])
+    running = joined([name for name, status in statuses.items() if status in unfinished])
     return [
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),
@@ -61,7 +59,7 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
     if completed:
         lines += [
             "",
-            f"Note: {_few(completed)} results preserved. Their commits (if --ralph-commit=auto)",
+            f"Note: {joined(completed)} results preserved. Their commits (if --ralph-commit=auto)",
             f"already created. {failed} retry runs in isolation.",
         ]
     return lines
@@ -70,8 +68,8 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
 def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> list[str]:
     """All first attempts have ended, and several of them failed."""
     retries = []
-    for number, name in enumerate(failed[:MOST], 1):
-        others = _few([other for other in failed if other != name])
+    for number, name in enumerate(failed, 1):
+        others = joined([other for other in failed if other != name])
         retries.append(f"Retry {number}: Task {name} (parallel with {others} retry)")
     return [
         *_heading("MULTIPLE FAILURES"),
@@ -82,7 +80,6 @@ def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> 
         "Multiple tasks failed. Retrying each:",
         "",
         *retries,
-        *_more(len(failed)),
         "",
         "[Retries run in parallel since they're independent]",
     ]
@@ -91,15 +88,14 @@ def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> 
 def retry_results(results: Mapping[str, str]) -> list[str]:
     """The retries have ended; `results` maps each task to its error, or to an empty string."""
     lines = ["Retry results:"]
-    for name, error in list(results.items())[:MOST]:
+    for name, error in results.items():
         outcome = f"failed ({error})" if error else "complete (retry succeeded)"
         lines.append(f"  Task {name}: {outcome}")
-    lines += _more(len(results))
 
     failed = [name for name, error in results.items() if error]
     if failed:
         noun = "Tasks" if len(failed) > 1 else "Task"
-        lines += ["", f"{noun} {_few(failed)} failed after retry.", "RALPH HALTED"]
+        lines += ["", f"{noun} {joined(failed)} failed after retry.", "RALPH HALTED"]
     return lines
 
 
@@ -109,27 +105,12 @@ def _heading(event: str) -> list[str]:
 
 
 def _batch(statuses: Mapping[str, Status]) -> list[str]:
-    return [f"Batch: [{listed(list(statuses), MOST)}]", ""]
+    return [f"Batch: [{', '.join(statuses)}]", ""]
 
 
 def _status_lines(statuses: Mapping[str, str]) -> list[str]:
-    """One line per task; of a long list the failed tasks are shown first of all."""
-    failed_first = sorted(statuses, key=lambda name: not _is_failed(statuses[name]))
-    shown = set(failed_first[:MOST])
-    lines = [f"  Task {name}: {status}" for name, status in statuses.items() if name in shown]
-    return lines + _more(len(statuses))
+    return [f"  Task {name}: {status}" for name, status in statuses.items()]
 
 
 def _is_failed(status: str) -> bool:
     return status.lower().startswith("failed")
-
-
-def _more(count: int) -> list[str]:
-    return [f"  … {count - MOST} more"] if count > MOST else []
-
-
-def _few(names: Sequence[str]) -> str:
-    """Return the names for a sentence; of many the first two and a number."""
-    if len(names) > MOST_IN_SENTENCE:
-        return f"{names[0]}, {names[1]} and {len(names) - 2} more"
-    return joined(names)

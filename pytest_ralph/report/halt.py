@@ -101,7 +101,7 @@ def refusal_lines(problem: PlanProblem) -> list[str]:
     return _non_retryable(problem.kind, problem.facts, problem.resolution, problem.verdict)
 
 
-def missing_lines(package: str, *, required_by: str, install: str, command: str) -> list[str]:
+def missing_lines(package: str, *, required_by: str, command: str) -> list[str]:
     """Describe a dependency that only the user may install."""
     facts = (
         "Required dependency not installed:",
@@ -110,7 +110,7 @@ def missing_lines(package: str, *, required_by: str, install: str, command: str)
     )
     resolution = (
         "Resolution:",
-        f"  Install missing dependency: {install}",
+        f"  Install missing dependency: {package}",
         f"  Then resume: {command}",
     )
     return _non_retryable("dependency_missing", facts, resolution, "Manual intervention required")

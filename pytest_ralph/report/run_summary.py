@@ -31,11 +31,9 @@ class RunSummary(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Outcome → number of tasks, without zeros, in the order of OUTCOMES, others last."""
+        """Outcome → number of tasks, without zeros, in the order of OUTCOMES."""
         outcomes = [task.outcome for task in self.tasks]
-        unknown = sorted({*outcomes} - {*OUTCOMES})
-        order = (*OUTCOMES, *unknown)
-        return {outcome: outcomes.count(outcome) for outcome in order if outcome in outcomes}
+        return {outcome: outcomes.count(outcome) for outcome in OUTCOMES if outcome in outcomes}
 
     @property
     def specs(self) -> tuple[str, ...]:

@@ -77,17 +77,16 @@ def history_line(task: TaskResult) -> str:
     return fix_history_entry(task.id, ids, final)
 
 
-def lines_about(outcome: str, tasks: Iterable[TaskResult]) -> list[str]:
+def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
     """Return `demo: 1.3 to 2.7 blocked by 1.2`, one line per spec and reason.
 
     The reason of a manual task is its own, so that all of a spec share a line.
     """
     in_file_order = sorted(tasks, key=lambda task: (task.spec_path, task.line))
     ranges = defaultdict(list)
-    for (spec, found_outcome, words), group in groupby(in_file_order, _why_not_run):
-        if found_outcome == outcome:
-            ids = [task.id for task in group]
-            ranges[spec, words].append(_range(ids))
+    for (spec, words), group in groupby(in_file_order, _why_not_run):
+        if words:
+            ranges[spec, words].append(_range([task.id for task in group]))
 
     lines = []
     for (spec, words), found in ranges.items():
@@ -95,26 +94,21 @@ def lines_about(outcome: str, tasks: Iterable[TaskResult]) -> list[str]:
     return lines
 
 
-def _why_not_run(task: TaskResult) -> tuple[str, str, str]:
-    words = TO_CHECK if task.outcome == "manual" else task.reason
-    return task.spec, task.outcome, words
+def _why_not_run(task: TaskResult) -> tuple[str, str]:
+    """Return the spec and why the task did not run; no words if that is shown elsewhere."""
+    words = ""
+    if task.outcome == "blocked":
+        words = task.reason
+    elif task.outcome == "manual":
+        words = TO_CHECK
+    elif task.outcome == "skipped" and task.reason.startswith(OUTSIDE):
+        words = f"not run: {OUTSIDE} (to allow it: --ralph-allow=remote)"
+    return task.spec, words
 
 
 def _range(ids: Sequence[str]) -> str:
     """Return `1.3`, or `1.3 to 2.7`."""
     return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
-
-
-def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
-    """Name the tasks that were not run because they change something outside, by spec."""
-    ids: dict[str, list[str]] = {}
-    for task in tasks:
-        if task.outcome == "skipped" and task.reason.startswith(OUTSIDE):
-            ids.setdefault(task.spec, []).append(task.id)
-    return [
-        f"{spec}: {', '.join(found)} not run: {OUTSIDE} (to allow it: --ralph-allow=remote)"
-        for spec, found in ids.items()
-    ]
 
 
 class Branch(NamedTuple):
@@ -172,7 +166,10 @@ class Summary:
     def write(self, tasks: Sequence[TaskResult], complete: Sequence[str] = ()) -> None:
         """Write the section, unless there is nothing to report."""
         shown = [task for task in tasks if _is_notable(task) or self._has_run(task)]
-        collapsed = [*lines_about("blocked", tasks), *not_run_lines(tasks), *self._manual(tasks)]
+        collapsed = not_run_lines(tasks)
+        if self.verbosity != 0 or self.reporter.hasopt("skipped"):
+            # pytest names each manual task in a line of its own.
+            collapsed = [line for line in collapsed if not line.endswith(TO_CHECK)]
         if shown or collapsed or complete:
             self.start_section()
         for task in shown:
@@ -191,12 +188,6 @@ class Summary:
     def _has_run(self, task: TaskResult) -> bool:
         """With `-vv`, whether there are attempts to show."""
         return self.verbosity >= 2 and task.outcome not in NOT_RUN
-
-    def _manual(self, tasks: Sequence[TaskResult]) -> list[str]:
-        """Name the manual tasks, unless pytest names each of them in a line of its own."""
-        if self.verbosity != 0 or self.reporter.hasopt("skipped"):
-            return []
-        return lines_about("manual", tasks)
 
     def _list_skipped(self, tasks: Sequence[TaskResult]) -> None:
         """With `-rs`, list the tasks that pytest does not, as it knows only its own categories."""

@@ -25,16 +25,67 @@ from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
     import warnings
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable, Iterator
 
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
+
+
+# A spec, and its tasks that are going to run.
+SelectedTasks = tuple["Spec", list["Task"]]
 
 
 def asks_for_ralph(config: pytest.Config) -> bool:
     """Return whether the command line, as opposed to the ini file, asks for a ralph run."""
     option = config.option
     return bool(option.ralph or option.ralph_recovery or option.ralph_execute)
+
+
+def lines_about_specs(run: Run, selected: Iterable[SelectedTasks]) -> list[str]:
+    """Return what a user should know about the collected specs before their tasks run."""
+    lines: list[str] = []
+    for spec, tasks in selected:
+        lines += _notes_on_spec(run, spec)
+        if run.config.option.verbose > 0:
+            # Imported here: only `-v` shows remarks.
+            from pytest_ralph.session.linting import remarks
+
+            lines += remarks(run, spec, tasks)
+    return lines
+
+
+def _notes_on_spec(run: Run, spec: Spec) -> Iterator[str]:
+    """Yield how the spec is run if that is not what it, or the header, says."""
+    path = run.specs.relative(spec.path)
+    request = run.specs.ignored_request(spec)
+    if request is not None:
+        yield (
+            f"ralph: {path}: {request} is off although the front matter says "
+            f"{request}: true (turn it on with --ralph-{request})"
+        )
+    elif _ignores_recovery_mode(run, spec):
+        yield (
+            f"ralph: {path}: recovery is off although the state file says "
+            "recoveryMode: true (turn it on with --ralph-recovery)"
+        )
+    settings = run.specs.settings_of(spec)
+    if not settings.only_verifies and settings.executor != run.settings.executor:
+        executors = run.resources.mask(", then ".join(settings.executor))
+        yield f"ralph: {path}: executor {executors} (from the front matter)"
+
+
+def _ignores_recovery_mode(run: Run, spec: Spec) -> bool:
+    if run.specs.settings_of(spec).recovery is not False:
+        return False
+    state_file = spec.directory / STATE_NAME
+    if not state_file.exists():
+        return False
+    try:
+        return State.load(state_file).recovery_mode
+    except StateError:
+        # No obstacle to a run that only verifies.
+        return False
 
 
 class SpecCollection:
@@ -44,7 +95,6 @@ class SpecCollection:
         self.run = run
         self._errors_in_specs = 0
         self._errors_elsewhere = 0
-        self._has_noted_recovery = False
         # The directory of smart-ralph's current spec, if that is what is run.
         self._current: Path | None = None
         # The path under which each spec is collected.
@@ -105,57 +155,12 @@ class SpecCollection:
         return f"ralph: {mode}, executor {executors}, at most {settings.budget} runs"
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
-        parents = dict.fromkeys(item.parent for item in items)
-        specs = [parent.spec for parent in parents if isinstance(parent, SpecFile)]
-        return self._notes_on_specs(specs)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Write the same lines in the controller of an xdist run, which collects nothing itself."""
-        reporter = self.run.config.pluginmanager.getplugin("terminalreporter")
-        if self._has_noted_recovery or reporter is None:
-            return
-        self._has_noted_recovery = True
-        paths = dict.fromkeys(nodeid.partition("::")[0] for nodeid in ids)
-        known = [path for path in paths if path in self.run.specs.snapshots]
-        specs = [self.run.specs.load(self.run.root / path) for path in known]
-        for line in self._notes_on_specs(specs):
-            reporter.ensure_newline()
-            reporter.write_line(line)
-
-    def _notes_on_specs(self, specs: list[Spec]) -> list[str]:
-        """Return a line for each spec that is run in another way than it or the header says."""
-        notes = []
-        for spec in specs:
-            path = self.run.specs.relative(spec.path)
-            request = self.run.specs.ignored_request(spec)
-            if request is not None:
-                notes.append(
-                    f"ralph: {path}: {request} is off although the front matter says "
-                    f"{request}: true (turn it on with --ralph-{request})"
-                )
-            elif self._ignores_recovery_mode(spec):
-                notes.append(
-                    f"ralph: {path}: recovery is off although the state file says "
-                    "recoveryMode: true (turn it on with --ralph-recovery)"
-                )
-            settings = self.run.specs.settings_of(spec)
-            if not settings.only_verifies and settings.executor != self.run.settings.executor:
-                executors = self.run.resources.mask(", then ".join(settings.executor))
-                notes.append(f"ralph: {path}: executor {executors} (from the front matter)")
-        return notes
-
-    def _ignores_recovery_mode(self, spec: Spec) -> bool:
-        if self.run.specs.settings_of(spec).recovery is not False:
-            return False
-        state_file = spec.directory / STATE_NAME
-        if not state_file.exists():
-            return False
-        try:
-            return State.load(state_file).recovery_mode
-        except StateError:
-            # No obstacle to a run that only verifies.
-            return False
+        selected: dict[Path, SelectedTasks] = {}
+        for item in items:
+            if isinstance(item, TaskItem):
+                _, tasks = selected.setdefault(item.path, (item.parent.spec, []))
+                tasks.append(item.task)
+        return lines_about_specs(self.run, selected.values())
 
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         """Add to pytest's warning of an unknown ini key which key may be meant."""

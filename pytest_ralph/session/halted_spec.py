@@ -109,7 +109,6 @@ class HaltedSpec:
                 yield from missing_lines(
                     failure.missing,
                     required_by=f"Task {result.heading}",
-                    install=failure.missing,
                     command=command,
                 )
                 yield ""

@@ -12,9 +12,9 @@ from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
-from pytest_ralph.session.discovery import find_specs, split_nodeid
-from pytest_ralph.session.items import LONGEST_READING, WARNED, TaskItem
-from pytest_ralph.session.messages import terminal_reporter
+from pytest_ralph.report.phrases import count, listed
+from pytest_ralph.session.discovery import find_specs
+from pytest_ralph.session.items import LONGEST_READING, WARNED
 from pytest_ralph.session.specs import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
@@ -54,7 +54,7 @@ def lint_specs(config: pytest.Config) -> int:
         errors += of_severity["error"]
         warnings += len(findings) - of_severity["error"]
     writer.line(
-        f"{_count(len(paths), 'spec')}, {_count(errors, 'error')}, {_count(warnings, 'warning')}"
+        f"{count(len(paths), 'spec')}, {count(errors, 'error')}, {count(warnings, 'warning')}"
     )
     return int(pytest.ExitCode.TESTS_FAILED if errors else pytest.ExitCode.OK)
 
@@ -81,10 +81,6 @@ def _write_findings(
                 line += f" and {count - 1} more (-v lists them)"
         is_error = finding.severity == "error"
         writer.line(line, red=is_error, yellow=not is_error)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def shown_path(config: pytest.Config, path: Path) -> str:
@@ -118,82 +114,46 @@ def _setting_problems(spec: Spec) -> Iterator[LintFinding]:
         yield LintFinding(int(line_number), "setting", message.strip(), "error")
 
 
-class SpecRemarks:
-    """Writes problems of the collected specs, and what the history knows about them, with `-v`."""
+def remarks(run: Run, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
+    """Yield how these tasks of a spec are read, its problems, and what the history knows."""
+    path = run.specs.relative(spec.path)
+    for task in tasks:
+        reading = run.resources.mask(f"{task.heading}: {task.verify.describe()}")
+        yield f"{path}:{task.line}: {one_line(reading, LONGEST_READING)}"
+    unselected_lines = _lines(spec.tasks) - _lines(tasks)
+    for finding in lint(spec, run.specs.plan(spec).problems):
+        # The codes in WARNED are reported as warnings in any case.
+        if finding.code not in WARNED and finding.line not in unselected_lines:
+            yield run.resources.mask(format_text(finding, path))
+    if (run.directory / HISTORY_NAME).exists():
+        yield from _risks(run, spec, path, {task.id for task in tasks})
+        yield from _time_limits(run, spec, path, tasks)
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self._is_written = False
 
-    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
-        selected: dict[Path, tuple[Spec, list[Task]]] = {}
-        for item in items:
-            if isinstance(item, TaskItem):
-                _, tasks = selected.setdefault(item.path, (item.parent.spec, []))
-                tasks.append(item.task)
-        lines: list[str] = []
-        for spec, tasks in selected.values():
-            lines += self._remarks(spec, tasks)
-        return lines
+def _risks(run: Run, spec: Spec, path: str, selected: Collection[str]) -> Iterator[str]:
+    for risk in run.resources.advisor.risks(spec.name):
+        task = spec.get(risk.task)
+        if task is not None and risk.task in selected:
+            yield (
+                f"{path}:{task.line}: likely to fail: {risk.task}, {risk.chance}, "
+                f"mostly {risk.kind}"
+            )
 
-    @pytest.hookimpl(optionalhook=True, trylast=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Write the remarks in the controller, which collects nothing: workers have no terminal."""
-        reporter = terminal_reporter(self.run.config)
-        if self._is_written or reporter is None:
-            return
-        self._is_written = True
-        names: dict[str, set[str]] = {}
-        for nodeid in ids:
-            path, name = split_nodeid(nodeid)
-            names.setdefault(path, set()).add(name)
-        for path in names.keys() & self.run.specs.snapshots.keys():
-            spec = self.run.specs.load(self.run.root / path)
-            tasks = [task for task in spec.tasks if task.name in names[path]]
-            for line in self._remarks(spec, tasks):
-                reporter.ensure_newline()
-                reporter.write_line(line)
 
-    def _remarks(self, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
-        """Yield what a user should know about these tasks of a spec before they run."""
-        path = self.run.specs.relative(spec.path)
-        for task in tasks:
-            reading = self.run.resources.mask(f"{task.heading}: {task.verify.describe()}")
-            yield f"{path}:{task.line}: {one_line(reading, LONGEST_READING)}"
-        unselected_lines = _lines(spec.tasks) - _lines(tasks)
-        for finding in lint(spec, self.run.specs.plan(spec).problems):
-            # The codes in WARNED are reported as warnings in any case.
-            if finding.code not in WARNED and finding.line not in unselected_lines:
-                yield self.run.resources.mask(format_text(finding, path))
-        if (self.run.directory / HISTORY_NAME).exists():
-            yield from self._risks(spec, path, {task.id for task in tasks})
-            yield from self._time_limits(spec, path, tasks)
-
-    def _risks(self, spec: Spec, path: str, selected: Collection[str]) -> Iterator[str]:
-        for risk in self.run.resources.advisor.risks(spec.name):
-            task = spec.get(risk.task)
-            if task is not None and risk.task in selected:
-                yield (
-                    f"{path}:{task.line}: likely to fail: {risk.task}, {risk.chance}, "
-                    f"mostly {risk.kind}"
-                )
-
-    def _time_limits(self, spec: Spec, path: str, tasks: Iterable[Task]) -> Iterator[str]:
-        """Remark on a time limit that is far too short, or so long that a hang is costly."""
-        default = self.run.specs.settings_of(spec).timeout
-        better = []
-        for task in tasks:
-            advised = self.run.resources.advisor.time_limit(spec.name, task.id)
-            if advised is None:
-                continue
-            current = task_timeout(task, default)
-            if not advised.seconds <= current <= 2 * advised.seconds:
-                better.append(f"{task.id} {advised.seconds:g} s")
-        if better:
-            named = ", ".join(better[:MOST_LIMITS])
-            if len(better) > MOST_LIMITS:
-                named += f" and {len(better) - MOST_LIMITS} more"
-            yield f"{path}: suggested time limits, from how long these tasks took: {named}"
+def _time_limits(run: Run, spec: Spec, path: str, tasks: Iterable[Task]) -> Iterator[str]:
+    """Remark on a time limit that is far too short, or so long that a hang is costly."""
+    default = run.specs.settings_of(spec).timeout
+    better = []
+    for task in tasks:
+        advised = run.resources.advisor.time_limit(spec.name, task.id)
+        if advised is None:
+            continue
+        current = task_timeout(task, default)
+        if not advised.seconds <= current <= 2 * advised.seconds:
+            better.append(f"{task.id} {advised.seconds:g} s")
+    if better:
+        named = listed(better, MOST_LIMITS)
+        yield f"{path}: suggested time limits, from how long these tasks took: {named}"
 
 
 def _lines(tasks: Iterable[Task]) -> set[int]:

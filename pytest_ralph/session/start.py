@@ -44,10 +44,6 @@ def start(config: pytest.Config) -> None:
         from pytest_ralph.session.explaining import Explanation
 
         register(Explanation(run), "ralph-explanation")
-    if config.getoption("verbose", 0) > 0:
-        from pytest_ralph.session.linting import SpecRemarks
-
-        register(SpecRemarks(run), "ralph-remarks")
 
 
 def _distribution_plugin(run: Run) -> object:

@@ -18,7 +18,9 @@ from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
 from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.session.collect import lines_about_specs
 from pytest_ralph.session.discovery import split_nodeid
+from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
 from pytest_ralph.session.xdist.worker import KEY, send_handover
 from pytest_ralph.spec.document import Spec, SpecError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.results import TaskResult
+    from pytest_ralph.session.collect import SelectedTasks
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.xdist.inbox import Inbox
     from pytest_ralph.session.xdist.scheduling import Progress
@@ -69,12 +72,29 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Check what the first worker has collected: the controller collects nothing itself."""
         if self._is_checked:
             return
         self._is_checked = True
-        paths = dict.fromkeys(nodeid.partition("::")[0] for nodeid in ids)
-        specs = [self._load(path) for path in paths if path in self.run.specs.snapshots]
-        self.run.preflight.check(specs)
+        selected = self._selected(ids)
+        self.run.preflight.check(spec for spec, _ in selected)
+        reporter = terminal_reporter(self.run.config)
+        if reporter is not None:
+            for line in lines_about_specs(self.run, selected):
+                reporter.ensure_newline()
+                reporter.write_line(line)
+
+    def _selected(self, ids: Sequence[str]) -> list[SelectedTasks]:
+        names: dict[str, set[str]] = {}
+        for nodeid in ids:
+            path, name = split_nodeid(nodeid)
+            names.setdefault(path, set()).add(name)
+        selected = []
+        for path, of_spec in names.items():
+            if path in self.run.specs.snapshots:
+                spec = self._load(path)
+                selected.append((spec, [task for task in spec.tasks if task.name in of_spec]))
+        return selected
 
     def _load(self, path: str) -> Spec:
         return self.run.specs.load(self.run.root / path)

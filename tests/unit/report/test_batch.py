@@ -7,19 +7,6 @@ import pytest
 from pytest_ralph.report import batch
 
 
-def test_long_batches_show_failures_and_counts() -> None:
-    statuses: dict[str, batch.Status] = {f"1.{n}": "complete" for n in range(60)}
-    statuses["1.50"] = "FAILED (attempt 1)"
-    statuses["1.51"] = "running..."
-
-    lines = batch.partial_failure(statuses)
-
-    assert "  Task 1.50: FAILED (attempt 1)" in lines
-    assert "  … 40 more" in lines
-    assert len(lines) < 40
-    assert lines[-1] == "Waiting for 1.51 to complete..."
-
-
 def test_what_has_not_begun_is_waited_for_too() -> None:
     lines = batch.partial_failure({"1.1": "FAILED (attempt 1)", "1.2": "waiting"})
     assert lines[-1] == "Waiting for 1.2 to complete..."
@@ -31,7 +18,6 @@ def test_what_has_not_begun_is_waited_for_too() -> None:
         (["1.1"], "1.1"),
         (["1.1", "1.2"], "1.1 and 1.2"),
         (["1.1", "1.2", "1.3"], "1.1, 1.2 and 1.3"),
-        ([f"1.{n}" for n in range(1, 8)], "1.1, 1.2 and 5 more"),
     ],
 )
 def test_names_are_listed_as_in_a_sentence(names: list[str], said: str) -> None:

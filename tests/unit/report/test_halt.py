@@ -349,7 +349,6 @@ def test_a_missing_dependency_is_not_retryable() -> None:
     lines = missing_lines(
         "@types/jest",
         required_by="Type checking",
-        install="npm install -D @types/jest",
         command="pytest --ralph-recovery specs/foo",
     )
     assert "\n".join(lines) == dedent("""\
@@ -363,7 +362,7 @@ def test_a_missing_dependency_is_not_retryable() -> None:
         RALPH CANNOT PROCEED
 
         Resolution:
-          Install missing dependency: npm install -D @types/jest
+          Install missing dependency: @types/jest
           Then resume: pytest --ralph-recovery specs/foo
 
         [HALTED - Manual intervention required]""")

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from _pytest.terminal import TerminalReporter  # public only since 8.4
 
-from pytest_ralph.report.terminal import Summary, history_line, lines_about
+from pytest_ralph.report.terminal import Summary, history_line, not_run_lines
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 RECOVERED = TaskResult(
@@ -357,7 +357,7 @@ def test_blocked_tasks_are_collapsed() -> None:
         blocked("3.2", 6, "1.2"),
         blocked("3.3", 7, "3.1"),
     ]
-    assert lines_about("blocked", reversed(tasks)) == [
+    assert not_run_lines(reversed(tasks)) == [
         "demo: 1.3 to 2.7, 3.2 blocked by 1.2",
         "demo: 3.3 blocked by 3.1",
     ]
@@ -367,7 +367,7 @@ def test_tasks_that_need_permission_are_named(recorder: Recorder) -> None:
     reason = "changes something outside: git push"
     task = TaskResult("1.8", spec="demo", outcome="skipped", reason=reason)
     assert recorder.summary(task, task._replace(id="2.1"), verbosity=-1).splitlines() == [
-        "demo: 1.8, 2.1 not run: changes something outside (to allow it: --ralph-allow=remote)"
+        "demo: 1.8 to 2.1 not run: changes something outside (to allow it: --ralph-allow=remote)"
     ]
 
 
