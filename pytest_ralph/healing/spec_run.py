@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.healing.takeover_log import TakeoverLog
@@ -51,7 +50,9 @@ class SpecRun:
         self.checkpoints = Checkpoints(services, spec_files)
         self._spec_path = _relative(spec_files.spec.path, services.root)
         self._start_error: RecoveryError | None = None
-        # How much work of the run had been done when a task began, by its name.
+        # The tasks that have begun, by their names, as they were when the run began, and how much
+        # work of the run had been done then.
+        self.begun: dict[str, Task] = {}
         self._work_before: dict[str, int] = {}
         # What the commands of a task had for environment: conftest files may set it per item.
         self._environments: dict[str, Mapping[str, str]] = {}
@@ -104,6 +105,7 @@ class SpecRun:
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
         self._environments[task.name] = self.services.runner.environ
+        self.begun[task.name] = task
         self._work_before[task.name] = self.services.regressions.position
         run = self._task_run(task)
         if self.takeover_log is None:
@@ -217,15 +219,8 @@ class SpecRun:
         """Recover what the work on a task broke, or the task if work on a sibling broke it."""
         if not self._may_break_others:
             return result
-        regressions = self.services.regressions
         begun = self._work_before[run.task.name]
-        if result.was_worked_on:
-            result = regressions.heal_after(self, run.task, result, begun)
-        if not result.passed:
-            return result
-        passed = regressions.add_pass(self, run.task, result, begun)
-        healed = regressions.heal_itself(passed)
-        return result if healed is None else result.followed_by(healed)
+        return self.services.regressions.heal_after(self, run.task, result, begun)
 
     def heal(self, task: Task, culprit: str, diff: str = "") -> TaskResult | None:
         """Verify a task that has passed, and recover it if it fails; None if it still passes.
@@ -256,12 +251,6 @@ class SpecRun:
             result = result._replace(reason=reason, notes=())
         return result
 
-    def work_on(self, task: Task) -> dict[str, FileState | None]:
-        """The files that were changed for a task in this run, as that left them."""
-        owner = self.spec_files.record_name(task)
-        changes = self.services.tree.changes_for(owner, earlier=False)
-        return {change.path: change.after for change in changes}
-
     def holds(self, task: Task) -> bool:
         """Verify a task in the project without recording the attempt."""
         run = self._task_run(task)
@@ -274,12 +263,6 @@ class SpecRun:
             return None
         self.spec_files.take_back(task)
         return again.stopped(RecoveryError(reason))
-
-    def regressed(self, culprit: Task, result: TaskResult, reason: str) -> TaskResult:
-        """The result of a task that does not pass together with one that had passed."""
-        self.spec_files.take_back(culprit)
-        self.spec_files.failed[culprit.name] = reason
-        return result._replace(outcome="failed", reason=reason)
 
     # Which tasks run
 
@@ -347,8 +330,7 @@ class SpecRun:
         for name, result in takeover_log.results.items():
             task = self.spec_files.spec.get(name)
             if result.passed and task is not None:
-                regressions = self.services.regressions
-                regressions.add_pass(self, task, result, regressions.position)
+                self.services.regressions.add_pass(self, task, result)
         for name in takeover_log.unfinished:
             if not self._passed_before_crash(self.spec_files.spec.get(name)):
                 bad.append(name)  # noqa: PERF401 - reads files

@@ -1,8 +1,8 @@
 """At the end of a run: recover tasks that passed and that later work may have broken.
 
-In a run without workers, these are tasks whose files are not known. With workers, the controller
-looks at all tasks: a worker knows only those that it ran itself, and the controller has all
-results, and what each executor run and repair changed.
+By then, tasks whose files are known have been verified again after each change of them, as far as
+the same process worked on both. This check is for tasks whose files are not known, for work in
+other workers, and for files that a Verify command or the user changed.
 
 The reports of these tasks are corrected. By then pytest has logged them: the summary, the JUnit
 file and `--lf` count the tasks as passed. None of the files has been written yet.
@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.healing.regressions import MAX_ROUNDS, Work, is_affected
+from pytest_ralph.healing.regressions import is_affected, listed_files
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.session.messages import terminal_reporter
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
-    from pytest_ralph.session.summary import RunResults
     from pytest_ralph.spec.task import Task
 
 
+# How often all tasks are looked at: recovering one of them may break another.
+MAX_ROUNDS = 5
 # Seconds by which the time of a file may be behind the clock.
 CLOCK_TICK = 0.02
 
@@ -52,76 +53,133 @@ class ReportedWork(NamedTuple):
     diff: str
 
 
-class RewrittenFile(NamedTuple):
-    """A file that was changed after a task that names it was verified last.
+@dataclass
+class WatchedTask:
+    """A task that passed, and when its last Verify began and ended."""
 
-    `by` is the task whose Verify ran meanwhile, if there is one.
-    """
+    result: TaskResult
+    task: Task
+    spec: Spec
+    verified_from: float
+    verified_until: float
 
-    path: str
-    by: TaskResult | None
-
-
-def heal_rest(run: Run, results: RunResults) -> Iterator[tuple[str, TaskResult]]:
-    """Verify again what may be broken; yield what broke a task, and its result after recovery.
-
-    The caller adds what is yielded to `results`.
-    """
-    if run.has_workers:
-        yield from _WorkersCheck(run, results.tasks).heal()
-        return
-    for _ in range(MAX_ROUNDS):
-        _suspect_rewritten(run, results.tasks)
-        found = False
-        for healed in run.resources.regressions.heal_rest():
-            found = True
-            yield healed.line, healed.result
-        if not found:
-            return
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that matter to the task; none if they are not known."""
+        return (*self.task.files, *self.result.changed)
 
 
-def _suspect_rewritten(run: Run, results: Sequence[TaskResult]) -> None:
-    """Have tasks verified again whose files something other than an executor changed."""
-    rewritten = RewrittenFiles(run, results)
-    for result in results:
-        spec_run = run.spec_runs.get(run.root / result.spec_path)
-        task = spec_run.spec_files.spec.get(result.name) if spec_run else None
-        if spec_run is None or task is None or not result.passed or not result.verifications:
-            continue
-        for path, by in rewritten.since_pass(task, result):
-            culprit = run.spec_runs.get(run.root / by.spec_path) if by else None
-            work = Work(spec_run, None, (path,))
-            if culprit is not None and by is not None:
-                work = Work(culprit, culprit.spec_files.spec.get(by.name), (path,))
-            run.resources.regressions.add_suspect(spec_run, result.name, work)
-
-
-class RewrittenFiles:
-    """Finds files that something other than an executor changed, such as a Verify command."""
+class FinalCheck:
+    """Verifies again what may be broken, in the process that has all results."""
 
     def __init__(self, run: Run, results: Sequence[TaskResult]) -> None:
         self._run = run
         self._results = results
+        self._work = list(_work(results))
+        self._specs: dict[str, Spec | None] = {}
 
-    def since_pass(self, task: Task, result: TaskResult) -> list[RewrittenFile]:
-        """Return the files of a task that were changed or removed after its last Verify.
+    def heal(self) -> Iterator[tuple[str, TaskResult]]:
+        """Recover what is broken; yield what broke a task, and its result after that."""
+        watched = [task for task in map(self._watch, self._results) if task is not None]
+        for _ in range(MAX_ROUNDS):
+            work_before = len(self._work)
+            for task in watched:
+                healed = self._heal(task)
+                if healed is not None:
+                    yield healed
+            if len(self._work) == work_before:
+                return
+
+    def _watch(self, result: TaskResult) -> WatchedTask | None:
+        """Return what to know about a task; None if it has not passed or is gone."""
+        if not result.passed or not result.verifications:
+            return None
+        spec = self._spec(result.spec_path)
+        task = self._task(spec, result) if spec else None
+        if spec is None or task is None:
+            return None
+        last = result.verifications[-1]
+        return WatchedTask(result, task, spec, last.started, last.started + last.duration)
+
+    def _task(self, spec: Spec, result: TaskResult) -> Task | None:
+        """Return a task, checked off only if it was that before the run."""
+        spec_run = self._run.spec_runs.get(spec.path)
+        if spec_run is not None and result.name in spec_run.begun:
+            return spec_run.begun[result.name]
+        task = spec.get(result.name)
+        if task is None:
+            return None
+        source = self._run.specs.snapshots.get(result.spec_path, "")
+        before = Spec.parse(source, spec.path).get(result.name)
+        return replace(task, checked=before is not None and before.checked)
+
+    def _spec(self, path: str) -> Spec | None:
+        if path not in self._specs:
+            try:
+                self._specs[path] = self._run.specs.load(self._run.root / path)
+            except (SpecError, SettingError):
+                self._specs[path] = None
+        return self._specs[path]
+
+    def _heal(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
+        """Verify a task again if it may be broken; None if it passes."""
+        culprits = self._culprits(watched)
+        diff = "".join(work.diff for work in culprits)
+        if culprits:
+            change = _named_change(culprits[-1].result, culprits[-1].changed)
+        else:
+            change = self._rewritten_file(watched)
+        if not change:
+            return None
+
+        name = f"{watched.result.spec} {watched.result.id}"
+        line = f"{name} no longer passes since {change}"
+        watched.verified_from = time.time()
+        healed = self._run.spec_run(watched.spec).heal(watched.task, line, diff)
+        watched.verified_until = time.time()
+        if healed is None:
+            return None
+        self._work += _work([healed])
+        watched.verified_from = watched.verified_until
+        return line, healed
+
+    def _culprits(self, watched: WatchedTask) -> list[ReportedWork]:
+        """Return the work on other tasks, later than the last Verify, that may have broken it."""
+        result = watched.result
+        files = watched.files
+        found = []
+        for work in self._work:
+            if work.ended <= watched.verified_from or _is_same_task(work.result, result):
+                continue
+            if files and self._is_same_process(work.result, result):
+                # The task was verified again at once.
+                continue
+            if is_affected(files, work.changed):
+                found.append(work)
+        return found
+
+    def _is_same_process(self, one: TaskResult, other: TaskResult) -> bool:
+        return not self._run.has_workers or one.spec_path == other.spec_path
+
+    # Files that something other than an executor changed
+
+    def _rewritten_file(self, watched: WatchedTask) -> str:
+        """Say which file of a task was changed or removed after its last Verify; "" if none.
 
         A task whose files are not known may be broken by every file that git tracks.
         """
-        last = result.verifications[-1]
-        verified_until = last.started + last.duration
-        paths = task.files
-        if not paths and not result.changed:
-            paths = self._tracked
-        found = []
-        for path in paths:
+        result = watched.result
+        for path in watched.files or self._tracked:
             if path.rpartition("/")[2] in SPEC_FILES:
                 # Every run writes them.
                 continue
+            if self._run.has_workers and path in result.changed:
+                # It may have been brought home from another machine since.
+                continue
             modified = _modified(self._run.root / path, was_there=path not in result.absent)
-            if modified > max(verified_until, self._worked_until(path)):
-                found.append(RewrittenFile(path, self._verified_at(modified)))
-        return found
+            if modified > max(watched.verified_until, self._worked_until(path)):
+                return _named_change(self._verified_at(modified), [path])
+        return ""
 
     @cached_property
     def _tracked(self) -> tuple[str, ...]:
@@ -136,7 +194,7 @@ class RewrittenFiles:
 
     def _worked_until(self, path: str) -> float:
         """Return when the last executor run or repair that changed the file ended."""
-        ends = [work.ended for work in _work(self._results) if path in work.changed]
+        ends = [work.ended for work in self._work if path in work.changed]
         return max(ends, default=0.0)
 
     def _verified_at(self, moment: float) -> TaskResult | None:
@@ -168,104 +226,9 @@ def _modified(path: Path, *, was_there: bool) -> float:
     return status.st_mtime if S_ISREG(status.st_mode) else 0.0
 
 
-class _WorkersCheck:
-    """The check in the controller, after all workers have ended."""
-
-    def __init__(self, run: Run, results: Sequence[TaskResult]) -> None:
-        self._run = run
-        self._work = list(_work(results))
-        self._specs: dict[str, Spec | None] = {}
-        self._rewritten_files = RewrittenFiles(run, results)
-        # The tasks whose files have been compared: once is enough.
-        self._rechecked: set[int] = set()
-        # The tasks to watch, and when each of them was verified last.
-        self._passed = [one for one in results if one.passed and one.verifications]
-        self._verified = [one.verifications[-1].started for one in self._passed]
-
-    def heal(self) -> Iterator[tuple[str, TaskResult]]:
-        for _ in range(MAX_ROUNDS):
-            work_before = len(self._work)
-            for number in range(len(self._passed)):
-                healed = self._heal(number)
-                if healed is not None:
-                    yield healed
-            if len(self._work) == work_before:
-                return
-
-    def _heal(self, number: int) -> tuple[str, TaskResult] | None:
-        result = self._passed[number]
-        spec = self._spec(result.spec_path)
-        task = spec.get(result.name) if spec else None
-        if spec is None or task is None:
-            return None
-
-        culprits = self._culprits(number, task)
-        change = _named_change(culprits[-1]) if culprits else self._rewritten_file(number, task)
-        if not change:
-            return None
-
-        line = f"{result.spec} {result.id} no longer passes since {change}"
-        diff = "".join(work.diff for work in culprits)
-        self._verified[number] = time.time()
-        task = replace(task, checked=self._was_checked(result))
-        healed = self._run.spec_run(spec).heal(task, line, diff)
-        if healed is None:
-            return None
-        self._work += _work([healed])
-        self._verified[number] = time.time()
-        return line, healed
-
-    def _culprits(self, number: int, task: Task) -> list[ReportedWork]:
-        """Return the work on other tasks, later than the last Verify, that may have broken it."""
-        result = self._passed[number]
-        later = [work for work in self._work if work.ended > self._verified[number]]
-        later = [work for work in later if not _is_same_task(work.result, result)]
-        if task.files:
-            # Its worker has seen to the work on its own spec.
-            later = [work for work in later if work.result.spec_path != result.spec_path]
-        files = (*task.files, *result.changed)
-        return [work for work in later if is_affected(files, work.changed)]
-
-    def _rewritten_file(self, number: int, task: Task) -> str:
-        """Say which file of a task something other than an executor changed; "" if none."""
-        rewritten = self._rewritten(number, task)
-        if rewritten is None:
-            return ""
-        by = f"{rewritten.by.spec} {rewritten.by.id}" if rewritten.by else "something"
-        return f"{by} changed {rewritten.path}"
-
-    def _rewritten(self, number: int, task: Task) -> RewrittenFile | None:
-        """Return a file of a task that something other than an executor changed later.
-
-        Files that were changed for the task itself may have been merged later.
-        """
-        if number in self._rechecked:
-            return None
-        self._rechecked.add(number)
-        result = self._passed[number]
-        for file in self._rewritten_files.since_pass(task, result):
-            if file.path not in result.changed:
-                return file
-        return None
-
-    def _was_checked(self, result: TaskResult) -> bool:
-        """Return whether a task was checked off before the run, and not by one of its workers."""
-        source = self._run.specs.snapshots.get(result.spec_path, "")
-        before = Spec.parse(source, self._run.root / result.spec_path).get(result.name)
-        return before is not None and before.checked
-
-    def _spec(self, path: str) -> Spec | None:
-        if path not in self._specs:
-            try:
-                self._specs[path] = self._run.specs.load(self._run.root / path)
-            except (SpecError, SettingError):
-                self._specs[path] = None
-        return self._specs[path]
-
-
-def _named_change(work: ReportedWork) -> str:
-    changed = ", ".join(work.changed[:3])
-    return f"{work.result.spec} {work.result.id} changed {changed}"
+def _named_change(by: TaskResult | None, paths: Sequence[str]) -> str:
+    files = listed_files(paths)
+    return f"{by.spec} {by.id} changed {files}" if by else f"{files} changed"
 
 
 def _work(results: Iterable[TaskResult]) -> Iterator[ReportedWork]:

@@ -140,9 +140,9 @@ class EndOfRun:
         if not may_break:
             return
         # Imported here: most runs change no files.
-        from pytest_ralph.session.final_check import heal_rest
+        from pytest_ralph.session.final_check import FinalCheck
 
-        for line, result in heal_rest(self.run, self.results):
+        for line, result in FinalCheck(self.run, self.results.tasks).heal():
             self._correct(result)
             if result.outcome != "flaky":
                 self.run.messages.note(f"{line}: {result.reason}")
