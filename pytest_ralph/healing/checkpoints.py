@@ -185,7 +185,7 @@ class Checkpoints:
         git = self._services.git
         if git is None:
             return "no rollback: not in a git repository"
-        if any(True for _ in self._services.files_of_other_specs()):
+        if self._services.has_other_workers:
             return "no rollback: other workers use the same files"
         # No other executor may be at work meanwhile.
         with self._services.turn:

@@ -360,7 +360,7 @@ class Guard:
 
     def _undo_edits_of_other_specs(self, findings: list[str]) -> None:
         """Put back the plans of other specs, unless other workers may be writing them."""
-        if self._has_other_workers():
+        if self.services.has_other_workers:
             return
         for change in self._damaged:
             if change.path == self._own_path:
@@ -486,10 +486,7 @@ class Guard:
         if settings.guard == "refuse" and settings.commit != "auto":
             # Executors take turns, and nobody else commits.
             return False
-        return self._has_other_workers()
-
-    def _has_other_workers(self) -> bool:
-        return any(True for _ in self.services.files_of_other_specs())
+        return self.services.has_other_workers
 
     # Refusing
 

@@ -99,8 +99,8 @@ class Services:
     make_worktrees: Callable[[], Worktrees] | None = None
     # Keeps other workers from changing the same files; None if there are no other workers.
     take_turn: Callable[[Collection[Path]], AbstractContextManager[None]] | None = None
-    # Files that belong to specs which other workers work on at the same time.
-    files_of_other_specs: Callable[[], Iterable[Path]] = tuple
+    # Whether other workers work on other specs of the project at the same time.
+    has_other_workers: bool = False
 
     @cached_property
     def prompts(self) -> Prompts:

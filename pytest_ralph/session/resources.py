@@ -248,7 +248,7 @@ class Resources:
             turn=self._turn_lock if _must_tell_apart(settings) else nullcontext(),
             take_turn=self._file_turns.take if self.run.worker else None,
             make_worktrees=lambda: self.worktrees,
-            files_of_other_specs=lambda: self.run.specs.files_of_other_specs(spec),
+            has_other_workers=self.run.specs.are_others_at_work(spec),
         )
 
     def _budget(self, settings: Settings) -> Budget:

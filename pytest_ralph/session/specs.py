@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
+from pytest_ralph.files import STATE_NAME
 from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option, ini_value
 from pytest_ralph.session.discovery import find_specs
 from pytest_ralph.settings import SETTINGS, Layer, SettingError, Settings, read_settings
@@ -18,7 +18,6 @@ from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_ralph.session.xdist.worker import Handover
@@ -149,17 +148,9 @@ class Specs:
             found[self.relative(spec.path)] = spec.source
         return found
 
-    def files_of_other_specs(self, spec: Spec) -> Iterator[Path]:
-        """Yield the files that other workers may be working on at the same time."""
-        for name in self._given:
-            path = self._root / name
-            if path == spec.path:
-                continue
-            other = self.load(path)
-            yield other.path
-            yield other.directory / PROGRESS_NAME
-            for task in other.tasks:
-                yield from (self._root / file for file in task.files)
+    def are_others_at_work(self, spec: Spec) -> bool:
+        """Return whether other workers may be working on other specs at the same time."""
+        return any(self._root / name != spec.path for name in self._given)
 
 
 def command_line_layer(config: pytest.Config) -> Layer:

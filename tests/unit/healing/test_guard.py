@@ -57,7 +57,7 @@ def guard(tmp_path: Path) -> Guard:
         git_lock=threading.RLock(),
         tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
         settings=SimpleNamespace(guard="report"),
-        files_of_other_specs=tuple,
+        has_other_workers=False,
     )
     return Guard(services, spec_files, spec.tasks[0])
 
