@@ -113,13 +113,17 @@ class FinalCheck:
         before = Spec.parse(source, spec.path).get(result.name)
         return replace(task, checked=before is not None and before.checked)
 
-    def _spec(self, path: str) -> Spec | None:
-        if path not in self._specs:
+    def _spec(self, relative: str) -> Spec | None:
+        """Return the spec at a path; None if it cannot be read any more."""
+        path = self._run.root / relative
+        if path in self._run.spec_runs:
+            return self._run.spec_runs[path].spec_files.spec
+        if relative not in self._specs:
             try:
-                self._specs[path] = self._run.specs.load(self._run.root / path)
+                self._specs[relative] = self._run.specs.load(path)
             except (SpecError, SettingError):
-                self._specs[path] = None
-        return self._specs[path]
+                self._specs[relative] = None
+        return self._specs[relative]
 
     def _heal(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
         """Verify a task again if it may be broken; None if it passes."""
