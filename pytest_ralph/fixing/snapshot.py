@@ -190,15 +190,19 @@ class Snapshots:
             self._copied = 0
             self._last = {}
         snapshot: Snapshot = {}
+        links = []
         root = f"{self.root}/"
         for path in paths:
             # Most files are as they were. A Path for each of them would be most of the cost.
             known = self._last.get(path)
             if known is None or not is_unchanged(root + path, known):
                 known = self._state(path)
-            if known is not None:
-                snapshot[path] = known
-        return snapshot
+            if known is None:
+                continue
+            snapshot[path] = known
+            if known.target:
+                links.append(path)
+        return _without_files_behind(snapshot, links)
 
     def _state(self, path: str) -> FileState | None:
         """Return the state of a file; None if there is none that a snapshot can hold."""
@@ -229,6 +233,14 @@ class Snapshots:
             return ""
         self._copied += state.size
         return str(copy)
+
+
+def _without_files_behind(snapshot: Snapshot, links: Iterable[str]) -> Snapshot:
+    """Leave out the files that are reached through a link: git lists those that it tracks."""
+    prefixes = tuple(f"{link}/" for link in links)
+    if not prefixes:
+        return snapshot
+    return {path: state for path, state in snapshot.items() if not path.startswith(prefixes)}
 
 
 def is_unchanged(file: str, known: FileState) -> bool:
@@ -303,7 +315,8 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
     kept, or if a link or directory is in the way.
     """
     left = []
-    for change in changes:
+    # First remove what was not there: it may be in the way of the rest.
+    for change in sorted(changes, key=lambda change: not change.added):
         try:
             done = _put_back(root, change)
         except OSError:

@@ -496,6 +496,8 @@ class Guard:
         findings = self._move_back(before, task)
         if not left:
             return replace(report, findings=(*report.findings, *findings))
+        # Their copies stay for `--ralph-undo`.
+        self._tree.record(self.owner, tuple(one for one in report.changes if one.path in left))
         finding = f"could not be undone: {_listed(left)}"
         return replace(
             report,

@@ -71,6 +71,8 @@ class Git:
         self._fingerprint_begun = 0.0
         # How many commits `commit` has made, or begun to make.
         self.commits = 0
+        # Whether the first of them was the first of the branch.
+        self._began_branch = False
 
     def unavailable(self) -> str | None:
         """Return why there is no repository to work with, or None if there is one."""
@@ -178,6 +180,9 @@ class Git:
             name = to if isinstance(to, str) else to.commit
             commit = require_rollback_target(self._git, name, head)
             require_no_nested_repository(self._git, commit)
+            if isinstance(to, str) and self._began_branch:
+                # Its commits lack everything that the user never committed.
+                raise GitError("nothing to go back to: the branch had no commit before this run")
             assert head is not None
             with scratch_directory(location.git_dir) as scratch:
                 target = to
@@ -235,6 +240,8 @@ class Git:
             if versions == {path: head.get(path) for path in in_repository}:
                 # What differs from HEAD are edits of the user.
                 return None
+            if self.commits == 0:
+                self._began_branch = self.head() is None
             self.commits += 1
             commit_paths(self._top, message, in_repository, head, versions)
             return self.head()

@@ -79,6 +79,20 @@ def test_refused_fix_is_undone_and_fails(either: Project) -> None:
     assert not either.boxes["1.3"]
 
 
+def test_what_cannot_be_undone_is_kept(repository: Project) -> None:
+    repository.write(".git/info/exclude", "*.log\n")
+    repository.write("tests/test_parser.txt", "edited by the user\n")
+    # An ignored file keeps the directory from being removed.
+    executor = repository.shell("""\
+        cd tests && rm test_parser.txt && mkdir test_parser.txt && touch test_parser.txt/x.log
+    """)
+    result = repository.run("--ralph-guard=refuse", "--ralph-max-fixes=1", executor=executor)
+
+    result.stdout.fnmatch_lines(["*could not be undone: tests/test_parser.txt*"])
+    copies = (repository.root / ".ralph/backups").rglob("*.saved")
+    assert "edited by the user\n" in [copy.read_text() for copy in copies]
+
+
 def test_fix_after_a_refused_one(repository: Project) -> None:
     executor = repository.shell("""\
         if [ $call = 1 ]; then

@@ -278,6 +278,26 @@ def test_repository_without_commits_is_left_alone(broken_build: Project) -> None
     assert (project.root / "new.txt").read_text() == "not to be lost\n"
 
 
+def test_first_commits_of_a_run_are_no_target(broken_build: Project) -> None:
+    project = broken_build
+    text = project.tasks.read_text().replace("test -e build.sh", "grep -q done part.txt")
+    project.tasks.write_text(text)
+    project.git("update-ref", "-d", "HEAD")
+    project.git("read-tree", "--empty")
+    executor = project.shell("""\
+        case $task in
+            1.1*) echo done > part.txt;;
+            *) echo true > build.sh; echo fixed > note.txt;;
+        esac
+    """)
+    result = project.run("--ralph-rollback", "--ralph-commit=auto", executor=executor)
+
+    result.stdout.fnmatch_lines(
+        ["*no rollback: nothing to go back to: the branch had no commit before this run*"]
+    )
+    assert (project.root / "new.txt").read_text() == "not to be lost\n"
+
+
 def test_words_in_a_searched_file_roll_nothing_back(project: Project) -> None:
     project.spec("""\
         - [ ] 1.1 It is there

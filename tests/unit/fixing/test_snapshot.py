@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ralph.fixing import snapshot
-from pytest_ralph.fixing.snapshot import Snapshots, put_back
+from pytest_ralph.fixing.snapshot import Change, Snapshots, put_back
 
 
 @pytest.fixture
@@ -181,6 +181,28 @@ def test_nothing_is_written_through_a_link(
     changes = snapshots.changes(before, snapshots.take())
     assert "src/a.py" in put_back(root, [change for change in changes if change.before])
     assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
+def test_directory_that_became_a_link_comes_back(root: Path, tmp_path: Path) -> None:
+    # As git lists them: a tracked file, also below a link.
+    snapshots = Snapshots(root, tmp_path / "copies", lambda: ["src", "src/a.py"])
+    before = snapshots.take()
+    (root / "src").rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere/a.py").write_text("of somebody else")
+    (root / "src").symlink_to(tmp_path / "elsewhere")
+    changes = snapshots.changes(before, snapshots.take())
+
+    assert [(change.path, change.deleted) for change in changes] == [
+        ("src", False),
+        ("src/a.py", True),
+    ]
+    assert put_back(root, changes) == ()
+    assert (root / "src/a.py").read_bytes() == b"one\r\ntwo\n"
+    assert not (root / "src").is_symlink()
+    redo = [Change(change.path, change.after, change.before) for change in changes]
+    assert put_back(root, redo) == ()
+    assert (root / "src").is_symlink()
+    assert (tmp_path / "elsewhere/a.py").read_text() == "of somebody else"
 
 
 def test_removed_copies_are_made_again(root: Path, snapshots: Snapshots) -> None:
