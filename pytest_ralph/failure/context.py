@@ -118,9 +118,6 @@ class FailureContext:
     def diagnostics(self) -> Sequence[Diagnostic]:
         """What compilers, linters and checkers say about places in files."""
         found = tuple(read_diagnostics(self.output, self.ignored))
-        if not found and "lint" in self.roles:
-            # To a linter even a remark is a finding.
-            found = tuple(read_diagnostics(self.output, self.echoed))
         if found or self.roles & {"test", "build", "run", "format"}:
             return found
 
@@ -150,7 +147,7 @@ class FailureContext:
         if not causes:
             return None
         best = min(causes, key=_precedence)
-        if self.output.has("above") and PYTHON_EXCEPTION.match(best.error):
+        if PYTHON_EXCEPTION.match(best.error):
             # Of exceptions that led to one another, the last one ended the program.
             best = max(causes, key=lambda finding: finding.line)
         if best.verdict == "timeout" and "test" in self.roles:
@@ -185,8 +182,6 @@ class FailureContext:
 
     def _shows_tests(self) -> bool:
         """Return whether a command of unknown purpose prints the results of tests."""
-        if self.roles & COMPLAINING_ROLES:
-            return False
         if names_tests(self.output):
             return True
         if "build" in self.roles and not self.names("test"):

@@ -59,7 +59,6 @@ SHAPES = {
     ),
     "build": re.compile(r"^(?:fatal )?error\b", re.IGNORECASE),
 }
-CODED_ERROR = re.compile(r"^(?:fatal )?error\[[\w-]+\]: .", re.IGNORECASE)
 # A line that gives only the place; the message is below.
 MESSAGE_BELOW = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
 MARKS = " ×✖!i⚠❯❱"
@@ -113,8 +112,6 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
 
 def _read_row(number: int, line: str) -> Diagnostic | None:
     """Read a finding that has no file on its own line."""
-    if CODED_ERROR.match(line):
-        return Diagnostic(number, line.strip(), shape="build", level="error")
     row = ROW.match(line) if DIGIT.search(line) else None
     if row is None:
         return None

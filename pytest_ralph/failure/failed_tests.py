@@ -109,7 +109,7 @@ def _read_test(context: FailureContext, test: FailedTest) -> Finding:
     if not test.named or is_file:
         found = _first_cause(causes) or _unloaded_file(test) or context.cause
         return found or Finding(verdict, test.error, test.line)
-    return _read_named_test(context, test, causes)
+    return _read_named_test(test, causes)
 
 
 def _first_cause(causes: Sequence[Finding]) -> Finding | None:
@@ -121,16 +121,14 @@ def _first_cause(causes: Sequence[Finding]) -> Finding | None:
     return causes[0]
 
 
-def _read_named_test(
-    context: FailureContext, test: FailedTest, causes: Sequence[Finding]
-) -> Finding:
+def _read_named_test(test: FailedTest, causes: Sequence[Finding]) -> Finding:
     """Return what a test that ran amounts to: a cause outside the code, or a failed expectation."""
     for finding in causes:
         if finding.verdict in OUTSIDE:
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)
-    if WORKER_DEATH.search(test.error) and not _is_c_assertion(context, test):
+    if WORKER_DEATH.search(test.error):
         return Finding("crash", test.error, test.line, type=VERIFICATION_FAILED)
     return Finding("test", test.error, test.line)
 
@@ -139,10 +137,3 @@ def _unloaded_file(test: FailedTest) -> Finding | None:
     """Return the exception that a file named as a test died of while it was loaded."""
     deaths = [finding for finding in causes_in(test.error, test.line) if finding.verdict in DEATHS]
     return replace(deaths[0], verdict="build") if deaths and test.named else None
-
-
-def _is_c_assertion(context: FailureContext, test: FailedTest) -> bool:
-    """C's assert() aborts the process; what it prints is a failed expectation."""
-    if "abort" not in test.error.lower():
-        return False
-    return any(finding.verdict == "assertion" for finding in context.findings)

@@ -10,8 +10,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.project import FOREIGN
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -111,8 +109,7 @@ def _is_quoted_include(context: FailureContext, finding: Finding, name: str) -> 
 def _command(_context: FailureContext, finding: Finding) -> Finding:
     """A program named by a path inside the project is a file that is not there."""
     path = finding.missing or ""
-    is_elsewhere = FOREIGN.search(path) or path.startswith(SYSTEM_DIRECTORIES)
-    if "/" not in path or is_elsewhere:
+    if "/" not in path or path.startswith(SYSTEM_DIRECTORIES):
         return finding
     return replace(finding, verdict="absent")
 

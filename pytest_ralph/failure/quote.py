@@ -56,7 +56,6 @@ JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 MOST_COMPLAINTS = 200
-SHORTEST_COMPLAINT = 3
 # A last line that says nothing: a bracket, or an address to read more.
 WEAK_ENDING = re.compile(r"^\W+$|https?://\S+$|for more information\W*$")
 MARKS = " ×✖"
@@ -132,8 +131,6 @@ def _is_complaint(text: str) -> bool:
 
 def _names_file(context: FailureContext, text: str) -> bool:
     words = text.replace("'", " ").replace('"', " ").split()
-    if len(words) <= SHORTEST_COMPLAINT:
-        return False
     return any(context.project.find(PLACE_END.sub("", word)) for word in words)
 
 
@@ -163,10 +160,9 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     lines = context.output.lines
     printed = {number: line.strip() for number, line in enumerate(lines) if line.strip()}
     spoken = [text for number, text in printed.items() if number not in context.ignored]
-    alarms = context.output.numbers_of(ALARMS)
     yield from (text for _, text in _own_alarms(context))
     yield from filter(WARNING.match, printed.values())
-    yield from (printed[number] for number in alarms if number not in context.ignored)
+    yield from (printed[number] for number in context.output.numbers_of(ALARMS))
     # The last command of a shell's trace is the one that ended it.
     yield from filter(SHELL_TRACE.match, list(printed.values())[-1:])
     yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))

@@ -128,39 +128,23 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     if role == "test":
         # A runner of tests points at a failed expectation, or at a file that does not compile.
         return "test" if COMPARISON.search(diagnostic.text) else "build"
-    if shape or role not in VERDICT_OF_PLACE:
-        return shape
-    return VERDICT_OF_PLACE[role](context, diagnostic)
+    return shape or _verdict_of_place(context, diagnostic, role)
 
 
-def _verdict_of_unknown_tool(context: FailureContext, diagnostic: Diagnostic) -> str:
-    """A tool points at one of the failures that its summary counts, or at a file it was given."""
-    counts_failures = any(finding.verdict == "test" for finding in context.findings)
-    if counts_failures and COMPARISON.search(diagnostic.text):
+def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str) -> str:
+    """Return what a place means that has no telling shape, by the role of the tool."""
+    if role == "data":
+        return "data"
+    if role == "run":
+        # A program died at a place in its own source; at another file it points as a check does.
+        script = context.stage_at(diagnostic.line).plain_arguments[:1]
+        if diagnostic.file.removeprefix("./") in script:
+            return "crash"
+        return "test" if COMPARISON.search(diagnostic.text) else "lint"
+    # A tool points at one of the failures that its summary counts, or at a file it was given.
+    if not role and any(finding.verdict == "test" for finding in context.findings):
         return "test"
-    return "lint" if context.names(diagnostic.file) else ""
-
-
-def _verdict_of_program(context: FailureContext, diagnostic: Diagnostic) -> str:
-    """A program died at a place in its own source; at another file it points as a check does."""
-    script = context.stage_at(diagnostic.line).plain_arguments[:1]
-    if diagnostic.file.removeprefix("./") in script:
-        return "crash"
-    if not context.project.find(diagnostic.file):
-        return "crash"
-    return "test" if COMPARISON.search(diagnostic.text) else "lint"
-
-
-def _verdict_of_data_tool(_context: FailureContext, _diagnostic: Diagnostic) -> str:
-    return "data"
-
-
-# What a line with a place and no telling shape means, by the role of the tool.
-VERDICT_OF_PLACE = {
-    "": _verdict_of_unknown_tool,
-    "run": _verdict_of_program,
-    "data": _verdict_of_data_tool,
-}
+    return "lint" if not role and context.names(diagnostic.file) else ""
 
 
 # Symptoms: lines that say that something failed, but not why.

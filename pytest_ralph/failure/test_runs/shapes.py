@@ -86,9 +86,8 @@ END_MARK = re.compile(
     r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
-# What may stand before the name of a test in a tree or list, and between a name and its mark.
+# What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•-"
-SEPARATORS = (" ", "\t", "..", "…", "--", ":", "=>", "→")
 PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
@@ -284,7 +283,7 @@ def marked_at_end(line: str) -> tuple[str, str] | None:
         return None
     before = line[: mark.start()]
     name = before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
-    if not name or not before.endswith(SEPARATORS):
+    if not name:
         return None
     return name, mark["error"] or ""
 
@@ -298,6 +297,4 @@ def clean_name(text: str) -> str:
         name = TIME.sub("", name)
         name = PLACE.sub("", name).rstrip(" :")
         name = TRAILING_DOTS.sub("", name)
-    if name[:1] in QUOTES and name[-1:] in QUOTES:
-        name = name[1:-1]
-    return name.strip()
+    return name.strip(QUOTES + " ")

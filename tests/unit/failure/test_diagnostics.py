@@ -30,7 +30,6 @@ def read(*lines: str, quiet: tuple[int, ...] = ()) -> list[Diagnostic]:
         ("App.java:7: error: ';' expected", "App.java", "build", "error"),
         ("Makefile:3: *** missing separator.  Stop.", "Makefile", "", ""),
         ("CMake Error at CMakeLists.txt:3 (find_package):", "CMakeLists.txt", "build", "error"),
-        ("error[E0425]: cannot find value `x` in this scope at 1", "", "build", "error"),
         ("  12:5  error  'x' is not defined  no-undef", "", "lint", "error"),
         ("  12:5  Warning  Unexpected console statement  no-console", "", "", ""),
         ("  12:5  warning  Unexpected console statement  no-console", "", "lint", "warning"),
