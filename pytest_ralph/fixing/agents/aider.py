@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import TASKS_NAME
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.check_files import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,6 @@ UNATTENDED = (
 # Commits are made by --ralph-commit, and .gitignore belongs to the project.
 NO_GIT_CHANGES = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
-TEST_FILE = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_|[._](?:test|spec)\.")
 APPLIED_EDIT = re.compile(r"Applied edit to (.+)")
 WRAPPED_EDIT = "Applied edit to "
 # `Tokens: 2.3k sent, 1.1k cache hit, 210 received. Cost: $0.01 message, $0.03 session.`
@@ -73,9 +73,7 @@ class Aider(Agent):
         words += ["--chat-history-file", f"{launch.session}.history"]
         if launch.resume:
             words.append("--restore-chat-history")
-        tests = [
-            path for path in launch.job.files if TEST_FILE.search(path) and Path(path).exists()
-        ]
+        tests = [path for path in launch.job.files if is_test(path) and Path(path).exists()]
         # Tests say what is wanted, unless the task is to write tests.
         read_only = tests if len(tests) < len(launch.job.files) else []
         if launch.job.files:

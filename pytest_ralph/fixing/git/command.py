@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
-import tempfile
+import subprocess
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.running.process import exit_descriptor
-from pytest_ralph.running.spawn import Streams, spawn
 from pytest_ralph.running.strays import start_unmarked
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from pytest_ralph.running.spawn import Child
+    from collections.abc import Iterable, Mapping
 
 # git sets these while it runs a hook. A run started by a hook would work on the wrong repository.
 REPOSITORY_VARIABLES = (
@@ -116,61 +113,44 @@ class GitCommand(NamedTuple):
     ) -> GitResult:
         """Run git to its end, whatever its exit status."""
         # Files, not pipes: a program that a hook leaves in the background may hold them open.
-        with _temporary_file() as out, _temporary_file() as errors, _readable(stdin) as source:
-            streams = Streams(source, out.fileno(), errors.fileno())
-            child = self._start(arguments, env or {}, streams)
+        with TemporaryFile() as source, TemporaryFile() as out, TemporaryFile() as errors:
+            source.write(stdin)
+            source.seek(0)
+            process = self._start(arguments, env or {}, source, out, errors)
             try:
-                ended = _has_ended(child)
-            except BaseException:
-                _kill(child)
-                raise
+                ended = _has_ended(process.pid)
+            finally:
+                # Unless it has ended: it hangs, or the run is interrupted.
+                _kill(process)
             if not ended:
-                _kill(child)
                 raise GitError(f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s")
-            status = child.wait()
             out.seek(0)
             errors.seek(0)
             printed = os.fsdecode(out.read())
-            return GitResult(status, printed, errors.read().decode("utf-8", "replace"))
+            return GitResult(process.returncode, printed, errors.read().decode("utf-8", "replace"))
 
-    def _start(self, arguments: tuple[str, ...], env: Mapping[str, str], streams: Streams) -> Child:
+    def _start(
+        self, arguments: tuple[str, ...], env: Mapping[str, str], *streams: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
         if not self.directory.is_dir():
             raise GitError(f"no directory {self.directory}")
         configuration = () if arguments[0] == "commit" else CONFIGURATION
-        words = ["git", "-C", str(self.directory), *configuration, *arguments]
+        source, out, errors = streams
         try:
             with start_unmarked():
-                return spawn(words, self._start_directory(), {**self.environ, **env}, streams)
+                return subprocess.Popen(
+                    ["git", *configuration, *arguments],
+                    cwd=self.directory,
+                    env={**self.environ, **env},
+                    stdin=source,
+                    stdout=out,
+                    stderr=errors,
+                    start_new_session=True,
+                )
         except FileNotFoundError as error:
             raise GitError("git is not installed") from error
         except OSError as error:
             raise GitError(f"git cannot be run: {error.strerror or error}") from error
-
-    def _start_directory(self) -> Path:
-        """Return our own directory, from which a process starts fastest, if it still exists."""
-        try:
-            return Path.cwd()
-        except FileNotFoundError:
-            return self.directory
-
-
-def _temporary_file() -> IO[bytes]:
-    """Return a file without a name, in memory where the system has such files."""
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("git"), "w+b")
-    return tempfile.TemporaryFile()
-
-
-@contextlib.contextmanager
-def _readable(data: bytes) -> Iterator[str]:
-    """Yield the name of a file with this content."""
-    if not data:
-        yield os.devnull
-        return
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        yield file.name
 
 
 class Repository(NamedTuple):
@@ -216,9 +196,9 @@ def null_separated(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
-def _has_ended(child: Child) -> bool:
+def _has_ended(pid: int) -> bool:
     """Wait for a process; return whether it has ended within the time limit."""
-    descriptor = exit_descriptor(child.pid)
+    descriptor = exit_descriptor(pid)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -227,8 +207,8 @@ def _has_ended(child: Child) -> bool:
         os.close(descriptor)
 
 
-def _kill(child: Child) -> None:
-    """Kill git with everything it has started, and wait for it."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill git with everything it has started, unless it has ended."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
