@@ -26,20 +26,12 @@ class UndoResult(NamedTuple):
     problems: tuple[str, ...]
 
 
-def append_changes(
-    directory: Path, changes: Iterable[Change], owner: str, *, keep_new: bool = False
-) -> None:
-    """Add changes to the list in `directory`. `owner` names the task they were made for.
-
-    Without `keep_new`, size, mode and time tell whether a file changed since, not its content.
-    """
+def append_changes(directory: Path, changes: Iterable[Change], owner: str) -> None:
+    """Add changes to the list in `directory`. `owner` names the task they were made for."""
     lines = []
     for change in changes:
         before = _to_json(change.before, directory)
-        new_state = change.after
-        if new_state is not None and not keep_new:
-            new_state = new_state._replace(copy="")
-        after = _to_json(new_state, directory)
+        after = _to_json(change.after, directory)
         lines.append(json.dumps([owner, change.path, before, after]) + "\n")
     if not lines:
         return

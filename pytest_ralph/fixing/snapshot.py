@@ -156,16 +156,12 @@ class Snapshots:
                 changes.append(Change(path, old, new))
         return tuple(changes)
 
-    def keep(self, changes: Iterable[Change], *, keep_new: bool = False) -> None:
-        """Keep the copies of the files as they were before `changes` after the run.
-
-        With `keep_new`, also those of the files as they were after them.
-        """
+    def keep(self, changes: Iterable[Change]) -> None:
+        """Keep the copies of changed files, before and after the change, when the run ends."""
         for change in changes:
-            if change.before is not None:
-                self._in_use.add(change.before.copy)
-            if change.after is not None and keep_new:
-                self._in_use.add(change.after.copy)
+            for state in (change.before, change.after):
+                if state is not None:
+                    self._in_use.add(state.copy)
 
     def close(self) -> None:
         """Remove the copies that `keep` did not name."""

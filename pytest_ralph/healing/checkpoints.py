@@ -45,8 +45,6 @@ class Checkpoints:
         self._script = services.directory / f"commits-{spec_files.spec.name}.sh"
         sweep(self._script)
         spec_files.commits = self._settings.commit == "auto" and services.git is not None
-        if spec_files.commits:
-            services.tree.keep_new = True
 
     def tree(self) -> str:
         """A fingerprint of the working tree; empty outside git."""

@@ -83,16 +83,14 @@ class ProjectTree:
         # The index when a task passed last, and how to verify again the tasks that passed.
         self.good_index: Index | None = None
         self.passed: dict[str, Callable[[], bool]] = {}
-        # Whether commits need to know what files contained after each change.
-        self.keep_new = False
         # Tests and configuration of checks that were changed for each task.
         self.protected: dict[str, set[str]] = {}
 
     def record(self, owner: str, changes: Iterable[Change]) -> None:
         """Keep what is needed to undo `changes`, which were made for the task `owner`."""
         changes = tuple(changes)
-        self.snapshots.keep(changes, keep_new=self.keep_new)
-        append_changes(self.backups, changes, owner, keep_new=self.keep_new)
+        self.snapshots.keep(changes)
+        append_changes(self.backups, changes, owner)
 
     def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
         """Return how the files of the project differ from the snapshot `before`."""

@@ -218,9 +218,7 @@ class IsolatedRuns:
         # Until the merged state is verified, no other merge may change it.
         with services.merge_lock:
             versions = [read_change(change) for change in observed.report.changes]
-            applied, conflicts = services.worktrees.merge(
-                versions, services.backups, keep_new=services.tree.keep_new
-            )
+            applied, conflicts = services.worktrees.merge(versions, services.backups)
             if applied is None:
                 # The worktree is going to be brought up to date, without these changes. They are
                 # those of an earlier conflict, made again.

@@ -26,7 +26,6 @@ from pytest_ralph.fixing.snapshot import (
     is_same_now,
     kept_state,
     remove_file,
-    state_of,
     write_file,
 )
 
@@ -216,16 +215,11 @@ class AppliedMerge(NamedTuple):
 
 
 def apply_merge(
-    root: Path,
-    files: Sequence[FileChange],
-    *,
-    backups: Path,
-    journal: Path,
-    keep_new: bool = False,
+    root: Path, files: Sequence[FileChange], backups: Path, journal: Path
 ) -> AppliedMerge | None:
     """Write the files of a plan. Return None, with nothing changed, if one is not as planned.
 
-    With `keep_new`, the changes have copies of the files as they were written, too.
+    The changes have copies of the files as they were and as they were written, in `backups`.
     """
     planned = []
     for file in files:
@@ -252,8 +246,7 @@ def apply_merge(
         raise
     written = []
     for change in planned:
-        place = root / change.path
-        after = kept_state(place, backups) if keep_new else state_of(place)
+        after = kept_state(root / change.path, backups)
         written.append(Change(change.path, change.before, after))
     # With the times that the file system keeps, which may be less exact than those planned.
     append_changes(journal, written, NO_OWNER)

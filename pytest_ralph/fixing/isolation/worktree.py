@@ -244,23 +244,17 @@ class Worktrees:
         return self.registry.directory / name
 
     def merge(
-        self, files: Sequence[FileChange], backups: Path, *, keep_new: bool
+        self, files: Sequence[FileChange], backups: Path
     ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
         """Merge changes of files into the project, or return why that is not possible.
 
-        The files as they were are kept in `backups`; with `keep_new`, also as they are then.
+        The files as they were and as they are then are kept in `backups`.
         """
         for _ in range(MERGE_TRIES):
             plan = plan_merge(self._git, self.root, files)
             if plan.conflicts:
                 return None, plan.conflicts
-            applied = apply_merge(
-                self.root,
-                plan.files,
-                backups=backups,
-                journal=self._new_journal(),
-                keep_new=keep_new,
-            )
+            applied = apply_merge(self.root, plan.files, backups, self._new_journal())
             if applied is not None:
                 return applied, ()
         # Another program writes the same files all the time.

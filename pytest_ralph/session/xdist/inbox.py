@@ -139,9 +139,8 @@ class Inbox:
         services = spec_run.services
         # Until the merged state is verified, no other merge may change it.
         with services.merge_lock:
-            applied, conflicts = self._run.resources.worktrees.merge(
-                files, services.backups, keep_new=services.tree.keep_new
-            )
+            worktrees = self._run.resources.worktrees
+            applied, conflicts = worktrees.merge(files, services.backups)
             if applied is None:
                 return [conflict.path for conflict in conflicts], ""
             if spec_run.holds(task):
