@@ -15,13 +15,9 @@ from pytest_ralph.files import SPEC_FILES, fault_point
 from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.fixing.isolation.merge import (
-    kept_side,
-    read_change,
-)
+from pytest_ralph.fixing.isolation.merge import kept_side, read_change
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.python_paths import worktree_variables
-from pytest_ralph.fixing.isolation.refresh import refresh
 from pytest_ralph.healing.executor_run import ObservedRun
 
 if TYPE_CHECKING:
@@ -128,7 +124,7 @@ class IsolatedRuns:
         if self._worktree is None:
             self._worktree = self._new_worktree(task)
         else:
-            refresh(self._services.worktrees, self._worktree)
+            self._services.worktrees.refresh(self._worktree)
         return self._worktree
 
     def _try_all(

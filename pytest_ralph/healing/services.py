@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
-    from pytest_ralph.fixing.isolation.worktree import Worktrees
+    from pytest_ralph.fixing.isolation.worktrees import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.budget import Budget
     from pytest_ralph.healing.decide import Decision

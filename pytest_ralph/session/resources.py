@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Executor
     from pytest_ralph.fixing.git.checkpoint import Git
-    from pytest_ralph.fixing.isolation.worktree import Worktrees
+    from pytest_ralph.fixing.isolation.worktrees import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.history.advisor import Advisor
@@ -173,7 +173,7 @@ class Resources:
     @cached_property
     def worktrees(self) -> Worktrees:
         """The worktrees of this process, in which executors work."""
-        from pytest_ralph.fixing.isolation.worktree import Worktrees
+        from pytest_ralph.fixing.isolation.worktrees import Worktrees
 
         link = self.settings.isolate_link
         copy = self.settings.isolate_copy

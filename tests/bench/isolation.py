@@ -62,7 +62,7 @@ def main() -> None:
 
 def create() -> None:
     """One worktree: created, looked at, and removed."""
-    from pytest_ralph.fixing.isolation.worktree import Worktrees
+    from pytest_ralph.fixing.isolation.worktrees import Worktrees
 
     with project(FILES, tasks=1) as root:
         worktrees = Worktrees(root, root / ".ralph")

@@ -1,85 +1,35 @@
-"""Worktrees: copies of the project at its current state, in which executors work.
-
-A worktree has the files of the project as they are, with uncommitted changes and untracked files,
-and without ignored ones. Its HEAD is detached at the project's HEAD, and its index has what the
-user staged. Nothing of the main worktree is written: index, stash, branches and hooks stay as they
-are. Worktrees are outside the project, so that tools which search the project do not find them.
-"""
+"""Worktree: a copy of the project in which an executor works, and what differs in it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import shutil
-import tempfile
-import threading
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, file_signature, sweep
-from pytest_ralph.fixing.change_log import read_changes, undo_changes
-from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.fixing.git.command import (
-    OWN_AUTHOR,
-    GitCommand,
-    Repository,
-    find_repository,
-    null_separated,
-)
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import LITERAL
-from pytest_ralph.fixing.isolation.links import add_ignored, ignored_paths
+from pytest_ralph.fixing.isolation.links import ignored_paths
 from pytest_ralph.fixing.isolation.merge import (
-    JOURNAL_SUFFIX,
-    AppliedMerge,
-    Conflict,
     FileChange,
-    apply_merge,
     kept_side,
-    merged_files,
     plan_merge,
-    read_change,
     read_side,
+    write_side,
 )
-from pytest_ralph.fixing.isolation.patch import keep_patch
-from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
-from pytest_ralph.fixing.isolation.stash import Stash
 from pytest_ralph.fixing.snapshot import Change, stored_state
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator
 
-    from pytest_ralph.files import Seen
-
-NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
-SUBMODULE = "160000"
-VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
-NESTED_REPOSITORY = re.compile(r"^warning: adding embedded git repository: (.*?)/?$", re.MULTILINE)
-ADD_TRIES = 6
-# How often a merge is planned again because a file was written meanwhile.
-MERGE_TRIES = 10
-
-# The files that git keeps about a worktree in which no merge, rebase or the like is going on.
-ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
-ORDINARY |= {"logs", "refs"}
-CONTAINER_PREFIX = "ralph-worktree-"
 # In the container: the index with the files as they were at the start.
 START_INDEX = "start.index"
 # In the container: files as they were at the start, tracked ones and those of `Worktree.named`. The
 # worktree is there, too, with the name of the project.
 BASE = ".ralph-base"
 NAMED_BASE = ".ralph-named"
-# In the container of a worktree whose changes were merged, kept elsewhere or refused.
-IDLE_MARK = "idle"
-SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
-
-# Files in memory are created many times faster than on most disks.
-MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in it
-# The share of the free memory that worktrees may take, and how many of them there may be.
-MEMORY_SHARE = 0.5
-EXPECTED_WORKTREES = 16
 
 
 @dataclass
@@ -115,7 +65,7 @@ class Worktree:
         changed = self._changed_paths()
         inside = [path for path in changed if path.startswith(self.prefix)]
         self.outside = tuple(path for path in changed if not path.startswith(self.prefix))
-        base = self.write_base([path for path in inside if changed[path] != "?"])
+        base = self._write_base([path for path in inside if changed[path] != "?"])
         changes = []
         for path in inside:
             before = stored_state(base / path)
@@ -125,7 +75,7 @@ class Worktree:
 
     def _ignored_changes(self, changed: Container[str]) -> Iterator[Change]:
         """Yield how ignored files that the task names differ from the start."""
-        named = {*self.named_files(self.path), *self.named_files(self.named_base)}
+        named = {*self._named_files(self.path), *self._named_files(self.named_base)}
         paths = sorted(path for path in named if path not in changed and self._is_own(path))
         if not paths:
             return
@@ -154,7 +104,7 @@ class Worktree:
         shutil.rmtree(self.named_base, ignore_errors=True)
         names = [os.path.normpath(self.prefix + file) for file in files if _is_in_project(file)]
         self.named = tuple(name for name in names if self._is_missing(name))
-        for path in self.named_files(self.project):
+        for path in self._named_files(self.project):
             target = self.path / path
             is_missing = self._is_linked(path) or not os.path.lexists(target)
             if is_missing and self._is_own(path):
@@ -171,7 +121,7 @@ class Worktree:
         # To search whole trees for files that git ignores would take too long.
         return "**" not in name
 
-    def named_files(self, top: Path) -> list[str]:
+    def _named_files(self, top: Path) -> list[str]:
         """Return the files below the directory `top` that the task names."""
         found = []
         for name in self.named:
@@ -199,7 +149,7 @@ class Worktree:
     def _is_linked(self, path: str) -> bool:
         return any(path == linked or path.startswith(f"{linked}/") for linked in self.linked)
 
-    def write_base(self, paths: Iterable[str]) -> Path:
+    def _write_base(self, paths: Iterable[str]) -> Path:
         """Write files as they were at the start into a directory, and return it."""
         directory = self.container / BASE
         shutil.rmtree(directory, ignore_errors=True)
@@ -208,366 +158,57 @@ class Worktree:
         self.git("checkout-index", *options, stdin=null_separated(paths))
         return directory
 
-
-class Worktrees:
-    """Creates the worktrees of one process, and removes them.
-
-    directory: The project's `.ralph`.
-    link, copy: Names or patterns of ignored files that a worktree gets, too.
-    """
-
-    def __init__(
-        self,
-        root: Path,
-        directory: Path,
-        *,
-        link: Sequence[str] = (),
-        copy: Sequence[str] = (),
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        self.root = root.resolve()
-        self._directory = directory
-        self.registry = Registry(directory)
-        self._link = link
-        self._copy = copy
-        self._git = GitCommand.at(self.root, environ)
-        self._threads = threading.Lock()
-        # The version of the user's index that was read last, and its tree.
-        self._staged_trees: dict[Seen, str] = {}
-        # Worktrees that are not used any more, to be used again.
-        self._idle: list[Worktree] = []
-
-    def _new_journal(self) -> Path:
-        """Return the path for the journal of a merge, found again by `sweep` after a kill."""
-        self.registry.open()
-        name = f"{self.registry.token}-{os.urandom(4).hex()}{JOURNAL_SUFFIX}"
-        return self.registry.directory / name
-
-    def merge(
-        self, files: Sequence[FileChange], backups: Path
-    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
-        """Merge changes of files into the project, or return why that is not possible.
-
-        The files as they were and as they are then are kept in `backups`.
-        """
-        for _ in range(MERGE_TRIES):
-            plan = plan_merge(self._git, self.root, files)
-            if plan.conflicts:
-                return None, plan.conflicts
-            applied = apply_merge(self.root, plan.files, backups, self._new_journal())
-            if applied is not None:
-                return applied, ()
-        # Another program writes the same files all the time.
-        return None, tuple(Conflict(file.path, "(it is being written)") for file in files)
-
-    def stash(self) -> Stash:
-        """Return the stash of the project as it is now."""
-        return Stash(self.git, self._location.common_dir / "logs/refs/stash")
-
-    def require_usable(self) -> None:
-        """Raise GitError, in one line, if the repository cannot be used for worktrees."""
-        names: dict[str, str] = {}
-        ignore_case = self._git.run("config", "--bool", "core.ignorecase").stdout.strip() == "true"
-        for entry in self.git("ls-files", "--stage", "-z").split("\0"):
-            _, _, path = entry.partition("\t")
-            if entry.startswith(SUBMODULE):
-                raise GitError(f"submodules cannot be isolated: {path}")
-            if not ignore_case or not path:
-                continue
-            other = names.setdefault(path.casefold(), path)
-            if other != path:
-                raise GitError(
-                    f"names that differ only in case cannot be isolated: {other}, {path}"
-                )
-
-    @cached_property
-    def _location(self) -> Repository:
-        return find_repository(self._git)
-
     @property
-    def git(self) -> GitCommand:
-        """Calls git in the main worktree."""
-        return GitCommand(self._location.top, self._git.environ)
+    def administrative_directory(self) -> Path:
+        """The directory inside the repository that holds HEAD and index of the worktree."""
+        link = (self.path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
+        return self.path / link.removeprefix("gitdir:").strip()
 
-    def create(self) -> Worktree:
-        """Return a worktree at the current state of the project. Raise GitError if git cannot."""
-        with self._threads:
-            idle = self._idle.pop() if self._idle else None
-        if idle is not None:
-            try:
-                return self._renew(idle)
-            except (GitError, OSError):
-                self._discard(idle.container)
-        # git records real paths, and the directory for temporary files may be a link.
-        container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place())).resolve()
-        self.registry.add(container)
-        fault_point("before a worktree is created")
-        try:
-            worktree = self._create(container)
-        except BaseException:
-            self._discard(container)
-            raise
-        fault_point("after a worktree is created")
-        return worktree
+    # Bringing it up to date
 
-    def _create(self, container: Path) -> Worktree:
-        worktree = self._worktree_in(container)
-        worktree.tree = self.write_state(container / START_INDEX)
-        head, worktree.branches = self._head_and_branches(worktree.tree)
-        options = ("-q", "--no-checkout", "--detach", "--force")
-        # git fails over a worktree that another process is adding at the same moment.
-        with self.registry.adding():
-            self.git("worktree", "add", *options, str(worktree.path), head)
-        fault_point("before a worktree is checked out")
-        worktree.git("checkout-index", "-a", "-f", "-u")
-        self._complete(worktree)
-        return worktree
+    def update(self, tree: str, index: Path) -> None:
+        """Merge the state of the project that is in `tree` and `index`; start from it.
 
-    def _worktree_in(self, container: Path) -> Worktree:
-        """Return the worktree of a container, which may not exist yet."""
-        location = self._location
-        path = container / location.top.name
-        variables = {
-            "GIT_DIR": str(location.git_dir),
-            "GIT_WORK_TREE": str(path),
-            "GIT_INDEX_FILE": str(container / START_INDEX),
-        }
-        git = GitCommand(path, {**self._git.environ, **variables})
-        return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
-
-    def _renew(self, worktree: Worktree) -> Worktree:
-        """Bring a worktree that was used before to the current state of the project.
-
-        Far less has to be written than for a new one. Nothing stays of the run before.
+        A file that both sides changed in the same place becomes that of the project.
         """
-        fault_point("before a worktree is used again")
-        (worktree.container / IDLE_MARK).unlink()
-        worktree = self._worktree_in(worktree.container)
-        index = worktree.container / "next.index"
-        worktree.tree = self.write_state(index)
-        index.unlink()
-        head, worktree.branches = self._head_and_branches(worktree.tree)
-        administrative = _administrative_directory(worktree)
-        (administrative / "HEAD").write_text(f"{head}\n", encoding="utf-8")
-        (administrative / "logs" / "HEAD").unlink(missing_ok=True)
-        worktree.git("clean", "-ffdxq")
-        worktree.git("read-tree", "--reset", "-u", worktree.tree)
-        self._complete(worktree)
-        return worktree
+        ignored = self._changed_ignored_files()
+        changed = {**ignored, **self._changed_files(tree)}
+        plan = plan_merge(self.git, self.path, changed.values())
+        for file in plan.files:
+            write_side(self.path, file.path, file.new)
+        for conflict in plan.conflicts:
+            write_side(self.path, conflict.path, changed[conflict.path].new)
+        for path, change in ignored.items():
+            write_side(self.named_base, path, change.new)
 
-    def _complete(self, worktree: Worktree) -> None:
-        """Give a worktree what the user has staged, and ignored files that it needs."""
-        own_index = _administrative_directory(worktree) / "index"
-        shutil.copy2(worktree.container / START_INDEX, own_index)
-        staged = self._staged()
-        if staged != worktree.tree:
-            # Entries of files that are as they were staged keep the times of the files.
-            worktree.git("read-tree", "-m", staged, env={"GIT_INDEX_FILE": str(own_index)})
-        worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
+        shutil.copy2(index, self.container / START_INDEX)
+        self.tree = tree
+        # Status 1 only means that some files differ from the index.
+        self.git.run("update-index", "-q", "--refresh")
 
-    def write_state(self, index: Path) -> str:
-        """Write the current state of the project to an index file, and return its tree."""
-        environ = {"GIT_INDEX_FILE": str(index)}
-        self._copy_index(index)
-        for _ in range(ADD_TRIES):
-            result = self.git.run("add", "-A", "--", ".", NOT_OURS, env=environ)
-            # A file vanished while git looked: other programs are at work.
-            if not VANISHED_FILE.search(result.stderr):
-                break
-        result.check("add")
-        nested = NESTED_REPOSITORY.search(result.stderr)
-        if nested is not None:
-            raise GitError(f"a repository inside the repository cannot be isolated: {nested[1]}")
-        return self.git("write-tree", env=environ).strip()
+    def _changed_files(self, tree: str) -> dict[str, FileChange]:
+        """Return what differs in the project from the start, with the new versions."""
+        options = ("-r", "-z", "--name-status", "--no-renames")
+        parts = self.git("diff-tree", *options, self.tree, tree).split("\0")
+        statuses = dict(zip(parts[1::2], parts[::2], strict=False))
+        base = self._write_base([path for path, status in statuses.items() if status != "A"])
+        changes = {}
+        for path in statuses:
+            # Files of specs are never merged: the run itself writes these.
+            start = self.path if Path(path).name in SPEC_FILES else base
+            new = read_side(self.project / path)
+            changes[path] = FileChange(path, read_side(start / path), new)
+        return changes
 
-    def _copy_index(self, copy: Path) -> None:
-        """Copy the index of the user; without one, remove the copy."""
-        copy.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copy2(self._location.git_dir / "index", copy)
-
-    def _staged(self) -> str:
-        """Return the tree of what the user has staged."""
-        version = file_signature(self._location.git_dir / "index")
-        with self._threads:
-            if version in self._staged_trees:
-                return self._staged_trees[version]
-        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
-            # git would write into the index itself.
-            copy = Path(directory, "index")
-            self._copy_index(copy)
-            tree = self.git.run("write-tree", env={"GIT_INDEX_FILE": str(copy)})
-        if "unmerged" in tree.stderr:
-            raise GitError("the index holds unresolved conflicts")
-        name = tree.check("write-tree").strip()
-        with self._threads:
-            self._staged_trees = {version: name}
-        return name
-
-    def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
-        """Return the commit that a worktree starts from, and the branches of the repository.
-
-        On a branch without commits a new commit of `tree` is made.
-        """
-        branches = ("--symbolic", "--branches")
-        found = self._git.run("rev-parse", "HEAD^{commit}", *branches)
-        if found.status == 0:
-            head, *names = found.stdout.splitlines()
-            return head, frozenset(names)
-        head = self._git("commit-tree", tree, "-m", "no commit yet", env=OWN_AUTHOR).strip()
-        return head, frozenset(self._git("rev-parse", *branches).splitlines())
-
-    def _place(self) -> str | None:
-        """Where worktrees are created: in memory if there is room, else with temporary files."""
-        if "TMPDIR" in self._git.environ:
-            return None
-        try:
-            status = os.statvfs(MEMORY)
-        except OSError:
-            return None
-        if status.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) or not os.access(MEMORY, os.W_OK):
-            return None
-        free = status.f_bavail * status.f_frsize
-        if self._size * EXPECTED_WORKTREES > free * MEMORY_SHARE:
-            return None
-        return str(MEMORY)
-
-    @cached_property
-    def _size(self) -> int:
-        """The size of all tracked files in bytes."""
-        size = 0
-        for name in self.git("ls-files", "-z").split("\0"):
-            with contextlib.suppress(OSError):
-                # A Path for each file would be most of the cost. Files in memory take whole pages.
-                size += os.lstat(f"{self._location.top}/{name}").st_size + 4096
-        return size
-
-    def remove(self, worktree: Worktree) -> None:
-        """Give a worktree back: it is used again, or else removed."""
-        self._remove_branches(worktree)
-        if not self._can_be_used_again(worktree):
-            self._discard(worktree.container)
-            return
-        (worktree.container / IDLE_MARK).touch()
-        with self._threads:
-            self._idle.append(worktree)
-
-    def _can_be_used_again(self, worktree: Worktree) -> bool:
-        if self._copy or self._is_sparse:
-            return False
-        try:
-            administrative = _administrative_directory(worktree)
-            names = {entry.name for entry in administrative.iterdir()}
-            is_ours = administrative.parent.samefile(self._location.common_dir / "worktrees")
-        except OSError:
-            # The executor removed it, or made a repository of its own.
-            return False
-        return is_ours and names <= ORDINARY
-
-    def _remove_branches(self, worktree: Worktree) -> None:
-        """Remove the branches that an executor created and switched to in its worktree."""
-        try:
-            administrative = _administrative_directory(worktree)
-            log = (administrative / "logs" / "HEAD").read_text("utf-8", "surrogateescape")
-        except OSError:
-            return
-        for name in set(SWITCHED.findall(log)) - worktree.branches:
-            # A commit is no branch, and a branch may have been removed again.
-            self.git.run("update-ref", "-d", f"refs/heads/{name}")
-
-    @cached_property
-    def _is_sparse(self) -> bool:
-        """Whether the project has only a part of its files checked out."""
-        setting = self._git.run("config", "--bool", "core.sparseCheckout")
-        return setting.stdout.strip() == "true"
-
-    def _discard(self, container: Path) -> None:
-        if container not in self.registry.paths:
-            return
-        fault_point("before a worktree is removed")
-        self._remove_files(container)
-        self.registry.remove(container)
-
-    def _remove_files(self, container: Path) -> None:
-        """Remove a container, and what the repository knows of the worktree in it."""
-        remove_directory(container)
-        worktrees = self._location.common_dir / "worktrees"
-        for directory in worktrees.glob("*"):
-            try:
-                link = (directory / "gitdir").read_text("utf-8", "surrogateescape").strip()
-            except OSError:
-                # Another process removes its own.
-                continue
-            if Path(os.path.normpath(directory / link)).is_relative_to(container):
-                remove_directory(directory)
-        with contextlib.suppress(OSError):
-            # Empty after the last worktree.
-            worktrees.rmdir()
-
-    def sweep(self) -> list[str]:
-        """Remove what processes that were killed left behind; return a line about each process.
-
-        What executors did there and was not merged is kept as patches.
-        """
-        lines = []
-        for token, directories in self.registry.left_behind():
-            containers = [one for one in directories if one.name.startswith(CONTAINER_PREFIX)]
-            # Before their files are taken back: what was merged needs no other patch.
-            kept = [self._keep_patch(container) for container in containers]
-            count = sum(container.exists() for container in containers)
-            for container in containers:
-                self._remove_files(container)
-            if count:
-                line = f"removed the worktrees of a run that was killed: {count}"
-                lines.append(line + _kept_as(kept))
-            for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
-                lines += self._undo_merge(journal)
-        return lines
-
-    def _keep_patch(self, container: Path) -> str:
-        """Keep what a killed run left in a worktree; return where, empty if there is nothing."""
-        worktree = self._worktree_in(container)
-        if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
-            return ""
-        try:
-            changes = worktree.changes()
-            files = [read_change(one) for one in changes if self._is_work(one, worktree)]
-        except (GitError, OSError):
-            # It was not complete yet, or the executor broke it.
-            return ""
-        return keep_patch(self.root, self._directory, files, container.name)
-
-    def _is_work(self, change: Change, worktree: Worktree) -> bool:
-        """Whether a change in a worktree is the work of an executor that the project lacks."""
-        if change.path.rpartition("/")[2] in SPEC_FILES:
-            return False
-        if change.after is not None and change.after.is_link:
-            # Ignored files of the project are linked.
-            target = (worktree.root / change.path).resolve()
-            return not target.is_relative_to(self._location.top)
-        return kept_side(change.after) != read_side(self.root / change.path)
-
-    def _undo_merge(self, journal: Path) -> list[str]:
-        """Undo a merge that a killed run has not confirmed; return lines about it."""
-        for change in read_changes(journal):
-            sweep(self.root / change.path)
-        merged = merged_files(self.root, journal)
-        kept = keep_patch(self.root, self._directory, merged, f"merge-{journal.stem}")
-        undone = undo_changes(self.root, journal)
-        remove_directory(journal)
-        lines = []
-        if undone.restored:
-            restored = ", ".join(sorted(undone.restored))
-            line = f"undid the merge of a run that was killed: {restored}"
-            lines.append(line + _kept_as([kept]))
-        lines += [f"merged by a run that was killed: {problem}" for problem in undone.problems]
-        return lines
-
-    def close(self) -> None:
-        """Remove all worktrees that are left, and the record of them."""
-        for container in self.registry.paths:
-            self._discard(container)
-        self.registry.close()
+    def _changed_ignored_files(self) -> dict[str, FileChange]:
+        """Return the ignored files that the task names and that differ in the project."""
+        changes = {}
+        for path in {*self._named_files(self.named_base), *self._named_files(self.project)}:
+            old = read_side(self.named_base / path)
+            new = read_side(self.project / path)
+            if old != new:
+                changes[path] = FileChange(path, old, new)
+        return changes
 
 
 def _is_in_project(file: str) -> bool:
@@ -579,15 +220,3 @@ def _is_in_project(file: str) -> bool:
 def _copy_file(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(source, target)
-
-
-def _administrative_directory(worktree: Worktree) -> Path:
-    """Return the directory inside the repository that holds HEAD and index of a worktree."""
-    link = (worktree.path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
-    return worktree.path / link.removeprefix("gitdir:").strip()
-
-
-def _kept_as(patches: Iterable[str]) -> str:
-    """Return the end of a line that names patches; empty if there are none."""
-    kept = ", ".join(filter(None, patches))
-    return f" (kept as {kept})" if kept else ""

@@ -1,0 +1,446 @@
+"""Worktrees: copies of the project at its current state, in which executors work.
+
+A worktree has the files of the project as they are, with uncommitted changes and untracked files,
+and without ignored ones. Its HEAD is detached at the project's HEAD, and its index has what the
+user staged. Nothing of the main worktree is written: index, stash, branches and hooks stay as they
+are. Worktrees are outside the project, so that tools which search the project do not find them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, file_signature, sweep
+from pytest_ralph.fixing.change_log import read_changes, undo_changes
+from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.command import (
+    OWN_AUTHOR,
+    GitCommand,
+    Repository,
+    find_repository,
+)
+from pytest_ralph.fixing.isolation.links import add_ignored
+from pytest_ralph.fixing.isolation.merge import (
+    JOURNAL_SUFFIX,
+    AppliedMerge,
+    Conflict,
+    FileChange,
+    apply_merge,
+    kept_side,
+    merged_files,
+    plan_merge,
+    read_change,
+    read_side,
+)
+from pytest_ralph.fixing.isolation.patch import keep_patch
+from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
+from pytest_ralph.fixing.isolation.stash import Stash
+from pytest_ralph.fixing.isolation.worktree import START_INDEX, Worktree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_ralph.files import Seen
+    from pytest_ralph.fixing.snapshot import Change
+
+NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
+SUBMODULE = "160000"
+VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
+NESTED_REPOSITORY = re.compile(r"^warning: adding embedded git repository: (.*?)/?$", re.MULTILINE)
+ADD_TRIES = 6
+# How often a merge is planned again because a file was written meanwhile.
+MERGE_TRIES = 10
+
+# The files that git keeps about a worktree in which no merge, rebase or the like is going on.
+ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
+ORDINARY |= {"logs", "refs"}
+CONTAINER_PREFIX = "ralph-worktree-"
+# In the container: the index with the files as they are in the project now.
+NEXT_INDEX = "next.index"
+# In the container of a worktree whose changes were merged, kept elsewhere or refused.
+IDLE_MARK = "idle"
+SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
+
+# Files in memory are created many times faster than on most disks.
+MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in it
+# The share of the free memory that worktrees may take, and how many of them there may be.
+MEMORY_SHARE = 0.5
+EXPECTED_WORKTREES = 16
+
+
+class Worktrees:
+    """Creates the worktrees of one process, and removes them.
+
+    directory: The project's `.ralph`.
+    link, copy: Names or patterns of ignored files that a worktree gets, too.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        directory: Path,
+        *,
+        link: Sequence[str] = (),
+        copy: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.root = root.resolve()
+        self._directory = directory
+        self.registry = Registry(directory)
+        self._link = link
+        self._copy = copy
+        self._git = GitCommand.at(self.root, environ)
+        self._threads = threading.Lock()
+        # The version of the user's index that was read last, and its tree.
+        self._staged_trees: dict[Seen, str] = {}
+        # Worktrees that are not used any more, to be used again.
+        self._idle: list[Worktree] = []
+
+    def _new_journal(self) -> Path:
+        """Return the path for the journal of a merge, found again by `sweep` after a kill."""
+        self.registry.open()
+        name = f"{self.registry.token}-{os.urandom(4).hex()}{JOURNAL_SUFFIX}"
+        return self.registry.directory / name
+
+    def merge(
+        self, files: Sequence[FileChange], backups: Path
+    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
+        """Merge changes of files into the project, or return why that is not possible.
+
+        The files as they were and as they are then are kept in `backups`.
+        """
+        for _ in range(MERGE_TRIES):
+            plan = plan_merge(self._git, self.root, files)
+            if plan.conflicts:
+                return None, plan.conflicts
+            applied = apply_merge(self.root, plan.files, backups, self._new_journal())
+            if applied is not None:
+                return applied, ()
+        # Another program writes the same files all the time.
+        return None, tuple(Conflict(file.path, "(it is being written)") for file in files)
+
+    def stash(self) -> Stash:
+        """Return the stash of the project as it is now."""
+        return Stash(self.git, self._location.common_dir / "logs/refs/stash")
+
+    def require_usable(self) -> None:
+        """Raise GitError, in one line, if the repository cannot be used for worktrees."""
+        names: dict[str, str] = {}
+        ignore_case = self._git.run("config", "--bool", "core.ignorecase").stdout.strip() == "true"
+        for entry in self.git("ls-files", "--stage", "-z").split("\0"):
+            _, _, path = entry.partition("\t")
+            if entry.startswith(SUBMODULE):
+                raise GitError(f"submodules cannot be isolated: {path}")
+            if not ignore_case or not path:
+                continue
+            other = names.setdefault(path.casefold(), path)
+            if other != path:
+                raise GitError(
+                    f"names that differ only in case cannot be isolated: {other}, {path}"
+                )
+
+    @cached_property
+    def _location(self) -> Repository:
+        return find_repository(self._git)
+
+    @property
+    def git(self) -> GitCommand:
+        """Calls git in the main worktree."""
+        return GitCommand(self._location.top, self._git.environ)
+
+    def create(self) -> Worktree:
+        """Return a worktree at the current state of the project. Raise GitError if git cannot."""
+        with self._threads:
+            idle = self._idle.pop() if self._idle else None
+        if idle is not None:
+            try:
+                return self._renew(idle)
+            except (GitError, OSError):
+                self._discard(idle.container)
+        # git records real paths, and the directory for temporary files may be a link.
+        container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place())).resolve()
+        self.registry.add(container)
+        fault_point("before a worktree is created")
+        try:
+            worktree = self._create(container)
+        except BaseException:
+            self._discard(container)
+            raise
+        fault_point("after a worktree is created")
+        return worktree
+
+    def _create(self, container: Path) -> Worktree:
+        worktree = self._worktree_in(container)
+        worktree.tree = self._write_state(container / START_INDEX)
+        head, worktree.branches = self._head_and_branches(worktree.tree)
+        options = ("-q", "--no-checkout", "--detach", "--force")
+        # git fails over a worktree that another process is adding at the same moment.
+        with self.registry.adding():
+            self.git("worktree", "add", *options, str(worktree.path), head)
+        fault_point("before a worktree is checked out")
+        worktree.git("checkout-index", "-a", "-f", "-u")
+        self._complete(worktree)
+        return worktree
+
+    def _worktree_in(self, container: Path) -> Worktree:
+        """Return the worktree of a container, which may not exist yet."""
+        location = self._location
+        path = container / location.top.name
+        variables = {
+            "GIT_DIR": str(location.git_dir),
+            "GIT_WORK_TREE": str(path),
+            "GIT_INDEX_FILE": str(container / START_INDEX),
+        }
+        git = GitCommand(path, {**self._git.environ, **variables})
+        return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
+
+    def _renew(self, worktree: Worktree) -> Worktree:
+        """Bring a worktree that was used before to the current state of the project.
+
+        Far less has to be written than for a new one. Nothing stays of the run before.
+        """
+        fault_point("before a worktree is used again")
+        (worktree.container / IDLE_MARK).unlink()
+        worktree = self._worktree_in(worktree.container)
+        worktree.tree = self._write_state(worktree.container / NEXT_INDEX)
+        head, worktree.branches = self._head_and_branches(worktree.tree)
+        administrative = worktree.administrative_directory
+        (administrative / "HEAD").write_text(f"{head}\n", encoding="utf-8")
+        (administrative / "logs" / "HEAD").unlink(missing_ok=True)
+        worktree.git("clean", "-ffdxq")
+        worktree.git("read-tree", "--reset", "-u", worktree.tree)
+        self._complete(worktree)
+        return worktree
+
+    def refresh(self, worktree: Worktree) -> None:
+        """Merge the current state of the project into a worktree, which then starts from it."""
+        index = worktree.container / NEXT_INDEX
+        worktree.update(self._write_state(index), index)
+
+    def _complete(self, worktree: Worktree) -> None:
+        """Give a worktree what the user has staged, and ignored files that it needs."""
+        own_index = worktree.administrative_directory / "index"
+        shutil.copy2(worktree.container / START_INDEX, own_index)
+        staged = self._staged()
+        if staged != worktree.tree:
+            # Entries of files that are as they were staged keep the times of the files.
+            worktree.git("read-tree", "-m", staged, env={"GIT_INDEX_FILE": str(own_index)})
+        worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
+
+    def _write_state(self, index: Path) -> str:
+        """Write the current state of the project to an index file, and return its tree."""
+        environ = {"GIT_INDEX_FILE": str(index)}
+        self._copy_index(index)
+        for _ in range(ADD_TRIES):
+            result = self.git.run("add", "-A", "--", ".", NOT_OURS, env=environ)
+            # A file vanished while git looked: other programs are at work.
+            if not VANISHED_FILE.search(result.stderr):
+                break
+        result.check("add")
+        nested = NESTED_REPOSITORY.search(result.stderr)
+        if nested is not None:
+            raise GitError(f"a repository inside the repository cannot be isolated: {nested[1]}")
+        return self.git("write-tree", env=environ).strip()
+
+    def _copy_index(self, copy: Path) -> None:
+        """Copy the index of the user; without one, remove the copy."""
+        copy.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy2(self._location.git_dir / "index", copy)
+
+    def _staged(self) -> str:
+        """Return the tree of what the user has staged."""
+        version = file_signature(self._location.git_dir / "index")
+        with self._threads:
+            if version in self._staged_trees:
+                return self._staged_trees[version]
+        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
+            # git would write into the index itself.
+            copy = Path(directory, "index")
+            self._copy_index(copy)
+            tree = self.git.run("write-tree", env={"GIT_INDEX_FILE": str(copy)})
+        if "unmerged" in tree.stderr:
+            raise GitError("the index holds unresolved conflicts")
+        name = tree.check("write-tree").strip()
+        with self._threads:
+            self._staged_trees = {version: name}
+        return name
+
+    def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
+        """Return the commit that a worktree starts from, and the branches of the repository.
+
+        On a branch without commits a new commit of `tree` is made.
+        """
+        branches = ("--symbolic", "--branches")
+        found = self._git.run("rev-parse", "HEAD^{commit}", *branches)
+        if found.status == 0:
+            head, *names = found.stdout.splitlines()
+            return head, frozenset(names)
+        head = self._git("commit-tree", tree, "-m", "no commit yet", env=OWN_AUTHOR).strip()
+        return head, frozenset(self._git("rev-parse", *branches).splitlines())
+
+    def _place(self) -> str | None:
+        """Where worktrees are created: in memory if there is room, else with temporary files."""
+        if "TMPDIR" in self._git.environ:
+            return None
+        try:
+            status = os.statvfs(MEMORY)
+        except OSError:
+            return None
+        if status.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) or not os.access(MEMORY, os.W_OK):
+            return None
+        free = status.f_bavail * status.f_frsize
+        if self._size * EXPECTED_WORKTREES > free * MEMORY_SHARE:
+            return None
+        return str(MEMORY)
+
+    @cached_property
+    def _size(self) -> int:
+        """The size of all tracked files in bytes."""
+        size = 0
+        for name in self.git("ls-files", "-z").split("\0"):
+            with contextlib.suppress(OSError):
+                # A Path for each file would be most of the cost. Files in memory take whole pages.
+                size += os.lstat(f"{self._location.top}/{name}").st_size + 4096
+        return size
+
+    def remove(self, worktree: Worktree) -> None:
+        """Give a worktree back: it is used again, or else removed."""
+        self._remove_branches(worktree)
+        if not self._can_be_used_again(worktree):
+            self._discard(worktree.container)
+            return
+        (worktree.container / IDLE_MARK).touch()
+        with self._threads:
+            self._idle.append(worktree)
+
+    def _can_be_used_again(self, worktree: Worktree) -> bool:
+        if self._copy or self._is_sparse:
+            return False
+        try:
+            administrative = worktree.administrative_directory
+            names = {entry.name for entry in administrative.iterdir()}
+            is_ours = administrative.parent.samefile(self._location.common_dir / "worktrees")
+        except OSError:
+            # The executor removed it, or made a repository of its own.
+            return False
+        return is_ours and names <= ORDINARY
+
+    def _remove_branches(self, worktree: Worktree) -> None:
+        """Remove the branches that an executor created and switched to in its worktree."""
+        try:
+            administrative = worktree.administrative_directory
+            log = (administrative / "logs" / "HEAD").read_text("utf-8", "surrogateescape")
+        except OSError:
+            return
+        for name in set(SWITCHED.findall(log)) - worktree.branches:
+            # A commit is no branch, and a branch may have been removed again.
+            self.git.run("update-ref", "-d", f"refs/heads/{name}")
+
+    @cached_property
+    def _is_sparse(self) -> bool:
+        """Whether the project has only a part of its files checked out."""
+        setting = self._git.run("config", "--bool", "core.sparseCheckout")
+        return setting.stdout.strip() == "true"
+
+    def _discard(self, container: Path) -> None:
+        if container not in self.registry.paths:
+            return
+        fault_point("before a worktree is removed")
+        self._remove_files(container)
+        self.registry.remove(container)
+
+    def _remove_files(self, container: Path) -> None:
+        """Remove a container, and what the repository knows of the worktree in it."""
+        remove_directory(container)
+        worktrees = self._location.common_dir / "worktrees"
+        for directory in worktrees.glob("*"):
+            try:
+                link = (directory / "gitdir").read_text("utf-8", "surrogateescape").strip()
+            except OSError:
+                # Another process removes its own.
+                continue
+            if Path(os.path.normpath(directory / link)).is_relative_to(container):
+                remove_directory(directory)
+        with contextlib.suppress(OSError):
+            # Empty after the last worktree.
+            worktrees.rmdir()
+
+    def sweep(self) -> list[str]:
+        """Remove what processes that were killed left behind; return a line about each process.
+
+        What executors did there and was not merged is kept as patches.
+        """
+        lines = []
+        for token, directories in self.registry.left_behind():
+            containers = [one for one in directories if one.name.startswith(CONTAINER_PREFIX)]
+            # Before their files are taken back: what was merged needs no other patch.
+            kept = [self._keep_patch(container) for container in containers]
+            count = sum(container.exists() for container in containers)
+            for container in containers:
+                self._remove_files(container)
+            if count:
+                line = f"removed the worktrees of a run that was killed: {count}"
+                lines.append(line + _kept_as(kept))
+            for journal in sorted(self.registry.directory.glob(f"{token}-*{JOURNAL_SUFFIX}")):
+                lines += self._undo_merge(journal)
+        return lines
+
+    def _keep_patch(self, container: Path) -> str:
+        """Keep what a killed run left in a worktree; return where, empty if there is nothing."""
+        worktree = self._worktree_in(container)
+        if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
+            return ""
+        try:
+            changes = worktree.changes()
+            files = [read_change(one) for one in changes if self._is_work(one, worktree)]
+        except (GitError, OSError):
+            # It was not complete yet, or the executor broke it.
+            return ""
+        return keep_patch(self.root, self._directory, files, container.name)
+
+    def _is_work(self, change: Change, worktree: Worktree) -> bool:
+        """Whether a change in a worktree is the work of an executor that the project lacks."""
+        if change.path.rpartition("/")[2] in SPEC_FILES:
+            return False
+        if change.after is not None and change.after.is_link:
+            # Ignored files of the project are linked.
+            target = (worktree.root / change.path).resolve()
+            return not target.is_relative_to(self._location.top)
+        return kept_side(change.after) != read_side(self.root / change.path)
+
+    def _undo_merge(self, journal: Path) -> list[str]:
+        """Undo a merge that a killed run has not confirmed; return lines about it."""
+        for change in read_changes(journal):
+            sweep(self.root / change.path)
+        merged = merged_files(self.root, journal)
+        kept = keep_patch(self.root, self._directory, merged, f"merge-{journal.stem}")
+        undone = undo_changes(self.root, journal)
+        remove_directory(journal)
+        lines = []
+        if undone.restored:
+            restored = ", ".join(sorted(undone.restored))
+            line = f"undid the merge of a run that was killed: {restored}"
+            lines.append(line + _kept_as([kept]))
+        lines += [f"merged by a run that was killed: {problem}" for problem in undone.problems]
+        return lines
+
+    def close(self) -> None:
+        """Remove all worktrees that are left, and the record of them."""
+        for container in self.registry.paths:
+            self._discard(container)
+        self.registry.close()
+
+
+def _kept_as(patches: Iterable[str]) -> str:
+    """Return the end of a line that names patches; empty if there are none."""
+    kept = ", ".join(filter(None, patches))
+    return f" (kept as {kept})" if kept else ""
