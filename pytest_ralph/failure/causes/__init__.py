@@ -106,6 +106,8 @@ def _matches(
 ) -> Iterator[Finding]:
     # Follow the order of the rules, not of the words: of two readings of a line the first counts.
     seen: set[tuple[int, int]] = set()
+    if not output.index:
+        return
     for key, rules in table.items():
         if key not in output.index:
             continue

@@ -20,6 +20,9 @@ READERS = (pytest_run.read, tap_run.read, read_runners, junit.read_printed)
 
 def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
     """Return the failing tests, by the first runner whose way of printing is recognised."""
+    if not output.text:
+        # Many commands say nothing when they fail, such as `grep -q`.
+        return ()
     for read in READERS:
         found = _unique(read(output))
         if found:
