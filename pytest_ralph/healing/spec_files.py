@@ -300,10 +300,10 @@ class SpecFiles:
     # Attempts
 
     def attempt_failed(self, task: Task, failure: Failure, most: int) -> None:
+        """Record a failure. It is saved with what follows from it: a fix task, or giving up."""
         with self.files():
             self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
             self.state.attempt_failed(task.name, failure.kind, failure.error)
-            self.state.save()
 
     def passed(self, task: Task, most: int) -> tuple[str, ...]:
         """Tick the task and the open fixes of its lineage; return the fixes it took."""
