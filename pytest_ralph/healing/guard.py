@@ -85,6 +85,8 @@ class ProjectTree:
         self.passed: dict[str, Callable[[], bool]] = {}
         # Tests and configuration of checks that were changed for each task.
         self.protected: dict[str, set[str]] = {}
+        # The checks that the tasks of each spec are verified with.
+        self.checks_run: dict[Path, frozenset[str]] = {}
 
     def record(self, owner: str, changes: Iterable[Change]) -> None:
         """Keep what is needed to undo `changes`, which were made for the task `owner`."""
@@ -407,11 +409,16 @@ class Guard:
 
     @cached_property
     def _checks_run(self) -> frozenset[str]:
-        """The checks that the tasks of the spec are verified with."""
-        checks: set[str] = set()
-        for task in self.spec_files.spec.tasks:
-            checks |= checks_run_by(task.verify)
-        return frozenset(checks)
+        """The checks that the tasks of the spec are verified with.
+
+        The tasks are looked through once: a fix is verified with the checks of its original.
+        """
+        spec = self.spec_files.spec
+        known = self._tree.checks_run
+        if spec.path not in known:
+            found = [checks_run_by(task.verify) for task in spec.tasks]
+            known[spec.path] = frozenset().union(*found)
+        return known[spec.path] | checks_run_by(self.task.verify)
 
     def _exists(self, path: str) -> bool:
         return (self.services.root / path).exists()

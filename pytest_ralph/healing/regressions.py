@@ -120,7 +120,12 @@ class Regressions:
         diff = "".join(attempt.diff for attempt in result.attempts)
         work = Work(spec_run, task, result.changed, diff)
         self._work.append(work)
-        return [(key, work) for key in list(self._passed) if key != work.key]
+        own_key = work.key
+        to_check = []
+        for key, passed in list(self._passed.items()):
+            if key != own_key and passed.may_be_broken_by(work):
+                to_check.append((key, work))  # noqa: PERF401 - two conditions
+        return to_check
 
 
 def _verify_again(
