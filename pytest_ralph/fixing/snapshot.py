@@ -131,8 +131,10 @@ class Snapshots:
             self._begun = time.monotonic()
             if self._logs is None:
                 self._logs = files_being_written(self.root)
-            logs = self._logs
-            self._last = self._states(path for path in self._paths() if path not in logs)
+            paths = self._paths()
+            if self._logs:
+                paths = [path for path in paths if path not in self._logs]
+            self._last = self._states(paths)
             return self._last
 
     def of(self, paths: Iterable[str]) -> Snapshot:

@@ -468,10 +468,11 @@ class Guard:
         git = self.services.git
         if git is None:
             return None, 0
+        asked = time.monotonic()
         # Commits are made under the same lock, so that the number belongs to the position.
         with self.services.git_lock:
             try:
-                return git.position(), git.commits
+                return git.shared_position(asked)
             except GitError:
                 return None, git.commits
 

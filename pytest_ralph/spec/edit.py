@@ -126,8 +126,8 @@ def next_fix_id(spec: Spec, original_id: str, used: Iterable[str] = ()) -> str:
     """Return an id below `original_id` that no task has; `used` are ids that were removed."""
     stem = original_id.rstrip(".")
     prefix = f"{stem}."
-    ids = [task.id for task in spec.tasks]
-    below = [known for known in (*ids, *used) if known.startswith(prefix)]
+    below = [task.id for task in spec.tasks if task.id.startswith(prefix)]
+    below += [known for known in used if known.startswith(prefix)]
     highest = 0
     for known in below:
         number = re.match(r"\d+\b", known.removeprefix(prefix))

@@ -29,7 +29,7 @@ from pytest_ralph.fixing.git.index import (
 )
 from pytest_ralph.fixing.git.own_versions import OwnVersions
 from pytest_ralph.fixing.git.path_set import PathSet
-from pytest_ralph.fixing.git.position import move_back, read_position
+from pytest_ralph.fixing.git.position import GitPosition, move_back, read_position
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
     require_no_operation,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from pytest_ralph.fixing.git.index import Index, IndexFile
-    from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Change
 
 __all__ = ["Git", "GitError", "RollbackResult"]
@@ -69,6 +68,8 @@ class Git:
         self._fingerprints = Fingerprints(self.root)
         self._fingerprint = ""
         self._fingerprint_begun = 0.0
+        self._position = GitPosition("", "", {}), 0
+        self._position_begun = 0.0
         # How many commits `commit` has made, or begun to make.
         self.commits = 0
         # Whether the first of them was the first of the branch.
@@ -89,6 +90,18 @@ class Git:
     def position(self) -> GitPosition:
         """Return where HEAD, the branches and the stash are."""
         return read_position(self._git)
+
+    def shared_position(self, asked: float) -> tuple[GitPosition, int]:
+        """Return the position, and how many commits had been made by then.
+
+        One that was read after `asked`, a time of the monotonic clock, is not read again: siblings
+        whose executors end at once share it.
+        """
+        if self._position_begun <= asked:
+            begun = time.monotonic()
+            self._position = self.position(), self.commits
+            self._position_begun = begun
+        return self._position
 
     def index_file(self) -> IndexFile | None:
         """Return the index as git stores it; None if there is none."""

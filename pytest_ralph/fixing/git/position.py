@@ -33,13 +33,21 @@ class GitPosition(NamedTuple):
 
 def read_position(git: GitCommand) -> GitPosition:
     """Return where the repository is now."""
-    listed = git("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES, STASH)
+    # A star follows the current branch.
+    listed = git("for-each-ref", "--format=%(objectname) %(refname) %(HEAD)", BRANCHES, STASH)
     refs = {}
+    head = ""
     for line in listed.splitlines():
-        commit, _, name = line.partition(" ")
+        commit, name, *star = line.split()
         refs[name] = commit
+        if star:
+            head = name
+    if head:
+        return GitPosition(head.removeprefix(BRANCHES), refs[head], refs)
+
+    # HEAD is detached, or its branch has no commit.
     head = git.run("symbolic-ref", "-q", "HEAD").stdout.strip()
-    commit = refs.get(head, "") if head else git("rev-parse", "HEAD").strip()
+    commit = "" if head else git("rev-parse", "HEAD").strip()
     return GitPosition(head.removeprefix(BRANCHES), commit, refs)
 
 

@@ -663,3 +663,32 @@ def test_a_change_that_was_taken_back_does_not_count(
     assert git.commit("x", paths, changes=[*taken_back, *made])
     assert repository.run("show", "HEAD:a") == "three"
     assert repository.run("show", "HEAD:new") == "second"
+
+
+# Position
+
+
+def test_position_on_any_head(repository: Repository, git: Git) -> None:
+    commit = repository.commit({"a.txt": "one\n"})
+    repository.run("branch", "other")
+    refs = {"refs/heads/main": commit, "refs/heads/other": commit}
+    assert git.position() == ("main", commit, refs)
+
+    repository.run("checkout", "-q", "--detach")
+    assert git.position() == ("", commit, refs)
+
+    repository.run("checkout", "-q", "--orphan", "new")
+    assert git.position() == ("new", "", refs)
+
+
+def test_siblings_share_a_position_with_its_commits(repository: Repository, git: Git) -> None:
+    repository.commit({"a.txt": "one\n"})
+    asked = time.monotonic()
+    first = git.shared_position(asked)
+    git.commits += 1
+    repository.commit({"a.txt": "two\n"})
+
+    assert git.shared_position(asked) == first
+    position, commits = git.shared_position(time.monotonic())
+    assert position != first[0]
+    assert commits == 1
