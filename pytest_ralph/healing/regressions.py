@@ -7,6 +7,8 @@ it after each of them, so it is verified again at the end of the run (`session/f
 
 from __future__ import annotations
 
+import os
+import time
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     Key = tuple[Path, str]
 
 MOST_NAMED = 3
+# Seconds by which the time of a file may be behind the clock.
+CLOCK_TICK = 0.02
 
 
 class Work(NamedTuple):
@@ -39,14 +43,34 @@ class Work(NamedTuple):
 
 
 class PassedTask(NamedTuple):
-    """A task that passed earlier in the run. `files` matter to it; none if they are not known."""
+    """A task that passed earlier in the run.
+
+    files: The files that matter to it; none if they are not known.
+    verified_at: When its last Verify began, in seconds since the epoch.
+    """
 
     spec_run: SpecRun
     task: Task
     files: tuple[str, ...]
+    verified_at: float
 
     def may_be_broken_by(self, work: Work) -> bool:
-        return bool(self.files) and is_affected(self.files, work.changed)
+        """Whether work on another task changed files of this one since it was verified.
+
+        What executors change at the same time counts as changed by each of them.
+        """
+        if not self.files or not is_affected(self.files, work.changed):
+            return False
+        later = [path for path in work.changed if self._is_changed_since(path)]
+        return bool(later) and is_affected(self.files, later)
+
+    def _is_changed_since(self, path: str) -> bool:
+        try:
+            status = os.lstat(self.spec_run.services.root / path)
+        except OSError:
+            # It was removed.
+            return True
+        return status.st_ctime > self.verified_at - CLOCK_TICK
 
 
 class Regressions:
@@ -64,7 +88,8 @@ class Regressions:
     def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult) -> None:
         """Have a task verified again after later work on its files."""
         files = tuple(dict.fromkeys((*task.files, *result.changed)))
-        self._passed[_key(spec_run, task)] = PassedTask(spec_run, task, files)
+        verified_at = max((attempt.started for attempt in result.verifications), default=0.0)
+        self._passed[_key(spec_run, task)] = PassedTask(spec_run, task, files, verified_at)
 
     def forget(self, spec_run: SpecRun, task: Task) -> None:
         """No longer count a task as passed."""
@@ -94,6 +119,7 @@ class Regressions:
             if passed is None or not passed.may_be_broken_by(work):
                 continue
             line = _culprit_line(passed, work, spec_run)
+            self._passed[key] = passed._replace(verified_at=time.time())
             healed = _verify_again(passed, work, line, is_repeated=key in worked_on)
             if healed is None:
                 if key != own_key:
@@ -124,7 +150,7 @@ class Regressions:
         to_check = []
         for key, passed in list(self._passed.items()):
             if key != own_key and passed.may_be_broken_by(work):
-                to_check.append((key, work))  # noqa: PERF401 - two conditions
+                to_check.append((key, work))
         return to_check
 
 

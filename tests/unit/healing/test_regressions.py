@@ -1,10 +1,16 @@
-"""Which changes matter to a task."""
+"""Which changes matter to a task, and when it is verified again."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from pytest_ralph.healing.regressions import is_affected
+from pytest_ralph.healing.regressions import Regressions, is_affected
+from pytest_ralph.results import Attempt, TaskResult
 
 
 @pytest.mark.parametrize(
@@ -24,3 +30,35 @@ from pytest_ralph.healing.regressions import is_affected
 )
 def test_files_of_a_task(files: tuple[str, ...], changed: tuple[str, ...], affected: bool) -> None:
     assert is_affected(files, changed) is affected
+
+
+class FakeSpecRun:
+    """Stands for a spec without files, whose tasks all still pass."""
+
+    def __init__(self, root: Path) -> None:
+        self.spec_files = SimpleNamespace(spec=SimpleNamespace(path=Path("tasks.md"), name="s"))
+        self.services = SimpleNamespace(root=root)
+        self.verified: list[str] = []
+
+    def heal(self, task: Any, *_: str) -> None:
+        self.verified.append(task.name)
+
+
+@pytest.mark.parametrize(("verified", "again"), [(60, []), (-60, ["1"])])
+def test_only_files_changed_since_verify_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verified: float, again: list[str]
+) -> None:
+    monkeypatch.setattr("pytest_ralph.healing.regressions.CLOCK_TICK", 0)
+    spec_run: Any = FakeSpecRun(tmp_path)
+    regressions = Regressions()
+    (tmp_path / "1.txt").touch()
+    for name in "123":
+        task: Any = SimpleNamespace(name=name, id=name, files=(f"{name}.txt",))
+        # The executors worked at the same time, so each saw the changes of the first.
+        fix = Attempt(what="fix", changed=("1.txt", f"{name}.txt"))
+        check = Attempt(what="verify", started=time.time() + verified)
+        result = TaskResult(name, outcome="recovered", attempts=(fix, check))
+        regressions.heal_after(spec_run, task, result, 0)
+
+    # Verified again after the second task, and not once more after the third.
+    assert [name for name in spec_run.verified if name == "1"] == again
