@@ -170,10 +170,14 @@ class FinalCheck:
     def _rewritten_file(self, watched: WatchedTask) -> str:
         """Say which file of a task was changed or removed after its last Verify; "" if none.
 
-        A task whose files are not known may be broken by every file that git tracks.
+        A task whose files are not known may be broken by every file that git tracks. What was
+        changed for a task need not matter to it: it may be a log.
         """
         result = watched.result
-        for path in watched.files or self._tracked:
+        paths = watched.task.files
+        if not watched.files:
+            paths = self._tracked
+        for path in paths:
             if path.rpartition("/")[2] in SPEC_FILES:
                 # Every run writes them.
                 continue

@@ -60,10 +60,11 @@ def test_running_siblings_complete_before_the_retry(
     )
     steps = [(what, task_id) for what, task_id, _ in noted(pytester)]
     assert steps.index(("fix", "2.1.1")) > steps.index(("end", "2.2"))
-    # The siblings name no files, so the fix may have broken them: they are verified once more.
+    # The siblings name no files, so the fix may have broken them: they are verified once more,
+    # at the end of the run.
     verified = [task_id for what, task_id in steps if what == "verify"]
-    assert sorted(verified) == ["2.1", "2.1", "2.2", "2.2", "2.3", "2.3", "3.1"]
-    assert verified[-1] == "3.1"
+    assert sorted(verified[:-3]) == ["2.1", "2.1", "2.2", "2.3"]
+    assert verified[-3:] == ["3.1", "2.2", "2.3"]
 
 
 PARTIAL = """\
