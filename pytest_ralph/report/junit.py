@@ -96,7 +96,6 @@ class Testcases:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._config = config
         self._writer = _writer(config)
         self._testcases: dict[tuple[str, object], Any] = {}
         self._superseded: set[tuple[str, object]] = set()
@@ -115,7 +114,7 @@ class Testcases:
             if report.passed:
                 # The writer counted it.
                 self._writer.stats["passed"] -= 1
-        add_attempts(self._config, report, task)
+        add_attempts(testcase, report, task)
 
     def replace(self, corrected: pytest.TestReport, task: TaskResult) -> None:
         """Write the testcase of a task that passed anew: later work of the run has broken it."""
@@ -141,17 +140,12 @@ def _key(report: pytest.TestReport) -> tuple[str, object]:
     return report.nodeid, getattr(report, "node", None)
 
 
-def add_attempts(config: pytest.Config, report: pytest.TestReport, task: TaskResult) -> None:
+def add_attempts(testcase: Any, report: pytest.TestReport, task: TaskResult) -> None:
     """Add the earlier failed attempts to the testcase.
 
     Call this for the call report, after pytest's writer has seen it (in a `trylast` hook) and
     before the teardown report, with which the writer closes the testcase.
     """
-    writer = _writer(config)
-    if writer is None or report.when != "call":
-        return
-
-    testcase = writer.node_reporter(report)
     testcase.add_attribute("name", _line(f"{task.name or task.id} {task.title}".strip()))
     nodes: list[Element] = testcase.nodes
     _describe_failure(nodes, task)

@@ -70,7 +70,7 @@ def undo_run(config: pytest.Config) -> int:
     writer = create_terminal_writer(config)
     writer.line(f"ralph: redoing run {run_name}" if is_redo else f"ralph: undoing run {run_name}")
     if _is_path(config):
-        writer.line("the run is undone as a whole: --ralph-undo takes the name of a run, no path")
+        writer.line("the run is undone as a whole: --ralph-undo takes a run name, not a path")
     _print_result(writer, root, result, reopening)
     if is_redo:
         writer.line("tasks that were reopened stay open until they pass again")

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(
 CONFTEST = """
     import json
     import pytest
+    from _pytest.junitxml import xml_key
     from pytest_ralph.report import junit
     from pytest_ralph.results import TaskResult
 
@@ -62,8 +63,10 @@ CONFTEST = """
 
         @pytest.hookimpl(trylast=True)
         def pytest_runtest_logreport(self, report):
-            if hasattr(report, "story"):
-                junit.add_attempts(self.config, report, TaskResult.from_json(report.story))
+            writer = self.config.stash.get(xml_key, None)
+            if writer is not None and hasattr(report, "story"):
+                testcase = writer.node_reporter(report)
+                junit.add_attempts(testcase, report, TaskResult.from_json(report.story))
 
     def pytest_configure(config):
         config.pluginmanager.register(Attempts(config))
