@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING
@@ -47,3 +48,19 @@ def test_imports_are_plain_only_during_a_run(
 
     pytester.inline_run("--ralph", "specs/demo", plugins=[Watch()])
     assert seen == [True, False]
+
+
+def test_what_is_loaded_is_frozen_once(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1="test 1 = 1")
+    gc.unfreeze()
+    try:
+        pytester.inline_run("specs/demo")
+        assert gc.get_freeze_count() == 0
+        pytester.inline_run("--ralph", "specs/demo")
+        frozen = gc.get_freeze_count()
+        assert frozen > 0
+        pytester.inline_run("--ralph", "specs/demo")
+        # What is no longer used is freed, nothing is added.
+        assert gc.get_freeze_count() <= frozen
+    finally:
+        gc.unfreeze()

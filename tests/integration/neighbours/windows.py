@@ -6,6 +6,7 @@ cannot create paths of another system.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -19,7 +20,8 @@ import pyromark
 import pytest
 import ruamel.yaml
 
-IMPORTED = (_pytest.junitxml, jinja2, junitparser, pyromark, ruamel.yaml, sqlite3)
+# Python 3.14's debugger imports asyncio.
+IMPORTED = (_pytest.junitxml, asyncio, jinja2, junitparser, pyromark, ruamel.yaml, sqlite3)
 STARTED_BY = subprocess
 
 MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
