@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ralph.history.stats import MIN_CASES
@@ -106,14 +105,6 @@ class Risk:
     kind: str
 
 
-@dataclass(frozen=True)
-class Strategy:
-    """An executor or an approach that was tried on a kind of failure."""
-
-    name: str
-    chance: Chance
-
-
 def time_limit(history: History, spec: str, task: str) -> TimeLimit | None:
     """Suggest a limit: three times what 95% of the latest passes took, twice the longest."""
     rows = history.query(
@@ -155,16 +146,16 @@ def chance_of_fix(history: History, kind: str, executor: str = "") -> Chance | N
     return Chance(all_hits, all_cases, f"fixes of {kind}")
 
 
-def strategies(
+def chances(
     history: History, kind: str, by: Literal["executor", "approach"] = "executor"
-) -> tuple[Strategy, ...]:
+) -> dict[str, Chance]:
     """Return what was tried at least five times on this kind, best first."""
     tried = [
-        Strategy(name, Chance(hits, cases))
+        (name, Chance(hits, cases))
         for name, hits, cases in _tally(history, kind, by)
         if cases >= MIN_CASES
     ]
-    return tuple(sorted(tried, key=lambda strategy: (-strategy.chance.probability, strategy.name)))
+    return dict(sorted(tried, key=lambda entry: -entry[1].probability))
 
 
 def is_better(history: History, kind: str, executor: str, other: str) -> bool:
@@ -172,19 +163,21 @@ def is_better(history: History, kind: str, executor: str, other: str) -> bool:
 
     One with too few cases counts as one that fixes every second failure.
     """
-    known = {strategy.name: strategy.chance.probability for strategy in strategies(history, kind)}
-    return known.get(executor, 0.5) > known.get(other, 0.5)
+    even = Chance(0, 0)
+    known = chances(history, kind)
+    return known.get(executor, even).probability > known.get(other, even).probability
 
 
-def _tally(history: History, kind: str, by: str) -> list[tuple[Any, ...]]:
-    """Return (name, hits, cases) for the latest remedies tried on a kind."""
+def _tally(
+    history: History, kind: str, by: Literal["executor", "approach"]
+) -> list[tuple[Any, ...]]:
+    """Return (name, hits, cases) for the latest remedies tried on a kind, by name."""
     return history.query(
-        """SELECT CASE :by WHEN 'approach' THEN approach ELSE executor END AS name,
-                  SUM(worked), COUNT(*)
-           FROM (SELECT approach, executor, worked FROM remedy
-                 WHERE kind = :kind AND what <> 'retry' ORDER BY id DESC LIMIT :latest)
-           WHERE worked IS NOT NULL GROUP BY name ORDER BY name""",
-        {"by": by, "kind": kind, "latest": CANDIDATES},
+        f"""SELECT {by}, SUM(worked), COUNT(*)
+            FROM (SELECT {by}, worked FROM remedy
+                  WHERE kind = ? AND what <> 'retry' ORDER BY id DESC LIMIT ?)
+            WHERE worked IS NOT NULL GROUP BY {by} ORDER BY {by}""",  # noqa: S608 - names of our own
+        (kind, CANDIDATES),
     )
 
 
@@ -201,30 +194,22 @@ def likely_to_fail(history: History, spec: str | None = None) -> tuple[Risk, ...
                FROM beginning JOIN observation USING (id)
            )
            SELECT spec, task, bad, kind, COUNT(*) FROM recent WHERE age <= :runs
-           GROUP BY spec, task, bad, kind""",
+           GROUP BY spec, task, bad, kind ORDER BY kind""",
         {"spec": spec, "runs": RECENT_RUNS},
     )
-    outcomes: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
-    for spec_name, task, *counts in rows:
-        outcomes.setdefault((spec_name, task), []).append(tuple(counts))
-
-    likely = []
-    for (spec_name, task), counted in outcomes.items():
-        risk = _risk(spec_name, task, counted)
-        if risk.chance.cases >= MIN_CASES and risk.chance.probability > LIKELY:
-            likely.append(risk)
-    return tuple(sorted(likely, key=lambda risk: (-risk.chance.probability, risk.spec, risk.task)))
-
-
-def _risk(spec: str, task: str, counts: Iterable[tuple[Any, ...]]) -> Risk:
-    failures = Counter[str]()
-    runs = 0
-    for bad, kind, count in counts:
-        runs += count
+    runs = Counter[tuple[str, str]]()
+    failures: dict[tuple[str, str], Counter[str]] = {}
+    for spec_name, task, bad, kind, count in rows:
+        runs[spec_name, task] += count
         if bad:
-            failures[kind] += count
-    most_frequent = max(sorted(failures), key=lambda kind: failures[kind], default="")
-    return Risk(spec, task, Chance(failures.total(), runs, "runs"), most_frequent)
+            failures.setdefault((spec_name, task), Counter())[kind] += count
+
+    risks = []
+    for (spec_name, task), kinds in failures.items():
+        chance = Chance(kinds.total(), runs[spec_name, task], "runs")
+        if chance.cases >= MIN_CASES and chance.probability > LIKELY:
+            risks.append(Risk(spec_name, task, chance, kinds.most_common(1)[0][0]))
+    return tuple(sorted(risks, key=lambda risk: (-risk.chance.probability, risk.spec, risk.task)))
 
 
 def fixed_before(
@@ -240,25 +225,24 @@ def fixed_before(
 def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple[str, ...]:
     """Return lines for a prompt: how this error was fixed before, and what works on its kind."""
     lines = [str(fix) for fix in fixed_before(history, error, fingerprint=fingerprint, kind=kind)]
-    named = [strategy for strategy in strategies(history, kind, by="approach") if strategy.name]
-    good = [strategy for strategy in named if strategy.chance.probability > LIKELY]
-    lines += [
-        f"worked before on {kind}: {strategy.name}, {strategy.chance}"
-        for strategy in good[:APPROACHES]
+    good = [
+        f"worked before on {kind}: {approach}, {chance}"
+        for approach, chance in chances(history, kind, by="approach").items()
+        if approach and chance.probability > LIKELY
     ]
+    lines += good[:APPROACHES]
     return tuple(lines)
-
-
-_SUCCESSFUL_FIXES = """
-    SELECT executor, approach, spec, task, fix, "commit", error FROM remedy
-    WHERE {column} = ? AND worked ORDER BY id DESC LIMIT ?"""
 
 
 def _successful_fixes(
     history: History, column: Literal["fingerprint", "kind"], value: str
 ) -> list[PastFix]:
     """Return the latest first."""
-    rows = history.query(_SUCCESSFUL_FIXES.format(column=column), (value, COMPARED_FIXES))
+    rows = history.query(
+        f"""SELECT executor, approach, spec, task, fix, "commit", error FROM remedy
+            WHERE {column} = ? AND worked ORDER BY id DESC LIMIT ?""",  # noqa: S608 - names of our own
+        (value, COMPARED_FIXES),
+    )
     return [PastFix(*row) for row in rows]
 
 
@@ -286,7 +270,6 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{7,}\b|\d+", re.IGNOREC
 _WORD = re.compile(r"[^\W\d]{2,}")
 
 
-@lru_cache(maxsize=4096)
 def error_words(error: str) -> frozenset[str]:
     """Return the words of an error without numbers, addresses and directories."""
     text = _NUMBER.sub(" ", _DIRECTORIES.sub("", error))

@@ -50,8 +50,20 @@ VERSION = len(MIGRATIONS)
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
-    """Open a database for writing and bring it to this version. Begin transactions explicitly."""
+    """Open a database, only to read it where nothing may be written.
+
+    It is brought to this version. Transactions have to be begun explicitly.
+    """
     _check_version(_version_in_header(path), path)
+    try:
+        return _connect_to_write(path, timeout)
+    except sqlite3.OperationalError as error:
+        if not ("readonly" in str(error) or "unable to open" in str(error)):
+            raise
+        return _connect_to_read(path)
+
+
+def _connect_to_write(path: Path, timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=timeout, isolation_level=None, check_same_thread=False
     )
@@ -64,23 +76,17 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def connect_to_read(path: Path, timeout: float) -> sqlite3.Connection:
-    """Like `connect`, but fall back to reading only where nothing may be written."""
-    try:
-        return connect(path, timeout)
-    except sqlite3.OperationalError as error:
-        if not ("readonly" in str(error) or "unable to open" in str(error)):
-            raise
-        uri = f"{path.resolve().as_uri()}?immutable=1"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        with _closed_on_error(connection):
-            version = _user_version(connection)
-            if version != VERSION:
-                raise HistoryError(
-                    f"{path} has version {version} and is read-only: cannot migrate to {VERSION}"
-                ) from None
-            create_views(connection)
-        return connection
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    with _closed_on_error(connection):
+        version = _user_version(connection)
+        if version != VERSION:
+            raise HistoryError(
+                f"{path} has version {version} and is read-only: cannot migrate to {VERSION}"
+            ) from None
+        create_views(connection)
+    return connection
 
 
 def is_corrupt(error: sqlite3.Error) -> bool:

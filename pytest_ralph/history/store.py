@@ -58,23 +58,17 @@ class History:
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
         self.path = path
-        self.notices: list[str] = []
         self._warn = warn
         self._mask = mask
         self._flush_every = flush_every
         self._busy_timeout = busy_timeout
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._writable = False
         self._inode: int | None = None
         self._waiting: deque[Record] = deque(maxlen=MOST_WAITING)
         self._flushed = time.monotonic()
         self._not_before = 0.0
         self._warned = False
-
-    @classmethod
-    def open(cls, path: Path, **options: Any) -> Self:
-        return cls(path, **options)
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +92,9 @@ class History:
                 return
             rows = [record.row(self._mask) for record in self._waiting]
             try:
-                self._do(lambda connection: _insert(connection, rows), write=True)
+                if self._connection is None:
+                    make_private(self.path.parent)
+                self._do(lambda connection: _insert(connection, rows))
             except HistoryError as error:
                 self._not_before = time.monotonic() + TRY_AGAIN_AFTER
                 self._warn_once(error)
@@ -113,51 +109,27 @@ class History:
             finally:
                 self._disconnect()
 
-    def records(
-        self,
-        *,
-        run: str | None = None,
-        spec: str | None = None,
-        task: str | None = None,
-        what: str | None = None,
-        kind: str | None = None,
-        fingerprint: str | None = None,
-        outcome: str | None = None,
-        since: float | None = None,
-        limit: int | None = None,
-    ) -> list[Record]:
-        """The records that match, oldest first; with `limit`, only that many of the latest."""
-        equal = {
-            "run": run,
-            "spec": spec,
-            "task": task,
-            "what": what,
-            "kind": kind,
-            "fingerprint": fingerprint,
-            "outcome": outcome,
-        }
-        wanted = {name: value for name, value in equal.items() if value is not None}
-        where = " AND ".join(["time >= :since", *(f"{name} = :{name}" for name in wanted)])
+    def records(self, spec: str = "", task: str = "", limit: int = -1) -> list[Record]:
+        """The records of a task, or of all, oldest first; with `limit`, only the latest of them."""
+        where = "WHERE spec = :spec AND task = :task" if task else ""
         rows = self.query(
-            f"SELECT {NAMES} FROM attempts WHERE {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - names of our own
-            {
-                **wanted,
-                "since": float("-inf") if since is None else since,
-                "limit": -1 if limit is None else limit,
-            },
+            f"SELECT {NAMES} FROM attempts {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - names of our own
+            {"spec": spec, "task": task, "limit": limit},
         )
         return [Record.from_row(row) for row in reversed(rows)]
 
     def query(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """The rows of a SELECT; none if nothing was ever recorded."""
         with self._lock:
-            if time.monotonic() >= self._not_before:
-                self.flush()
-            if self._connection is None and not self.path.exists():
+            if not self._has_records():
                 return []
-            return self._do(
-                lambda connection: connection.execute(sql, parameters).fetchall(), write=False
-            )
+            return self._do(lambda connection: connection.execute(sql, parameters).fetchall())
+
+    def _has_records(self) -> bool:
+        """Write what waits, unless that failed a moment ago, and look for a database."""
+        if time.monotonic() >= self._not_before:
+            self.flush()
+        return self._connection is not None or self.path.exists()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -174,35 +146,26 @@ class History:
     def prune(self, keep: int = KEEP_ATTEMPTS) -> int:
         """Delete all but the latest `keep` attempts, and return how many were deleted."""
         with self._lock:
-            if time.monotonic() >= self._not_before:
-                self.flush()
-            if self._connection is None and not self.path.exists():
+            if not self._has_records():
                 return 0
-            return self._do(lambda connection: _delete_oldest(connection, keep), write=True)
+            return self._do(lambda connection: _delete_oldest(connection, keep))
 
-    def _do(self, action: Callable[[sqlite3.Connection], T], *, write: bool) -> T:
+    def _do(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Call `action`, on a new database if the present one turns out to be corrupt."""
         with self._one_line_errors():
             try:
-                return action(self._connected(write))
+                return action(self._connected())
             except sqlite3.DatabaseError as error:
                 if not schema.is_corrupt(error):
                     raise
             self._set_aside()
-            return action(self._connected(write))
+            return action(self._connected())
 
-    def _connected(self, write: bool) -> sqlite3.Connection:
+    def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and _inode(self.path) != self._inode:
             self._restore(self._connection)
-        if write and not self._writable:
-            self._disconnect()
         if self._connection is None:
-            if write:
-                make_private(self.path.parent)
-                self._connection = schema.connect(self.path, self._busy_timeout)
-            else:
-                self._connection = schema.connect_to_read(self.path, self._busy_timeout)
-            self._writable = write
+            self._connection = schema.connect(self.path, self._busy_timeout)
             self._inode = _inode(self.path)
         return self._connection
 
@@ -217,7 +180,6 @@ class History:
     def _disconnect(self) -> None:
         connection = self._connection
         self._connection = None
-        self._writable = False
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
@@ -225,10 +187,8 @@ class History:
     def _set_aside(self) -> None:
         self._disconnect()
         moved = schema.set_aside(self.path, self._busy_timeout)
-        if moved is not None:
-            self.notices.append(f"history was corrupt: moved to {moved}, started a new one")
-            if self._warn is not None:
-                self._warn(self.notices[-1])
+        if moved is not None and self._warn is not None:
+            self._warn(f"history was corrupt: moved to {moved}, started a new one")
 
     @contextlib.contextmanager
     def _one_line_errors(self) -> Iterator[None]:

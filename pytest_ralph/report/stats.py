@@ -45,7 +45,7 @@ NOTE = ("light",)
 def print_statistics(config: pytest.Config) -> int:
     """Carry out `--ralph-stats`, and return the exit status."""
     try:
-        with History.open(config.rootpath / RALPH_DIRECTORY / HISTORY_NAME) as history:
+        with History(config.rootpath / RALPH_DIRECTORY / HISTORY_NAME) as history:
             statistics = measure(history, threshold=_threshold(config))
     except HistoryError as error:
         raise pytest.UsageError(str(error)) from error

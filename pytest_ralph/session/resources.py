@@ -147,7 +147,7 @@ class Resources:
         from pytest_ralph.history.store import History
 
         path = self.run.directory / HISTORY_NAME
-        return History.open(path, warn=self.run.messages.note, mask=self.mask)
+        return History(path, warn=self.run.messages.note, mask=self.mask)
 
     @cached_property
     def advisor(self) -> Advisor:

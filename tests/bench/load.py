@@ -129,7 +129,7 @@ def write_spec(root: Path, count: int, verify: str, *, mark: str = "", name: str
 
 def remember(root: Path, count: int) -> None:
     """A typical history: of ten attempts two fail, two are fixes (one helps), and six pass."""
-    with History.open(root / ".ralph" / "history.db") as history:
+    with History(root / ".ralph" / "history.db") as history:
         for number in range(count):
             history.record(_attempt(number, time.time() - count + number))
             if number % 5_000 == 0:

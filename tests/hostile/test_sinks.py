@@ -208,7 +208,7 @@ def _same(found: object, wanted: object) -> None:
 
 
 def test_in_the_history_it_is_a_value(tmp_path: Path) -> None:
-    with History.open(tmp_path / "history.db") as history:
+    with History(tmp_path / "history.db") as history:
         for text in SAMPLES:
             history.record(
                 record_of(run="r", time=1.0, spec="demo", task="1.3", error=text, outcome="failed")

@@ -158,7 +158,7 @@ def test_with_v_only_what_was_chosen_is_told(pytester: pytest.Pytester) -> None:
 
 
 def remember(pytester: pytest.Pytester, task: str, outcome: str, duration: float) -> None:
-    with History.open(pytester.path / ".ralph" / "history.db") as history:
+    with History(pytester.path / ".ralph" / "history.db") as history:
         for number in range(6):
             history.record(
                 record_of(

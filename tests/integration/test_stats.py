@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def record_failures(root: Path, count: int) -> None:
-    with History.open(root / ".ralph" / "history.db") as history:
+    with History(root / ".ralph" / "history.db") as history:
         for _ in range(count):
             history.record(
                 record_of(

@@ -56,7 +56,7 @@ class Project:
             **fields,
         }
         who = {"executor": about.pop("executor", EXECUTOR), "what": about.pop("what", "fix")}
-        with History.open(self.pytester.path / ".ralph" / "history.db") as history:
+        with History(self.pytester.path / ".ralph" / "history.db") as history:
             for number in range(times):
                 where: Any = {
                     "run": f"{who['executor']}-{number}",
@@ -139,7 +139,7 @@ def test_who_did_better_before_is_tried_first(project: Project, failures: int, b
 
 def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
     project.write(spec(task("1.1 Wait", "sleep 2", timeout="0.3s")))
-    with History.open(project.pytester.path / ".ralph" / "history.db") as history:
+    with History(project.pytester.path / ".ralph" / "history.db") as history:
         for number in range(5):
             history.record(record_of(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
     result = project.run("--ralph", "--no-ralph-recovery", "-vv")
@@ -149,7 +149,7 @@ def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
 
 
 def test_tasks_likely_to_fail_are_told_at_collection(project: Project) -> None:
-    with History.open(project.pytester.path / ".ralph" / "history.db") as history:
+    with History(project.pytester.path / ".ralph" / "history.db") as history:
         for number in range(5):
             at: Any = {"run": f"r{number}", "time": time.time(), "spec": "demo", "task": "1.1"}
             history.record(record_of(**at, outcome="failed", kind="timeout"))

@@ -123,7 +123,7 @@ def test_old_attempts_leave_the_history(
     make_spec(t1_1="true", t1_2="true", t1_3="true")
     monkeypatch.setattr(History.prune, "__defaults__", (2,))
     assert pytester.runpytest_inprocess("--ralph", "specs/demo").ret == 0
-    with History.open(pytester.path / ".ralph" / "history.db") as history:
+    with History(pytester.path / ".ralph" / "history.db") as history:
         assert [record.task for record in history.records()] == ["1.2", "1.3"]
 
 

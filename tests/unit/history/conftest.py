@@ -52,5 +52,5 @@ class Diary:
 
 @pytest.fixture
 def diary(tmp_path: Path) -> Iterator[Diary]:
-    with History.open(tmp_path / ".ralph" / "history.db") as history:
+    with History(tmp_path / ".ralph" / "history.db") as history:
         yield Diary(history)

@@ -95,7 +95,7 @@ class TestSilence:
 
     def test_a_locked_history_costs_its_patience_once(self, locked: Path) -> None:
         warnings: list[str] = []
-        history = History.open(locked, busy_timeout=0.2)
+        history = History(locked, busy_timeout=0.2)
         advisor = Advisor(lambda: history, warnings.append)
         began = time.monotonic()
         for _ in range(20):
@@ -108,7 +108,7 @@ class TestSilence:
     def test_answers_equal_those_of_the_history(self, locked: Path) -> None:
         """So that, of the same trouble, a person reads once."""
         said: set[str] = set()
-        history = History.open(locked, busy_timeout=0.1, warn=said.add)
+        history = History(locked, busy_timeout=0.1, warn=said.add)
         history.record(record_of("r1", 1.0, "specs/foo", "1.1", outcome="failed"))
         Advisor(lambda: history, said.add).hints(FAILURE)
         assert len(said) == 1

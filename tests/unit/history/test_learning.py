@@ -9,13 +9,13 @@ from pytest_ralph.history.learning import (
     Chance,
     TimeLimit,
     chance_of_fix,
+    chances,
     error_words,
     fixed_before,
     hints,
     is_better,
     likely_to_fail,
     similarity,
-    strategies,
     time_limit,
     wilson,
 )
@@ -95,11 +95,11 @@ def test_nothing_is_claimed_under_five_cases(diary: Diary) -> None:
     fixes(diary, 4, 0)
     fixes(diary, 5, 0, kind="lint_error")
     assert chance_of_fix(diary.history, "test_failure", "claude") is None
-    assert strategies(diary.history, "test_failure") == ()
+    assert chances(diary.history, "test_failure") == {}
 
 
 def test_an_empty_history_teaches_nothing(tmp_path: Path) -> None:
-    with History.open(tmp_path / "none" / "history.db") as history:
+    with History(tmp_path / "none" / "history.db") as history:
         assert time_limit(history, "specs/foo", "1.1") is None
         assert chance_of_fix(history, "test_failure", "claude") is None
         assert fixed_before(history, "boom", fingerprint="f", kind="k") == ()
@@ -107,14 +107,11 @@ def test_an_empty_history_teaches_nothing(tmp_path: Path) -> None:
         assert not is_better(history, "test_failure", "b", "a")
 
 
-def test_strategies_are_ordered_by_what_worked_before(diary: Diary) -> None:
+def test_executors_are_ordered_by_what_worked_before(diary: Diary) -> None:
     fixes(diary, 1, 4, executor="claude")
     fixes(diary, 5, 0, executor="repair:format")
     fixes(diary, 2, 0, executor="codex")
-    assert [s.name for s in strategies(diary.history, "test_failure")] == [
-        "repair:format",
-        "claude",
-    ]
+    assert list(chances(diary.history, "test_failure")) == ["repair:format", "claude"]
     # Two of two are too few cases: codex counts as even, like one that was never tried.
     assert is_better(diary.history, "test_failure", "repair:format", "codex")
     assert is_better(diary.history, "test_failure", "aider", "claude")
@@ -124,8 +121,8 @@ def test_strategies_are_ordered_by_what_worked_before(diary: Diary) -> None:
 def test_approaches_are_ordered_too(diary: Diary) -> None:
     fixes(diary, 0, 5, approach="retry harder")
     fixes(diary, 5, 0, approach="mock the clock")
-    tried = strategies(diary.history, "test_failure", by="approach")
-    assert [strategy.name for strategy in tried] == ["mock the clock", "retry harder"]
+    tried = chances(diary.history, "test_failure", by="approach")
+    assert list(tried) == ["mock the clock", "retry harder"]
 
 
 def test_an_equal_error_tells_what_fixed_it(diary: Diary) -> None:
@@ -224,7 +221,7 @@ def test_four_failing_runs_are_too_few(diary: Diary) -> None:
 
 
 def test_learning_stays_quick_with_many_attempts(tmp_path: Path) -> None:
-    with History.open(tmp_path / "history.db") as history:
+    with History(tmp_path / "history.db") as history:
         rows = [
             record_of(
                 f"r{n // 50}",

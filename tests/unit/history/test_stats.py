@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def test_an_empty_history_is_all_zeros(tmp_path: Path) -> None:
-    with History.open(tmp_path / ".ralph" / "history.db") as history:
+    with History(tmp_path / ".ralph" / "history.db") as history:
         empty = measure(history, now=0.0)
     assert empty.totals == Totals(0, 0, 0, 0, 0)
     assert empty.recovery == Recovery(0, 0, None, None)
@@ -398,7 +398,7 @@ def test_measuring_takes_linear_time(tmp_path: Path) -> None:
 def _time_to_measure(path: Path, attempts: int) -> float:
     """Return the least CPU time that measuring so many attempts took in two tries."""
     chance = random.Random(7)
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(record_of("r0", 0.0, "specs/s0", "1.0", outcome="failed"))
     rows = (
         (
@@ -420,7 +420,7 @@ def _time_to_measure(path: Path, attempts: int) -> float:
     connection.commit()
     connection.close()
     times: list[float] = []
-    with History.open(path) as history:
+    with History(path) as history:
         for _ in range(2):
             begun = time.process_time()
             assert measure(history).totals.attempts == attempts + 1

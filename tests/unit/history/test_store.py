@@ -51,14 +51,14 @@ def test_every_field_is_read_back(path: Path) -> None:
         timeout=300.0,
         session_id="session-7",
     )
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(full)
-    with History.open(path) as again:
+    with History(path) as again:
         assert again.records() == [full]
 
 
 def test_a_run_that_records_nothing_creates_nothing(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         assert history.records() == []
         assert history.query("SELECT 1") == []
         assert history.prune() == 0
@@ -66,7 +66,7 @@ def test_a_run_that_records_nothing_creates_nothing(path: Path) -> None:
 
 
 def test_the_directory_hides_itself_from_git(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt())
     assert (path.parent / ".gitignore").read_text() == "*\n"
 
@@ -86,14 +86,14 @@ def test_the_directory_hides_itself_from_git(path: Path) -> None:
 def test_only_plain_passes_wait_for_a_flush(
     path: Path, fields: dict[str, str], at_once: bool
 ) -> None:
-    with History.open(path, flush_every=3600) as history:
+    with History(path, flush_every=3600) as history:
         history.record(attempt(**fields))
         assert rows_on_disk(path) == (1 if at_once else 0)
     assert rows_on_disk(path) == 1
 
 
 def test_a_failure_flushes_waiting_passes_in_order(path: Path) -> None:
-    with History.open(path, flush_every=3600) as history:
+    with History(path, flush_every=3600) as history:
         for number in (1, 2, 3):
             history.record(attempt(number=number))
         history.record(attempt(number=4, outcome="failed"))
@@ -102,13 +102,13 @@ def test_a_failure_flushes_waiting_passes_in_order(path: Path) -> None:
 
 
 def test_passes_are_flushed_after_some_seconds(path: Path) -> None:
-    with History.open(path, flush_every=0.0) as history:
+    with History(path, flush_every=0.0) as history:
         history.record(attempt())
         assert rows_on_disk(path) == 1
 
 
 def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
-    with History.open(path, flush_every=3600) as history:
+    with History(path, flush_every=3600) as history:
         history.record(attempt())
         assert len(history.records()) == 1
 
@@ -117,19 +117,16 @@ def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
     ("filters", "tasks"),
     [
         ({}, ["1.1", "1.2", "1.1", "2.1"]),
-        ({"task": "1.1"}, ["1.1", "1.1"]),
-        ({"task": "1.1", "outcome": "failed"}, ["1.1"]),
-        ({"spec": "specs/bar"}, ["2.1"]),
-        ({"since": 1002.0}, ["1.1", "2.1"]),
+        ({"spec": "specs/foo", "task": "1.1"}, ["1.1", "1.1"]),
+        ({"spec": "specs/foo", "task": "1.1", "limit": 1}, ["1.1"]),
         ({"limit": 2}, ["1.1", "2.1"]),
-        ({"kind": "timeout"}, ["1.1"]),
-        ({"run": "r9"}, []),
+        ({"spec": "specs/foo", "task": "2.1"}, []),
     ],
 )
 def test_attempts_are_filtered_and_oldest_first(
     path: Path, filters: dict[str, Any], tasks: list[str]
 ) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt("1.1", time=1000.0))
         history.record(attempt("1.2", time=1001.0))
         history.record(attempt("1.1", time=1002.0, outcome="failed", kind="timeout"))
@@ -138,7 +135,7 @@ def test_attempts_are_filtered_and_oldest_first(
 
 
 def test_the_order_does_not_follow_the_clock(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         for number, time in ((1, 5000.0), (2, 1000.0), (3, 3000.0)):
             history.record(attempt(number=number, time=time))
         assert [record.attempt.number for record in history.records()] == [1, 2, 3]
@@ -159,7 +156,7 @@ def test_the_order_does_not_follow_the_clock(path: Path) -> None:
 def test_hostile_values_are_stored_tamely(
     path: Path, given: dict[str, Any], stored: dict[str, Any]
 ) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt(**given))
         (read,) = history.records()
     assert {name: getattr(read.attempt, name) for name in stored} == stored
@@ -169,7 +166,7 @@ def test_secrets_are_masked_before_cutting(path: Path) -> None:
     def mask(text: str) -> str:
         return text.replace("hunter2", "***")
 
-    with History.open(path, mask=mask) as history:
+    with History(path, mask=mask) as history:
         history.record(
             attempt(error="x" * 1996 + "hunter2", executor="agent --key hunter2", tree="hunter2")
         )
@@ -182,7 +179,7 @@ def test_secrets_are_masked_before_cutting(path: Path) -> None:
 
 
 def test_prune_forgets_the_oldest(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         for number in range(1, 11):
             history.record(attempt(number=number))
         history.flush()
@@ -192,7 +189,7 @@ def test_prune_forgets_the_oldest(path: Path) -> None:
 
 
 def test_threads_share_one_history(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
 
         def write(name: str) -> None:
             for number in range(50):
@@ -223,7 +220,7 @@ def test_version_1_is_migrated_with_its_rows(path: Path) -> None:
     connection.execute("PRAGMA user_version=1")
     connection.commit()
     connection.close()
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt(approach="new column"))
         old, new = history.records()
         assert history.query("PRAGMA user_version") == [(schema.VERSION,)]
@@ -252,7 +249,7 @@ def test_a_newer_database_is_not_touched(path: Path) -> None:
     connection.commit()
     connection.close()
     before = path.read_bytes()
-    history = History.open(path)
+    history = History(path)
     with pytest.raises(HistoryError, match="newer pytest-ralph") as refused:
         history.record(attempt(outcome="failed"))
     with pytest.raises(HistoryError, match="newer pytest-ralph"):
@@ -276,7 +273,7 @@ def test_the_log_of_a_newer_database_stays(path: Path) -> None:
     for name, content in pending.items():
         path.with_name(name).write_bytes(content)
     with pytest.raises(HistoryError, match="newer pytest-ralph"):
-        History.open(path).records()
+        History(path).records()
     assert {name: path.with_name(name).read_bytes() for name in pending} == pending
 
 
@@ -286,7 +283,7 @@ def test_a_database_of_another_program_is_refused(path: Path) -> None:
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
     connection.close()
     with pytest.raises(HistoryError, match="another program"):
-        History.open(path).record(attempt(outcome="failed"))
+        History(path).record(attempt(outcome="failed"))
 
 
 @pytest.mark.parametrize(
@@ -296,46 +293,47 @@ def test_a_corrupt_database_is_moved_aside(path: Path, inside: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(inside)
     told: list[str] = []
-    with History.open(path, warn=told.append) as history:
+    with History(path, warn=told.append) as history:
         history.record(attempt(outcome="failed"))
         assert len(history.records()) == 1
     (aside,) = path.parent.glob("history.db.corrupt-*")
     assert aside.read_bytes() == inside
-    assert told == history.notices == [f"history was corrupt: moved to {aside}, started a new one"]
+    assert told == [f"history was corrupt: moved to {aside}, started a new one"]
 
 
 def test_a_corrupt_log_is_moved_aside_too(path: Path) -> None:
-    history = History.open(path)
+    history = History(path)
     for number in range(50):
         history.record(attempt(number=number, error="e" * 500, outcome="failed"))
     log = path.with_name("history.db-wal").read_bytes()
     history.close()
     path.write_bytes(b"garbage" * 5000)
     path.with_name("history.db-wal").write_bytes(log[: len(log) // 2])
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt("2.1", outcome="failed"))
         assert "2.1" in [record.task for record in history.records()]
         assert history.query("PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_database_may_break_during_a_run(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         for number in range(300):
             history.record(attempt(number=number, error="e" * 500, outcome="failed"))
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\x5a" * (size - 4096))
-    with History.open(path) as history:
+    told: list[str] = []
+    with History(path, warn=told.append) as history:
         history.record(attempt(outcome="failed"))
         assert len(history.records()) == 1
-        assert len(history.notices) == 1
+        assert len(told) == 1
 
 
 def test_an_empty_file_is_a_new_database(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt(outcome="failed"))
         assert len(history.records()) == 1
 
@@ -343,7 +341,7 @@ def test_an_empty_file_is_a_new_database(path: Path) -> None:
 def test_an_impossible_directory_is_one_warning(tmp_path: Path) -> None:
     (tmp_path / ".ralph").write_text("a file where the directory should be")
     told: list[str] = []
-    with History.open(tmp_path / ".ralph" / "history.db", warn=told.append) as history:
+    with History(tmp_path / ".ralph" / "history.db", warn=told.append) as history:
         for number in range(5):
             history.record(attempt(number=number, outcome="failed"))
     assert len(told) == 1
@@ -355,7 +353,7 @@ def test_unwritten_attempts_are_written_later(tmp_path: Path) -> None:
     blocker = tmp_path / ".ralph"
     blocker.write_text("in the way")
     told: list[str] = []
-    history = History.open(blocker / "history.db", warn=told.append)
+    history = History(blocker / "history.db", warn=told.append)
     history.record(attempt(number=1, outcome="failed"))
     history.record(attempt(number=2, outcome="failed"))
     blocker.unlink()
@@ -365,12 +363,12 @@ def test_unwritten_attempts_are_written_later(tmp_path: Path) -> None:
 
 
 def test_after_a_failed_write_the_next_try_waits(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt(outcome="failed"))
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     told: list[str] = []
-    history = History.open(path, busy_timeout=0.5, warn=told.append)
+    history = History(path, busy_timeout=0.5, warn=told.append)
     begun = time.monotonic()
     for number in range(20):
         history.record(attempt(number=number, outcome="failed"))
@@ -382,11 +380,11 @@ def test_after_a_failed_write_the_next_try_waits(path: Path) -> None:
 
 
 def test_waiting_for_a_lock_is_bounded(path: Path) -> None:
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(attempt(outcome="failed"))
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    history = History.open(path, busy_timeout=0.05)
+    history = History(path, busy_timeout=0.05)
     with pytest.raises(HistoryError, match="database is locked"):
         history.record(attempt(outcome="failed"))
     holder.execute("ROLLBACK")
@@ -399,7 +397,7 @@ def test_the_number_of_waiting_records_is_bounded(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MOST_WAITING", 10)
-    with History.open(path, flush_every=3600) as history:
+    with History(path, flush_every=3600) as history:
         for number in range(25):
             history.record(attempt(number=number))
     assert rows_on_disk(path) == 10

@@ -61,7 +61,7 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
         path.write_bytes(b"garbage" * 1000)
     script = """
         sys.stdin.read()
-        with History.open(Path(sys.argv[1])) as history:
+        with History(Path(sys.argv[1])) as history:
             for number in range(60):
                 outcome = "passed" if number % 3 else "failed"
                 history.record(attempt(number, outcome, session_id=sys.argv[2]))
@@ -72,7 +72,7 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
     os.close(opener)
     for writer in writers:
         finish(writer)
-    with History.open(path) as history:
+    with History(path) as history:
         counts = history.query(
             "SELECT session, count(*), min(number), max(number) FROM attempts GROUP BY session"
         )
@@ -84,7 +84,7 @@ def test_eight_writers_at_once_lose_nothing(tmp_path: Path, before: str) -> None
 def test_a_killed_writer_loses_no_failure(tmp_path: Path) -> None:
     path = tmp_path / ".ralph" / "history.db"
     script = """
-        history = History.open(Path(sys.argv[1]))
+        history = History(Path(sys.argv[1]))
         for number in range(int(sys.argv[2]), 10**9):
             history.record(attempt(number))
             os.write(1, b"%d\\n" % number)
@@ -98,7 +98,7 @@ def test_a_killed_writer_loses_no_failure(tmp_path: Path) -> None:
         writer.send_signal(signal.SIGKILL)
         acknowledged = writer.communicate()[0].split("\n")
         last = int(acknowledged[-2]) if len(acknowledged) > 1 else last + 1
-        with History.open(path) as history:
+        with History(path) as history:
             assert history.query("PRAGMA integrity_check") == [("ok",)]
             numbers = {record.attempt.number for record in history.records()}
         assert set(range(1, last + 1)) <= numbers
@@ -117,7 +117,7 @@ def test_a_write_is_all_or_nothing(tmp_path: Path, point: str) -> None:
             if name == sys.argv[2]:
                 os.kill(os.getpid(), signal.SIGKILL)
         disk.on_fault_point = kill
-        history = History.open(Path(sys.argv[1]))
+        history = History(Path(sys.argv[1]))
         for number in (1, 2):
             history.record(attempt(number, "passed"))
         history.record(attempt(3))
@@ -125,7 +125,7 @@ def test_a_write_is_all_or_nothing(tmp_path: Path, point: str) -> None:
     writer = child(script, path, point)
     writer.communicate(timeout=60)
     assert writer.returncode == -signal.SIGKILL
-    with History.open(path) as history:
+    with History(path) as history:
         assert len(history.records()) == (3 if point == "after history write" else 0)
 
 
@@ -133,7 +133,7 @@ def test_a_full_disk_is_one_warning(tmp_path: Path) -> None:
     script = """
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-        history = History.open(Path(sys.argv[1]), warn=print)
+        history = History(Path(sys.argv[1]), warn=print)
         for number in range(2000):
             history.record(attempt(number))
         history.close()
@@ -143,7 +143,7 @@ def test_a_full_disk_is_one_warning(tmp_path: Path) -> None:
     warning, *rest = finish(child(script, path)).splitlines()
     assert warning.startswith(f"history is not recorded: {path}: ")
     assert rest == ["went on"]
-    with History.open(path) as history:
+    with History(path) as history:
         assert history.query("PRAGMA integrity_check") == [("ok",)]
         assert 0 < len(history.records()) < 2000
 
@@ -162,14 +162,14 @@ def test_a_read_only_history_can_be_read(
     visible_directory: Path,
 ) -> None:
     path = visible_directory / "history.db"
-    with History.open(path) as history:
+    with History(path) as history:
         history.record(record_of("r", 1.0, "specs/foo", "1.1", outcome="failed"))
     visible_directory.chmod(0o555)
     script = """
         import locale, sqlite3, urllib.parse, urllib.request, pytest_ralph.history.schema
         if os.getuid() == 0:
             os.setuid(65534)
-        history = History.open(Path(sys.argv[1]), warn=print)
+        history = History(Path(sys.argv[1]), warn=print)
         print(len(history.records()))
         for number in range(3):
             history.record(attempt(number))
@@ -185,7 +185,7 @@ def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
     script = """
         if os.getuid() == 0:
             os.setuid(65534)
-        history = History.open(Path(sys.argv[1]), warn=print)
+        history = History(Path(sys.argv[1]), warn=print)
         print(len(history.records()))
         history.record(attempt(1))
         history.close()
@@ -199,21 +199,21 @@ def test_a_read_only_project_gets_one_warning(visible_directory: Path) -> None:
 
 def test_a_removed_history_is_written_again(tmp_path: Path) -> None:
     path = tmp_path / ".ralph" / "history.db"
-    with History.open(path) as first, History.open(path) as second:
+    with History(path) as first, History(path) as second:
         first.record(record_of("run", 1.0, "demo", "1.1", outcome="failed"))
         second.record(record_of("run", 2.0, "demo", "1.2", outcome="failed"))
         shutil.rmtree(path.parent)
         first.record(record_of("run", 3.0, "demo", "1.3", outcome="failed"))
         second.record(record_of("run", 4.0, "demo", "1.4", outcome="failed"))
 
-    with History.open(path) as history:
+    with History(path) as history:
         assert [record.task for record in history.records()] == ["1.1", "1.2", "1.3", "1.4"]
     assert (path.parent / ".gitignore").exists()
 
 
 def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
-    with History.open(path, flush_every=3600) as history:
+    with History(path, flush_every=3600) as history:
         for number in range(1000):
             history.record(record_of("r", 1.0, "specs/foo", f"1.{number}", tree="t", duration=0.1))
         written_before_the_end = rows_on_disk(path)
@@ -223,7 +223,7 @@ def test_a_thousand_passes_cost_one_transaction(tmp_path: Path) -> None:
 def test_what_is_read_while_another_writes_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     script = """
-        with History.open(Path(sys.argv[1]), flush_every=3600) as history:
+        with History(Path(sys.argv[1]), flush_every=3600) as history:
             for number in range(200):
                 for _ in range(9):
                     history.record(attempt(number, "passed"))
@@ -231,7 +231,7 @@ def test_what_is_read_while_another_writes_is_whole(tmp_path: Path) -> None:
     """
     writer = child(script, path)
     seen = []
-    with History.open(path) as history:
+    with History(path) as history:
         while writer.poll() is None:
             seen.append(len(history.records()))
     finish(writer)
