@@ -176,7 +176,7 @@ def _tally(
         f"""SELECT {by}, SUM(worked), COUNT(*)
             FROM (SELECT {by}, worked FROM remedy
                   WHERE kind = ? AND what <> 'retry' ORDER BY id DESC LIMIT ?)
-            WHERE worked IS NOT NULL GROUP BY {by} ORDER BY {by}""",  # noqa: S608 - names of our own
+            WHERE worked IS NOT NULL GROUP BY {by} ORDER BY {by}""",  # noqa: S608
         (kind, CANDIDATES),
     )
 
@@ -240,7 +240,7 @@ def _successful_fixes(
     """Return the latest first."""
     rows = history.query(
         f"""SELECT executor, approach, spec, task, fix, "commit", error FROM remedy
-            WHERE {column} = ? AND worked ORDER BY id DESC LIMIT ?""",  # noqa: S608 - names of our own
+            WHERE {column} = ? AND worked ORDER BY id DESC LIMIT ?""",  # noqa: S608
         (value, COMPARED_FIXES),
     )
     return [PastFix(*row) for row in rows]

@@ -31,7 +31,7 @@ __all__ = ["History", "HistoryError", "Record"]
 
 T = TypeVar("T")
 NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
-INSERT = f"INSERT INTO attempts ({NAMES}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - names of our own
+INSERT = f"INSERT INTO attempts ({NAMES}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
 
 BUSY_TIMEOUT = 10.0
 FLUSH_EVERY = 5.0
@@ -113,7 +113,7 @@ class History:
         """The records of a task, or of all, oldest first; with `limit`, only the latest of them."""
         where = "WHERE spec = :spec AND task = :task" if task else ""
         rows = self.query(
-            f"SELECT {NAMES} FROM attempts {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - names of our own
+            f"SELECT {NAMES} FROM attempts {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608
             {"spec": spec, "task": task, "limit": limit},
         )
         return [Record.from_row(row) for row in reversed(rows)]
@@ -225,5 +225,9 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> 
 
 def _delete_oldest(connection: sqlite3.Connection, keep: int) -> int:
     with schema.transaction(connection):
-        oldest = "SELECT id FROM attempts ORDER BY id DESC LIMIT 1 OFFSET ?"
-        return connection.execute(f"DELETE FROM attempts WHERE id <= ({oldest})", (keep,)).rowcount  # noqa: S608
+        deleted = connection.execute(
+            """DELETE FROM attempts
+               WHERE id <= (SELECT id FROM attempts ORDER BY id DESC LIMIT 1 OFFSET ?)""",
+            (keep,),
+        )
+        return deleted.rowcount
