@@ -61,8 +61,8 @@ class PassedTask(NamedTuple):
         """
         if not self.files or not is_affected(self.files, work.changed):
             return False
-        later = [path for path in work.changed if self._is_changed_since(path)]
-        return bool(later) and is_affected(self.files, later)
+        own = [path for path in work.changed if is_affected(self.files, (path,))]
+        return any(self._is_changed_since(path) for path in own)
 
     def _is_changed_since(self, path: str) -> bool:
         try:
