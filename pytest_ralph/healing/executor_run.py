@@ -152,7 +152,6 @@ class ExecutorRuns:
         task = request.task
         failure = request.failure
         decision = request.decision
-        timeout = request.history.timeout
         # Looked up once: another worker may report that it is unavailable while it runs.
         executor = self.services.executor
         name = self.services.executor_name
@@ -167,7 +166,7 @@ class ExecutorRuns:
         fault_point("before an executor runs")
         row = live_row(task, history, name, chance)
         with self.spec_files.held(self.services.root, self.services.run_id):
-            observed = self._execute(executor, task, job, timeout, row)
+            observed = self._execute(executor, task, job, history.timeout, row)
         self.observed = None
         if observed is None:
             return None
@@ -240,28 +239,39 @@ class ExecutorRuns:
         self, executor: Executor | None, task: Task, job: Job, timeout: float, row: str
     ) -> ObservedRun | None:
         """Ask the plugins first, then the configured executor."""
-        isolated = self._is_isolated
-        with self.services.live(row, timeout, task.title) as on_output:
-            if isolated and executor is not None and not self.services.hooks.can_execute:
-                return self._run_isolated(executor, task, job, on_output)
-            with self.services.turn:
+        services = self.services
+        with services.live(row, timeout, task.title) as on_output:
+            if services.hooks.can_execute:
                 # A plugin does not know of worktrees.
-                before = self.guard.begin()
-                try:
-                    outcome = self.services.hooks.execute(task, job.prompt, timeout)
-                    by_plugin = outcome is not None
-                    if outcome is None and executor is not None and not isolated:
-                        outcome = executor.run(job, self.services.runner, on_output)
-                except KeyboardInterrupt:
-                    self.guard.interrupted(before)
-                    raise
-                report = self.guard.end(before, task)
-            if outcome is None and isolated and executor is not None:
+                observed = self._in_project(
+                    task, job, lambda: services.hooks.execute(task, job.prompt, timeout)
+                )
+                if observed is not None:
+                    return observed
+            if executor is None:
+                return None
+            if self._is_isolated:
                 return self._run_isolated(executor, task, job, on_output)
+            observed = self._in_project(
+                task, job, lambda: executor.run(job, services.runner, on_output)
+            )
+        return observed._replace(executor=executor) if observed else None
+
+    def _in_project(
+        self, task: Task, job: Job, carry_out: Callable[[], Outcome | None]
+    ) -> ObservedRun | None:
+        """Have a task carried out in the project itself; None if `carry_out` returns None."""
+        with self.services.turn:
+            before = self.guard.begin()
+            try:
+                outcome = carry_out()
+            except KeyboardInterrupt:
+                self.guard.interrupted(before)
+                raise
+            report = self.guard.end(before, task)
         if outcome is None:
             return None
-        diff = diff_of(report.changes, prompt=job.prompt)
-        return ObservedRun(outcome, report, diff, None if by_plugin else executor)
+        return ObservedRun(outcome, report, diff_of(report.changes, prompt=job.prompt))
 
     def _run_isolated(
         self, executor: Executor, task: Task, job: Job, on_output: Callable[[str], None] | None
@@ -277,9 +287,7 @@ class ExecutorRuns:
 
         What an E2E startup task starts lives on, so it needs a directory that does, too.
         """
-        if not self.services.isolated or self.services.executor is None:
-            return False
-        return not is_e2e_startup(self.log.task)
+        return self.services.isolated and not is_e2e_startup(self.log.task)
 
     @cached_property
     def isolated_runs(self) -> IsolatedRuns:

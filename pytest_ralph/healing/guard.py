@@ -448,18 +448,22 @@ class Guard:
             expected = text.encode("utf-8", "surrogateescape")
             if expected == edited:
                 return []
-            if differs_in_ticks_only(text, _decoded(edited)):
-                replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
-                return []
-            fields, what = self._edits(expected, edited)
-            kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(edited)
+            only_ticks = differs_in_ticks_only(text, _decoded(edited))
+            kept = "" if only_ticks else self._keep_edited(edited, task)
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
-        shown = os.path.relpath(kept, self.services.root)
-        findings.append(f"{what}: undone, the edited file is kept as {shown}")
+        if only_ticks:
+            return []
+        fields, what = self._edits(expected, edited)
+        findings.append(f"{what}: undone, the edited file is kept as {kept}")
         return fields
+
+    def _keep_edited(self, edited: bytes, task: Task) -> str:
+        """Keep a tasks.md whose edits are going to be undone; return its path."""
+        kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(edited)
+        return os.path.relpath(kept, self.services.root)
 
     # git
 
