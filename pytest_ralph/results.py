@@ -399,10 +399,13 @@ class TaskResult(NamedTuple):
 
     def masked(self, mask: Callable[[str], str]) -> TaskResult:
         """Without secrets in anything that quotes commands, tools or people."""
+        title = mask(self.title)
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
-        if attempts == self.attempts and not (self.reason or self.notes or self.report):
+        is_same = attempts == self.attempts and title == self.title
+        if is_same and not (self.reason or self.notes or self.report):
             return self
         return self._replace(
+            title=title,
             attempts=attempts,
             reason=mask(self.reason),
             notes=_masked(self.notes, mask),

@@ -46,9 +46,10 @@ class Explanation:
         self._count_in_last_line(reporter, len(tasks))
         for item in tasks:
             reporter.write_line("")
-            reporter.write_line(f"{item.nodeid}  {one_line(item.task.title)}", bold=True)
+            mask = self.run.resources.mask
+            reporter.write_line(f"{item.nodeid}  {one_line(mask(item.task.title))}", bold=True)
             for line in self._explain(item):
-                reporter.write_line(f"  {line}")
+                reporter.write_line(f"  {mask(line)}")
         return True
 
     def _count_in_last_line(self, reporter: pytest.TerminalReporter, number: int) -> None:

@@ -229,7 +229,9 @@ class TaskItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         # Were this equal to the end of the node id, pytest would take its dots for a class and a
         # method.
-        heading = one_line(self.task.heading) if self.task.title else f"task {self.task.id}"
+        heading = f"task {self.task.id}"
+        if self.task.title:
+            heading = one_line(self.run.resources.mask(self.task.heading))
         return self.path, self.task.line - 1, heading
 
 

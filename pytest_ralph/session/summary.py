@@ -237,7 +237,7 @@ class EndOfRun:
         if self._report:
             where = f"Report: {self._report}"
         if self.run.interrupted is not None:
-            heading = self.run.interrupted.task.heading
+            heading = self.run.resources.mask(self.run.interrupted.task.heading)
             return interrupted_lines(heading, command, where)
         if not failed or self._is_next_left_out():
             return []

@@ -25,7 +25,7 @@ SPEC = f"""\
   - **Do**: Call it
   - **Verify**: `python3 -m pytest -q test_it.py`
 
-- [ ] 1.2 Say it
+- [ ] 1.2 Say {TOKEN}
   - **Verify**: `echo "Error: refused $SERVICE_PASSWORD {TOKEN}"; echo {OWN} >&2; test -e fixed.txt`
 
 - [ ] 1.3 Say everything
@@ -153,9 +153,8 @@ def places(project: Path) -> dict[str, Path]:
 def test_no_file_that_the_run_wrote_holds_a_secret(project: Path, secret: str) -> None:
     found = [name for name, path in places(project).items() if secret.encode() in path.read_bytes()]
     # What a person wrote down in the first place is theirs; a fix task takes over the Verify of its
-    # original.
-    # The commits hold the plan.
-    assert {name.rpartition("/")[2] for name in found} <= SOURCES | {"commits.txt"}
+    # original, the progress beside the plan the title. The commits hold both.
+    assert {name.rpartition("/")[2] for name in found} <= SOURCES | {"commits.txt", ".progress.md"}
     assert SECRET not in (project / "specs" / "demo" / "tasks.md").read_text()
 
 

@@ -185,7 +185,7 @@ class Controller:
             report.outcome = "passed"
             report.longrepr = None
         report.when = "call"
-        report.location = (path, task.line - 1, task.heading)
+        report.location = (path, task.line - 1, result.heading)
         max_attempts = self.run.specs.settings_of(spec).max_fixes + 1
         report.ralph = TaskReport(result, self.run.specs.is_recovered(spec), max_attempts)
         report.user_properties = junit.properties(result)

@@ -107,3 +107,12 @@ def test_an_unparsable_verify_is_not_executed(
     result = pytester.runpytest("--ralph-execute", "--ralph-executor", "touch ran", "specs")
     result.assert_outcomes(failed=1)
     assert not (pytester.path / "ran").exists()
+
+
+def test_secrets_in_a_plan_are_masked(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    token = "ghp_" + "0123456789abcdefghij" * 2
+    make_spec(f"- [ ] 1.1 Use {token}\n  - **Verify**: `echo {token}` prints `{token}`\n")
+    result = pytester.runpytest("--ralph-explain", "specs")
+
+    assert token not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*1.1  Use [*][*][*]", "  check 1: echo [*][*][*]"])
