@@ -24,10 +24,6 @@ OVERLAP = 64 * 1024
 BLOCK = 1024 * 1024
 KEPT = COMPARED // 2
 
-# A blank line begins with one of these.
-BLANKS = ("\n", " ", "\t", "\r", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0")
-BLANK_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
-
 
 class Reader(Protocol):
     """Takes the output in blocks that end with a line, and says whether an expectation is met.
@@ -135,38 +131,15 @@ class Found:
     def __init__(self, pattern: str, *, wanted: bool) -> None:
         self._wanted = wanted
         self._found = False
-        self._end = ""
         try:
             self._pattern = re.compile(pattern, re.MULTILINE)
         except re.error:
             self._pattern = re.compile(re.escape(pattern))
-        # What a text with several lines needs of the block before.
-        self._overlap = len(pattern) if "\\\n" in pattern else 0
 
     def read(self, block: str, *, continues: bool) -> None:  # noqa: ARG002 - blocks overlap
-        if self._found:
-            return
-        if self._overlap:
-            block = self._end + block
-            self._end = block[-self._overlap :]
-        # Behind the last line end there is no further line.
-        self._found = self._is_in(block.removesuffix("\n"))
-
-    def _is_in(self, block: str) -> bool:
-        position = 0
-        while True:
-            match = self._pattern.search(block, position)
-            if match is None:
-                return False
-            first = block.rfind("\n", 0, match.start()) + 1
-            last = block.find("\n", match.end())
-            lines = block[first : None if last < 0 else last]
-            if self._overlap or "\n" not in lines:
-                return True
-            # The match spans lines: look at each of them alone, and go on behind the first.
-            if any(self._pattern.search(line) for line in lines.split("\n")):
-                return True
-            position = block.find("\n", match.start()) + 1
+        # Most blocks do not hold it at all, and a match in the block may span lines.
+        if not self._found and self._pattern.search(block):
+            self._found = any(map(self._pattern.search, block.split("\n")))
 
     def is_met(self) -> bool:
         return self._found == self._wanted
@@ -179,34 +152,19 @@ class LineCount:
         self.count = 0
         self._op = op
         self._value = value
-        self._is_filled = False
 
     def read(self, block: str, *, continues: bool) -> None:
-        if continues:
-            self._is_filled = self._is_filled or bool(block.strip())
-            return
-        if self._is_filled:
-            # The block begins with the end of a line that is not blank.
-            self.count += 1
-            self._is_filled = False
-            block = block.partition("\n")[2]
-        self.count += _filled_lines(block)
+        # The next block repeats the end of the line, which is counted there.
+        if not continues:
+            self.count += len(_filled(block))
 
     def is_met(self) -> bool:
         return COMPARE[self._op.removeprefix("lines")](self.count, float(str(self._value)))
 
 
-def _filled_lines(block: str) -> int:
-    if not block:
-        return 0
-    if not block.endswith("\n"):
-        block += "\n"
-    count = block.count("\n")
-    # Much faster than the pattern, which most blocks do not need.
-    present = [blank for blank in BLANKS if blank in block]
-    if any(f"\n{blank}" in block or block.startswith(blank) for blank in present):
-        count -= len(BLANK_LINE.findall(block))
-    return count
+def _filled(block: str) -> list[str]:
+    """Return the lines of a block that are not blank."""
+    return [line for line in block.split("\n") if line.strip()]
 
 
 class EachLine:
@@ -218,7 +176,7 @@ class EachLine:
         self._seen = False
 
     def read(self, block: str, *, continues: bool) -> None:
-        filled = [line for line in block.split("\n") if line.strip()]
+        filled = _filled(block)
         if not self._met or not filled:
             return
         self._seen = True

@@ -81,11 +81,7 @@ def read_expectations(command: str, said: str) -> Demands:
     if comment:
         said = f"{said}\n{comment['words']}"
     demands = _read_clauses(command, said)
-    if "stderr" in said:
-        is_placed = any(one.stream == "stderr" for one in demands.expect)
-        if not is_placed:
-            demands.expect = [_on_stderr(one) for one in demands.expect]
-    elif not _MERGED_STREAMS.search(command):
+    if not _MERGED_STREAMS.search(command):
         demands.expect = _with_system_errors(demands.expect)
     demands.expect = _consistent(demands.expect)
     return demands

@@ -63,10 +63,6 @@ _AHEAD = regex(
     rf"(?:\s+{_KIND})?\)?\s*[:,]",
     re.IGNORECASE,
 )
-_AT_ROOT = regex(
-    r"(?:at|in|from|on)\s+(?:the\s+)?(?:repo(?:sitory)?|project|workspace)(?:\s+root)?\b",
-    re.IGNORECASE,
-)
 # A line between two scripts that only joins them.
 _JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
@@ -272,9 +268,6 @@ def _directory_of(found: Sequence[Mention]) -> str | None:
 
 def _without_directory(words: str) -> str:
     lead = len(words) - len(words.lstrip(" (,;—–-"))
-    at_root = _AT_ROOT.match(words, lead)
-    if at_root:
-        return words[at_root.end() :]
     match = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
     if match is None or _directory_name(match) is None:
         return words

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
@@ -82,10 +83,6 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 _OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
-# In front of everything else these are commands; anywhere else they are mostly values.
-_CONSTANT = ("true", "false")
-# "`make`, and the page looks right": the words are about something else.
-_NEXT_CLAUSE = regex(r"[,.;:]\s|\s*[—–-]\s|\s*and\s+(?:the|a|no|coverage)\s", re.IGNORECASE)
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
@@ -237,13 +234,8 @@ def _stands_by_itself(span: Span) -> bool:
     if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
         return False
     words_behind = _PARENTHESES.sub("", span.after)
-    starts_field = not span.has_command and not span.before.strip()
-    runs_alone = span.text in load_programs().alone
-    if starts_field and runs_alone:
-        return True
-    is_first = starts_field or span.before.rstrip().endswith(":")
-    does_something = span.text in _CONSTANT or runs_alone
-    if is_first and does_something and _NEXT_CLAUSE.match(words_behind):
+    is_first = not span.has_command or span.before.rstrip().endswith(":")
+    if is_first and span.text in load_programs().alone:
         return True
     if words_behind.strip(" .,;"):
         return False
@@ -326,23 +318,32 @@ def use_of(span: Span) -> Use:
 
 
 def _mentions(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> list[Mention]:
+    """Return the chosen commands, each with the words between it and its neighbours."""
     found: list[Mention] = []
     start = 0
-    for at, (index, use) in enumerate(chosen):
-        end = chosen[at + 1][0] if at + 1 < len(chosen) else len(pieces)
+    for (index, use), following in zip_longest(chosen, chosen[1:]):
+        is_optional = use is Use.OPTIONAL
         before = prose(pieces[max(start, index - _NEAR) : index])
-        after = prose(pieces[index + 1 : min(end, index + 1 + 2 * _NEAR)])
-        if at + 1 < len(chosen):
-            is_optional = chosen[at + 1][1] is Use.OPTIONAL
-            after = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", after))
-            after, _ = _split_lead(after, is_optional)
-        if use is Use.OPTIONAL:
+        if is_optional:
             _, before = _split_lead(before, is_optional=True)
+        after = _words_behind(pieces, index, following)
         command = without_prompt(pieces[index].text.strip())
         is_alternative = bool(_OR.search(in_english(before)))
-        found.append(Mention(command, before, after, is_alternative, use is Use.OPTIONAL))
+        found.append(Mention(command, before, after, is_alternative, is_optional))
         start = index + 1
     return found
+
+
+def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use] | None) -> str:
+    """Return the words behind a command that are not about the command that follows it."""
+    reach = index + 1 + 2 * _NEAR
+    if following is None:
+        return prose(pieces[index + 1 : reach])
+    next_index, next_use = following
+    words = prose(pieces[index + 1 : min(next_index, reach)])
+    words = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", words))
+    own_words, _ = _split_lead(words, is_optional=next_use is Use.OPTIONAL)
+    return own_words
 
 
 def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
