@@ -95,6 +95,13 @@ def _is_ignored(config: pytest.Config, path: Path) -> bool:
     return bool(config.hook.pytest_ignore_collect(collection_path=path, config=config))
 
 
+def shown_path(path: Path, root: Path) -> str:
+    """Return a path as users know it: relative to the project root if it is below it."""
+    if path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    return str(path)
+
+
 def split_nodeid(nodeid: str) -> tuple[str, str]:
     """Return the path of the spec and the name of the task.
 

@@ -13,7 +13,7 @@ from _pytest.config import create_terminal_writer
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.report.phrases import count, listed
-from pytest_ralph.session.discovery import find_specs
+from pytest_ralph.session.discovery import find_specs, shown_path
 from pytest_ralph.session.items import LONGEST_READING, WARNED
 from pytest_ralph.session.specs import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
@@ -49,7 +49,7 @@ def lint_specs(config: pytest.Config) -> int:
     errors = warnings = 0
     for path in paths:
         findings = find_problems(path, settings.verify)
-        _write_findings(config, writer, shown_path(config, path), findings)
+        _write_findings(config, writer, shown_path(path, config.rootpath), findings)
         of_severity = Counter(finding.severity for finding in findings)
         errors += of_severity["error"]
         warnings += len(findings) - of_severity["error"]
@@ -81,13 +81,6 @@ def _write_findings(
                 line += f" and {count - 1} more (-v lists them)"
         is_error = finding.severity == "error"
         writer.line(line, red=is_error, yellow=not is_error)
-
-
-def shown_path(config: pytest.Config, path: Path) -> str:
-    """Return a path relative to the project root if it is below it."""
-    if path.is_relative_to(config.rootpath):
-        return path.relative_to(config.rootpath).as_posix()
-    return str(path)
 
 
 def find_problems(path: Path, verify: Mapping[str, str]) -> list[LintFinding]:

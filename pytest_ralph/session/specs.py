@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ralph.files import STATE_NAME
 from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option, ini_value
-from pytest_ralph.session.discovery import find_specs
+from pytest_ralph.session.discovery import find_specs, shown_path
 from pytest_ralph.settings import SETTINGS, Layer, SettingError, Settings, read_settings
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
@@ -44,9 +44,7 @@ class Specs:
 
     def relative(self, path: Path) -> str:
         """Return a path as users know it: relative to the project root if it is below it."""
-        if path.is_relative_to(self._root):
-            return path.relative_to(self._root).as_posix()
-        return str(path)
+        return shown_path(path, self._root)
 
     def load(self, path: Path) -> Spec:
         """Read a spec; in a worker, as it was when the controller read it.

@@ -23,6 +23,7 @@ from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import TaskReport, TaskResult, task_report
+from pytest_ralph.session.discovery import shown_path
 from pytest_ralph.session.messages import is_terminal_reporter, terminal_reporter
 from pytest_ralph.spec.completion import is_complete
 from pytest_ralph.spec.document import Spec, SpecError
@@ -169,9 +170,7 @@ class EndOfRun:
         except (OSError, ValueError) as error:
             self.run.messages.note(f"the report could not be written: {error}")
             return
-        here = self.run.config.invocation_params.dir
-        shown = path.relative_to(here) if path.is_relative_to(here) else path
-        self._report = str(shown)
+        self._report = shown_path(path, self.run.config.invocation_params.dir)
 
     def _write_github_annotations(self) -> None:
         from pytest_ralph.report import github
