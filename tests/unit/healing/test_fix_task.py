@@ -103,7 +103,7 @@ def test_the_title_starts_with_the_file(place: str) -> None:
 @pytest.mark.parametrize(
     ("error", "title"),
     [
-        ("run.sh: line 2: syntax error", "run.sh: line 2: syntax error"),
+        ("run.sh: line 2: syntax error", "run.sh: syntax error"),
         ("bash: build: command not found", "build: command not found"),
     ],
 )
