@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ralph.history.stats import MIN_CASES
@@ -270,6 +271,8 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{7,}\b|\d+", re.IGNOREC
 _WORD = re.compile(r"[^\W\d]{2,}")
 
 
+# Each new failure is compared with the last fixes, which takes a millisecond without the cache.
+@lru_cache(maxsize=4096)
 def error_words(error: str) -> frozenset[str]:
     """Return the words of an error without numbers, addresses and directories."""
     text = _NUMBER.sub(" ", _DIRECTORIES.sub("", error))
