@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.running.open_files import files_being_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 # Directories that tools create. What is in them is not part of the project.
@@ -23,9 +21,11 @@ TOOL_DIRECTORIES = frozenset(
 MAX_FILES = 20_000
 
 
-def files_below(root: Path) -> Iterator[str]:
+def files_below(root: Path) -> list[str]:
     """Return the paths of the first 20,000 files below `root`, relative to it, in a fixed order."""
-    return islice(_paths_below(str(root), ""), MAX_FILES)
+    found: list[str] = []
+    _add_files(found, str(root), "")
+    return found[:MAX_FILES]
 
 
 def last_change(root: Path) -> float:
@@ -39,13 +39,14 @@ def last_change(root: Path) -> float:
     return latest
 
 
-def _paths_below(directory: str, prefix: str) -> Iterator[str]:
+def _add_files(found: list[str], directory: str, prefix: str) -> None:
+    # All files of a project pass here for each snapshot: a generator would take twice as long.
     try:
         entries = sorted(os.scandir(directory), key=attrgetter("name"))
     except OSError:
         return
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
-            yield prefix + entry.name
-        elif entry.name not in TOOL_DIRECTORIES:
-            yield from _paths_below(entry.path, f"{prefix}{entry.name}/")
+            found.append(prefix + entry.name)
+        elif entry.name not in TOOL_DIRECTORIES and len(found) < MAX_FILES:
+            _add_files(found, entry.path, f"{prefix}{entry.name}/")
