@@ -70,7 +70,8 @@ PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: )|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
+    r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: |(?:ok|PASS) +\S)"
+    r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
 
 

@@ -25,7 +25,7 @@ SUMMARY = re.compile(
 HEADING = re.compile(
     r"^\W*(?:\w+ ){0,2}validation failed\W*$"
     r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
-    r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$",
+    r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$|^Error compiling:? \S+$",
     re.IGNORECASE,
 )
 # A line that only closes what the line above it says.

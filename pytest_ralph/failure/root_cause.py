@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.diagnostics import Diagnostic
+    from pytest_ralph.shell.command import Stage
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
@@ -41,7 +42,7 @@ NOTHING_FOUND = re.compile(
     r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
 )
 # A script of the project that is named after what it does.
-CHECKING_SCRIPT = re.compile(r"[\w-]*(?:check|verify|validate|test)[\w-]*\.\w+$")
+CHECKING_SCRIPT = re.compile(r"(?:.*/)?[\w-]*(?:check|verify|validate|test)[\w-]*\.\w+$")
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 # What a line means that calls itself an error: a runner that says so could not run the tests.
 VERDICT_OF_MESSAGE = {**exit_status.VERDICT_OF_ROLE, "run": "crash", "test": "build"}
@@ -251,13 +252,20 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     stage = context.stage_at(-1)
     line = quotable_line(context)
     verdict = VERDICT_OF_WORDS.get(exit_status.purpose(stage))
-    if not stage.role and CHECKING_SCRIPT.match(stage.program):
+    if verdict is None and any(map(CHECKING_SCRIPT.match, _script_of(stage))):
         verdict = "test"
     if verdict is None or not line:
         return None
     if verdict in COMPLAINING_ROLES:
         return _complaint(context, verdict) or Finding(verdict, line)
     return _with_complaint(context, Finding(verdict, line))
+
+
+def _script_of(stage: Stage) -> Sequence[str]:
+    """Return the script that a command is, or that it gives to an interpreter."""
+    if stage.role == "run":
+        return stage.plain_arguments[:1]
+    return () if stage.role else (stage.program,)
 
 
 def _complaint(context: FailureContext, verdict: str) -> Finding | None:

@@ -53,7 +53,8 @@ SENTENCES = (
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
     re.compile(
-        r"^\W*(?:test(?: ?case)?|spec|scenario|case|unit)\s+[`'\"]?(?P<name>\S.*?)[`'\"]?"
+        r"^(?:\[error\] )?\W*(?:test(?: ?case)?|spec|scenario|case|unit)\s+"
+        r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
         r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
         r"(?:: (?P<error>\S.*)|.*)$",
         re.IGNORECASE,
