@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import threading
 import time
 from functools import cached_property
@@ -36,7 +37,6 @@ from pytest_ralph.fixing.git.preconditions import (
     require_rollback_target,
     require_usable_index,
 )
-from pytest_ralph.fixing.git.refs import good_ref, task_refs
 from pytest_ralph.fixing.git.rollback import (
     Rollback,
     RollbackResult,
@@ -155,16 +155,16 @@ class Git:
         """Remember HEAD as the last good commit of `spec`, because one of its tasks passed."""
         head = self.head()
         if head is not None:
-            self._git("update-ref", "-m", "pytest-ralph: last good", good_ref(spec), head)
+            self._git("update-ref", "-m", "pytest-ralph: last good", _good_ref(spec), head)
         return head
 
     def last_good(self, spec: str) -> str | None:
         """Return the last good commit of `spec`, if there is one."""
-        return self._commit_of(good_ref(spec))
+        return self._commit_of(_good_ref(spec))
 
     def next_ref(self, spec: str, task: str, prefix: str = "") -> str:
         """Return the first free ref `refs/ralph/<spec>/<task>/<prefix><n>`."""
-        directory = task_refs(spec, task)
+        directory = _task_refs(spec, task)
         highest = 0
         for name in self._git("for-each-ref", "--format=%(refname)", directory).split():
             number = name.rpartition("/")[2].removeprefix(prefix)
@@ -325,3 +325,28 @@ def _is_private(path: str) -> bool:
     first, _, _ = path.partition("/")
     name = path.rpartition("/")[2]
     return first in ("", RALPH_DIRECTORY) or name == STATE_NAME or is_temporary(name)
+
+
+# Names of the refs below refs/ralph/
+
+
+def _good_ref(spec: str) -> str:
+    """Return the ref that holds the last good commit of a spec."""
+    return f"refs/ralph/{_component(spec)}/good"
+
+
+def _task_refs(spec: str, task: str) -> str:
+    """Return the directory of the refs that keep what a rollback for `task` replaced."""
+    name = _component(task)
+    if name == "good":
+        # `refs/ralph/<spec>/good` is the last good commit.
+        name = "task-good"
+    return f"refs/ralph/{_component(spec)}/{name}"
+
+
+def _component(name: str) -> str:
+    """Return `name` as one part of a ref name, by git's rules for these."""
+    safe = re.sub(r"[^\w.-]+", "-", name)
+    safe = re.sub(r"\.{2,}", ".", safe).strip(".")
+    safe = re.sub(r"\.lock$", "-lock", safe)
+    return safe or "unnamed"

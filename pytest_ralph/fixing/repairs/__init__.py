@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 REPAIRS = ("format", "lint", "chmod", "install")
 # These choose new versions or download a lot, so that a person has to ask for them.
 OPT_IN_REPAIRS = ("lock", "playwright")
+# In the order in which they are tried.
+FINDERS = (
+    chmod.find,
+    opt_in.find_lock,
+    opt_in.find_playwright,
+    autofix.find,
+    install.find,
+)
 
 
 def find_repair(
@@ -31,16 +39,9 @@ def find_repair(
     Equal repairs do the same, so one that did not help need not be tried again.
     """
     environ = os.environ if environ is None else environ
-    context = RepairContext(failure, root.resolve(), environ)
-    repair: Repair | None = None
-    if "chmod" in allowed:
-        repair = chmod.find(context)
-    if repair is None and "lock" in allowed:
-        repair = opt_in.find_lock(context)
-    if repair is None and "playwright" in allowed:
-        repair = opt_in.find_playwright(context)
-    if repair is None:
-        repair = autofix.find(context, allowed)
-    if repair is None and "install" in allowed:
-        repair = install.find(context)
-    return repair
+    context = RepairContext(failure, root.resolve(), environ, allowed)
+    for find in FINDERS:
+        repair = find(context)
+        if repair is not None:
+            return repair
+    return None

@@ -12,7 +12,7 @@ from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
 from pytest_ralph.fixing.repairs.indirection import Step, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pytest_ralph.shell.programs import FixMode
@@ -57,9 +57,9 @@ UNUSED_IMPORT = re.compile(r"F401.{0,40}?`([\w.]+)(?: as \w+)?` imported but unu
 MODIFIED_BY_HOOK = "files were modified by this hook"
 
 
-def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
+def find(context: RepairContext) -> Repair | None:
     """Return the fix mode of the tool that failed, if it named files of the project."""
-    if "format" in allowed and MODIFIED_BY_HOOK in context.failure.raw_output:
+    if "format" in context.allowed and MODIFIED_BY_HOOK in context.failure.raw_output:
         reason = "Verify changed the files that it complained about"
         return Repair("format", context.command, reason)
     purpose = PURPOSE_OF_KIND.get(context.failure.kind)
@@ -72,7 +72,7 @@ def find(context: RepairContext, allowed: Collection[str]) -> Repair | None:
         mode = step.fix_mode
         # `test -z "$(gofmt -l .)"` fails without a word that tells its kind.
         may_have_failed = purpose is not None or step.nested
-        if mode is not None and mode.purpose in allowed and may_have_failed:
+        if mode is not None and mode.purpose in context.allowed and may_have_failed:
             candidates.append((mode, step))
     # In `ruff check . && ruff format --check .` the kind of the failure tells which one failed.
     candidates.sort(key=lambda candidate: candidate[0].purpose != purpose)

@@ -14,7 +14,7 @@ from pytest_ralph.running.project_files import TOOL_DIRECTORIES
 from pytest_ralph.running.runner import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.snapshot import Change, Snapshots
@@ -133,6 +133,8 @@ class RepairContext:
     failure: Failure
     root: Path
     environ: Mapping[str, str]
+    # The names of the repairs that the user allows.
+    allowed: Collection[str]
 
     @property
     def command(self) -> str:

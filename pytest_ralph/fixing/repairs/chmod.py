@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CANNOT_EXECUTE = 126
-DENIED = re.compile(r"(?i)denied|cannot execute|EACCES")
 # `sh: ./x: Permission denied`, `zsh: permission denied: ./x`, `Permission denied: './x'`,
 # `spawn ./x EACCES`.
 DENIED_FILE = re.compile(
@@ -30,6 +29,8 @@ LONGEST_LINE = 2000
 
 def find(context: RepairContext) -> Repair | None:
     """Return the repair if the command failed because a script is not executable."""
+    if "chmod" not in context.allowed:
+        return None
     failure = context.failure
     if failure.kind != "permission_denied" and failure.exit_code != CANNOT_EXECUTE:
         return None
@@ -66,7 +67,7 @@ def _scripts(context: RepairContext) -> Iterator[Path]:
 
 def _denied_files(output: str) -> Iterator[str]:
     for line in output.splitlines():
-        if len(line) > LONGEST_LINE or not DENIED.search(line):
+        if len(line) > LONGEST_LINE:
             continue
         for match in DENIED_FILE.finditer(line):
             if match.lastgroup:

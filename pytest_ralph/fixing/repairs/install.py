@@ -48,6 +48,8 @@ COMPOSER_INSTALL = Installation(("composer", "install", "--no-interaction"), "co
 
 def find(context: RepairContext) -> Repair | None:
     """Return the installation of what is missing, if a manifest of the project declares it."""
+    if "install" not in context.allowed:
+        return None
     if MISSING_AUTOLOAD.search(context.failure.raw_output):
         return _composer_install(context)
     missing = (context.failure.missing or "").strip()

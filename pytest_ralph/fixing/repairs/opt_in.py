@@ -70,6 +70,8 @@ MISSING_BROWSER = re.compile(
 
 def find_lock(context: RepairContext) -> Repair | None:
     """Return how to update the lock file that the failed command found to be out of date."""
+    if "lock" not in context.allowed:
+        return None
     for lock in LOCK_FILES:
         if not lock.is_stale.search(context.failure.raw_output):
             continue
@@ -94,6 +96,8 @@ def find_lock(context: RepairContext) -> Repair | None:
 
 def find_playwright(context: RepairContext) -> Repair | None:
     """Return the download of the browsers that Playwright lacks."""
+    if "playwright" not in context.allowed:
+        return None
     output = context.failure.raw_output
     if "playwright" not in output.lower() or not MISSING_BROWSER.search(output):
         return None

@@ -69,34 +69,19 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
     if not OWN_ENVIRONMENTS.isdisjoint([*programs, *launchers]):
         return None
 
-    wanted = names.python_distributions(missing)
-    own_manifest = _own_manifest(directory, missing)
     for name in launchers:
-        if name in MANAGERS and own_manifest:
-            return Installation(MANAGERS[name].argv, own_manifest)
         if name in MANAGERS:
-            return _by_manager(MANAGERS[name], directory, wanted)
-
+            return _by_manager(MANAGERS[name], directory, missing)
     python = _interpreter(context, calls)
     if python is None:
         return None
-    if own_manifest:
-        pip = _pip(context, python)
-        return None if pip is None else Installation((*pip, "-e", "."), own_manifest)
-    return _into_environment(context, python, directory, wanted)
-
-
-def _into_environment(
-    context: RepairContext, python: Path, directory: Path, wanted: set[str]
-) -> Installation | None:
-    """Install with the manager that made the environment of `python`, or with pip."""
     for manager in MANAGERS.values():
-        # Its lock file is beside the environment.
+        # The manager that made the environment has its lock file beside it.
         is_locked = (directory / manager.lock).is_file()
         if is_locked and _environment(python) == directory / ".venv":
-            return _by_manager(manager, directory, wanted)
+            return _by_manager(manager, directory, missing)
     pip = _pip(context, python)
-    return None if pip is None else _by_pip(pip, directory, wanted)
+    return None if pip is None else _by_pip(pip, directory, missing)
 
 
 def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None:
@@ -144,7 +129,11 @@ def _environment(python: Path) -> Path | None:
     return directory if (directory / "pyvenv.cfg").is_file() else None
 
 
-def _by_manager(manager: Manager, directory: Path, wanted: set[str]) -> Installation | None:
+def _by_manager(manager: Manager, directory: Path, missing: str) -> Installation | None:
+    own_manifest = _own_manifest(directory, missing)
+    if own_manifest:
+        return Installation(manager.argv, own_manifest)
+    wanted = names.python_distributions(missing)
     for group, requirements in declared.python_groups(directory).items():
         if not _declares(requirements, wanted):
             continue
@@ -156,7 +145,11 @@ def _by_manager(manager: Manager, directory: Path, wanted: set[str]) -> Installa
     return None
 
 
-def _by_pip(pip: tuple[str, ...], directory: Path, wanted: set[str]) -> Installation | None:
+def _by_pip(pip: tuple[str, ...], directory: Path, missing: str) -> Installation | None:
+    own_manifest = _own_manifest(directory, missing)
+    if own_manifest:
+        return Installation((*pip, "-e", "."), own_manifest)
+    wanted = names.python_distributions(missing)
     for file in declared.requirements_files(directory):
         if _declares(declared.requirements_of(file), wanted):
             name = file.relative_to(directory).as_posix()
