@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ def macos_runner(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     monkeypatch.setattr(strays, "last_pid", lambda: None)
     monkeypatch.setattr(strays, "all_pids", lambda: pytest.fail("/proc was listed"))
     monkeypatch.delattr(os, "pidfd_open", raising=False)
+    # Python 3.15 looks for it once, when the module is imported.
+    monkeypatch.setattr(subprocess, "_CAN_USE_PIDFD_OPEN", False, raising=False)
     runner = Runner(root=project, environ=os.environ, logs=project / ".ralph" / "logs", grace=0.2)
     yield runner
     runner.close()
