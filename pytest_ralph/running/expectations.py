@@ -42,11 +42,11 @@ class Unmet(NamedTuple):
 
 
 def unmet(
-    expects: Sequence[Expect], ended: CommandResult, printed: Mapping[str, RawOutput] | None = None
+    expects: Sequence[Expect], ended: CommandResult, printed: Mapping[str, RawOutput]
 ) -> tuple[Unmet, ...]:
     """Return the expectations that were not met.
 
-    `printed` holds the output of each stream as it was printed; without it, the logs are read.
+    `printed` holds the output of each stream that something is expected of.
     """
     if ended.timed_out:
         return (Unmet("the command to end", f"a timeout after {ended.duration:.1f} s"),)
@@ -59,7 +59,7 @@ def unmet(
 
     missed = []
     for expect in expects:
-        found = _unmet(expect, ended, printed or {})
+        found = _unmet(expect, ended, printed)
         if found is not None:
             missed.append(found)
     return tuple(missed)
@@ -75,12 +75,7 @@ def _unmet(expect: Expect, ended: CommandResult, printed: Mapping[str, RawOutput
     spool = ended.stdout
     if expect.stream == "stderr" and ended.stderr is not None:
         spool = ended.stderr
-    output = printed.get(expect.stream)
-    if output is None:
-        # Imported here: most commands pass by their exit status alone.
-        from pytest_ralph.running.raw_output import RawOutput
-
-        output = RawOutput.stored(spool, [expect])
+    output = printed[expect.stream]
     if output.meets(expect):
         return None
     return Unmet(in_words(expect), _got(expect, output, spool))

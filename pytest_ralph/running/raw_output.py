@@ -16,7 +16,6 @@ from pytest_ralph.running.expectations import COMPARE, COMPARED, counts, holds, 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_ralph.running.spool import Spool
     from pytest_ralph.verify.model import Expect
 
 # A line longer than a block is searched in windows that overlap by this much.
@@ -52,15 +51,6 @@ class RawOutput:
         # The beginning and the end of the text, for comparisons with a value, which is short.
         self._start = ""
         self._end = ""
-
-    @classmethod
-    def stored(cls, spool: Spool, expects: Iterable[Expect]) -> RawOutput:
-        """Return the output that a log holds."""
-        output = cls(expects)
-        for chunk in spool.chunks():
-            output.write(chunk)
-        output.close()
-        return output
 
     def write(self, chunk: bytes) -> None:
         """Take the next bytes that the command printed."""

@@ -82,11 +82,11 @@ class CommandResult(NamedTuple):
         """Whether it printed anything, so that more time may help."""
         return self.stdout.size > 0 or (self.stderr is not None and self.stderr.size > 0)
 
-    def output(self, head: int = 32 * 1024, tail: int = 96 * 1024) -> str:
+    def output(self) -> str:
         """Return the beginning and the end of what was printed on either stream."""
-        output = self.stdout.text(head, tail)
+        output = self.stdout.text()
         if self.stderr is not None:
-            output += self.stderr.text(head, tail)
+            output += self.stderr.text()
         return output
 
 

@@ -48,12 +48,6 @@ class Spool(NamedTuple):
         with self._open() as file:
             return _head_and_tail(file, head, tail)
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield everything that is stored."""
-        with self._open() as file:
-            while chunk := file.read(BLOCK):
-                yield chunk
-
     def pieces(self, size: int) -> Iterator[str]:
         """Yield everything that is stored as texts of about `size` bytes that end with a line."""
         with self._open() as file:

@@ -231,17 +231,17 @@ class _List:
         return any(call.matches(operands, arguments) for call in self.calls.get(program, ()))
 
 
-def load_programs(path: Path = TABLE) -> Programs:
-    """Load a table of programs; without a path, the one of this package."""
+def load_programs() -> Programs:
+    """Return the table of programs."""
     # The threads of a [P] group need it at the same moment: one of them reads it for all.
     with _loading:
-        return _load(path)
+        return _load()
 
 
 @cache
-def _load(path: Path) -> Programs:
+def _load() -> Programs:
     parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    return Programs(parser.loads(path.read_text(encoding="utf-8")))
+    return Programs(parser.loads(TABLE.read_text(encoding="utf-8")))
 
 
 def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:

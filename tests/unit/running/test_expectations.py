@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.running.expectations import COMPARED, in_words, leading_number, unmet
+from pytest_ralph.running.expectations import COMPARED, Unmet, in_words, leading_number, unmet
 from pytest_ralph.running.raw_output import RawOutput
 from pytest_ralph.running.runner import CommandResult
 from pytest_ralph.running.spool import Spool
@@ -156,6 +156,18 @@ def ended(
     )
 
 
+def missed(expects: tuple[Expect, ...], ended: CommandResult) -> tuple[Unmet, ...]:
+    """Return the expectations that the stored output of a command does not meet."""
+    printed = {}
+    for stream, spool in (("stdout", ended.stdout), ("stderr", ended.stderr)):
+        output = RawOutput(expect for expect in expects if expect.stream == stream)
+        if spool is not None:
+            output.write(spool.path.read_bytes())
+        output.close()
+        printed[stream] = output
+    return unmet(expects, ended, printed)
+
+
 @pytest.mark.parametrize(
     ("expects", "facts", "told"),
     [
@@ -204,7 +216,7 @@ def ended(
 def test_what_was_expected_and_what_came_is_told(
     tmp_path: Path, expects: tuple[Expect, ...], facts: dict[str, Any], told: list[str]
 ) -> None:
-    assert [*map(str, unmet(expects, ended(tmp_path, **facts)))] == told
+    assert [*map(str, missed(expects, ended(tmp_path, **facts)))] == told
 
 
 @pytest.mark.parametrize(
@@ -236,10 +248,10 @@ def test_a_huge_output_is_searched_to_the_middle(
     tmp_path: Path, expect: Expect, good: bool
 ) -> None:
     half = "hay\n" * (COMPARED // 4)
-    assert (unmet((expect,), ended(tmp_path, out=f"{half}needle\n{half}")) == ()) is good
+    assert (missed((expect,), ended(tmp_path, out=f"{half}needle\n{half}")) == ()) is good
 
 
 def test_a_long_output_is_quoted_by_its_ends(tmp_path: Path) -> None:
-    (told,) = unmet((Expect("stdout", "contains", "ok"),), ended(tmp_path, out="x" * 500 + "end"))
+    (told,) = missed((Expect("stdout", "contains", "ok"),), ended(tmp_path, out="x" * 500 + "end"))
     assert len(told.got) < 100
     assert told.got.endswith("end'")

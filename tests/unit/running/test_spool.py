@@ -58,11 +58,6 @@ def test_a_text_is_never_much_longer_than_asked_for(
         assert len(text) <= head + tail + 60
 
 
-def test_all_that_is_stored_comes_in_chunks(tmp_path: Path) -> None:
-    spool = stored(tmp_path / "log", b"one\r\ntwo\n", b"\xff\nlast")
-    assert b"".join(spool.chunks()) == b"one\r\ntwo\n\xff\nlast"
-
-
 def test_past_the_limit_the_end_is_kept_and_the_gap_told(tmp_path: Path) -> None:
     lines = [b"%07d\n" % number * 1 for number in range(600_000)]
     spool = stored(
