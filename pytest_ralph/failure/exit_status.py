@@ -130,10 +130,9 @@ def read_defect(context: FailureContext) -> Finding | None:
 def read_nothing_collected(context: FailureContext) -> Finding | None:
     """pytest's exit status for a run without tests, whatever else it prints."""
     is_pytest = context.main_stage.program in {"pytest", "py.test"}
-    lines = context.output.text.split()
-    if context.evidence.exit_code != NOTHING_COLLECTED or not is_pytest or not lines:
-        return None
     last_line = context.output.text.rstrip().rpartition("\n")[2]
+    if context.evidence.exit_code != NOTHING_COLLECTED or not is_pytest or not last_line:
+        return None
     return Finding("no tests", f"no test ran: {last_line.strip(RULER)}")
 
 

@@ -162,8 +162,7 @@ def _read_symptom(context: FailureContext) -> Finding | None:
     role = _speaker_role(context, best)
     if best.verdict == "build" and not role:
         return _first_statement([best, *_error_messages(context)])
-    worded_alike = BY_ROLE if role == "test" else BY_ROLE | {"comparison"}
-    if role in BY_ROLE and best.verdict in worded_alike:
+    if role in BY_ROLE and best.verdict in BY_ROLE | {"comparison"}:
         own = [finding for finding in symptoms if finding.verdict == role]
         first = _first_statement([*own, *_error_messages(context)]) or best
         return _with_complaint(context, replace(first, verdict=role))
@@ -172,7 +171,7 @@ def _read_symptom(context: FailureContext) -> Finding | None:
 
 def _with_complaint(context: FailureContext, finding: Finding) -> Finding:
     """Quote what a linter complains about in place of its count."""
-    complains = finding.verdict == "test" or finding.verdict in COMPLAINING_ROLES
+    complains = finding.verdict in COMPLAINING_ROLES
     if not complains or not SUMMARY.search(finding.error):
         return finding
     return _complaint(context, finding.verdict) or finding

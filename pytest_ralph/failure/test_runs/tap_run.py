@@ -92,7 +92,7 @@ def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         indent_above = indent
         if contains_last:
             continue
-        is_assertion = tests and indent and (indent, name) not in tests
+        is_assertion = (indent, name) not in tests
         for _, below in failed[position + 1 : position + 2]:
             # A test is printed below what it contains.
             if is_assertion and below.groups() in tests:
