@@ -15,6 +15,10 @@ INI = "ini file"
 FRONT_MATTER = "front matter"
 EVERYWHERE = (COMMAND_LINE, INI, FRONT_MATTER)
 
+# The words of a flag or a switch, in any case.
+TRUE = ("1", "true", "yes", "on")
+FALSE = ("0", "false", "no", "off")
+
 METAVARS = {
     "count": "N",
     "seconds": "S",

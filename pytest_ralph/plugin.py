@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.options import COMMAND_LINE, INI, OPTIONS, Option, ini_value
+from pytest_ralph.options import COMMAND_LINE, FALSE, INI, OPTIONS, TRUE, Option, ini_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,10 +39,6 @@ ON_WINDOWS = (
     "ralph: specs are not run on Windows, only inside WSL; --ralph-lint, --ralph-explain, "
     "--ralph-stats and --collect-only work"
 )
-
-# Values of an ini key that turn it on or off.
-ON = ("1", "true", "yes", "on")
-OFF = ("0", "false", "no", "off")
 
 MARKERS = (
     "ralph: a task of a tasks.md",
@@ -188,10 +184,10 @@ def can_run(config: pytest.Config) -> bool:
 def _is_on(config: pytest.Config, key: str) -> bool:
     value = ini_value(config, key)
     word = str(value).lower()
-    if value is not None and word not in (*ON, *OFF, "state"):
+    if value is not None and word not in (*TRUE, *FALSE, "state"):
         expected = "true or false" if key == "ralph" else "true, false or state"
         raise pytest.UsageError(f"{key} (ini file): expected {expected}, got {value!r}")
-    return word in ON
+    return word in TRUE
 
 
 def _changes_files(config: pytest.Config) -> bool:

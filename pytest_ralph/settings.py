@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, OPTIONS, Option
+from pytest_ralph.options import COMMAND_LINE, FALSE, FRONT_MATTER, OPTIONS, TRUE, Option
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-TRUE = frozenset({"1", "true", "yes", "on"})
-FALSE = frozenset({"0", "false", "no", "off"})
 
 SETTINGS = tuple(option for option in OPTIONS if option.kind != "mode")
 # Options of the command line that cannot differ from spec to spec.
