@@ -64,3 +64,14 @@ def test_what_is_loaded_is_frozen_once(pytester: pytest.Pytester, make_spec: Spe
         assert gc.get_freeze_count() <= frozen
     finally:
         gc.unfreeze()
+
+
+def test_what_python_has_frozen_does_not_count(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_spec(t1_1="test 1 = 1")
+    calls = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 375)
+    monkeypatch.setattr(gc, "freeze", lambda: calls.append("freeze"))
+    pytester.inline_run("--ralph", "specs/demo")
+    assert calls == ["freeze"]
