@@ -98,26 +98,20 @@ PATTERNS = (
     r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/@'\"<>]{1,200})@",
 )
 # Patterns that begin with a word in any letter case are slow to search for, so that each is tried
-# only if its word occurs at all.
+# only if one of its words occurs at all.
 _LABEL = r"""['"]?\s{0,3}[:=]\s{0,3}['"]?"""
 _VALUE = r"""(?P<secret>[^\s'",;]{6,})"""
 _SCHEME = r"(?:bearer|basic|token|digest|apikey)"
-# A value of eight or more characters with a digit: neither `password: str` nor
-# `password=$PASSWORD`.
-_ASSIGNMENT = (
+LABELLED = {
+    rf"(?i)authorization{_LABEL}{_SCHEME}\s{{1,3}}{_VALUE}": ("authorization",),
+    r"(?i)bearer\s{1,3}(?P<secret>[a-z0-9._~+/-]{16,}=*)": ("bearer",),
+    rf"(?i)x-(?:api-key|auth-token|access-token){_LABEL}{_VALUE}": ("x-a",),
+    rf"(?i)aws_?secret_?(?:access_?)?key{_LABEL}(?P<secret>[a-z0-9/+=]{{40}})": ("aws",),
+    # A value of eight or more characters with a digit: neither `password: str` nor
+    # `password=$PASSWORD`.
     r"(?i)(?:password|passwd|secret[_-]?key|client[_-]?secret|api[_-]?key|access[_-]?token"
     r"|auth[_-]?token)['\"]?\s{0,3}(?:=|:\s)\s{0,3}['\"]?"
-    r"(?P<secret>(?=[^\s'\",;]{0,100}\d)[^\s'\",;$<({*]{8,})"
-)
-LABELLED = {
-    "authorization": rf"(?i)authorization{_LABEL}{_SCHEME}\s{{1,3}}{_VALUE}",
-    "bearer": r"(?i)bearer\s{1,3}(?P<secret>[a-z0-9._~+/-]{16,}=*)",
-    "x-a": rf"(?i)x-(?:api-key|auth-token|access-token){_LABEL}{_VALUE}",
-    "aws": rf"(?i)aws_?secret_?(?:access_?)?key{_LABEL}(?P<secret>[a-z0-9/+=]{{40}})",
-    "passw": _ASSIGNMENT,
-    "api": _ASSIGNMENT,
-    "secret": _ASSIGNMENT,
-    "token": _ASSIGNMENT,
+    r"(?P<secret>(?=[^\s'\",;]{0,100}\d)[^\s'\",;$<({*]{8,})": ("passw", "api", "secret", "token"),
 }
 
 
@@ -128,8 +122,7 @@ def _plain_start(pattern: str) -> str:
 
 # A pattern is compiled and tried only where the plain characters it starts with occur.
 _PATTERNS = tuple((_plain_start(pattern), regex(pattern)) for pattern in PATTERNS)
-_COMPILED = {pattern: regex(pattern) for pattern in LABELLED.values()}
-_LABELLED = tuple((word, _COMPILED[pattern]) for word, pattern in LABELLED.items())
+_LABELLED = tuple((words, regex(pattern)) for pattern, words in LABELLED.items())
 
 
 class MaskError(ValueError):
@@ -177,8 +170,9 @@ class Masker:
 
         lowered = text.lower()
         known = [pattern for start, pattern in _PATTERNS if start in text]
-        # Several words share a pattern: a dict keeps each once, in order.
-        labelled = dict.fromkeys(pattern for word, pattern in _LABELLED if word in lowered)
+        labelled = [
+            pattern for words, pattern in _LABELLED if any(word in lowered for word in words)
+        ]
         for pattern in (*known, *self._extra, *labelled):
             text = pattern.sub(_masked, text)
         return text
