@@ -54,7 +54,7 @@ RIGHT = "    return a + b"
 
 # A third of it is the time without progress after which an agent counts as hung.
 TIME_LIMIT = "180"
-LONGEST_RUN = 240
+LONGEST_RUN = 600
 
 RATE_LIMIT = Refuse(429, "rate_limit_error", "Rate limit reached for requests")
 OVERLOADED = Refuse(529, "overloaded_error", "Overloaded")
