@@ -25,6 +25,8 @@ USER = " by the user, "
 # What an executor makes of the Verify fields.
 EDITED_VERIFY = "true ; true"
 TICK = re.compile(r"\[[ xX]\]")
+# The message that a fix task has if its Verify is its own, as after an edit of its original's.
+FIX_MESSAGE = re.compile(r"fix\((\w+)\): .* from task (\d+\.\d+)")
 KNOWN_REFS = ("refs/heads/", "refs/stash", "refs/ralph/", "HEAD")
 
 
@@ -189,7 +191,7 @@ def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> 
     for commit, key in _new_commits(world, before):
         demand("auto" in plan.options, f"a commit of {key} in mode {plan.options}")
         demand(key in FILES, f"a commit of an unknown task: {key}")
-        touched = ended.touched_ever.get(key, set())
+        touched = _touched_for(key, ended.touched_ever)
         spec_directory = f"specs/{key.partition(':')[0]}/"
         named = {FILES[key]} | ALSO_NAMED.get(key, set())
         allowed = touched or named
@@ -212,6 +214,12 @@ def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> 
             # The executor may have changed anything, but it does not write like the user.
             foreign = [path for path in foreign if _adds_lines_of_user(world, commit, path)]
         demand(not foreign, f"the commit of {key} also holds {foreign}")
+
+
+def _touched_for(key: str, touched: Mapping[str, set[str]]) -> set[str]:
+    """Return what was touched for a task and its fixes."""
+    owners = [owner for owner in touched if owner == key or owner.startswith(f"{key}.")]
+    return set().union(*(touched[owner] for owner in owners))
 
 
 def _adds_lines_of_user(world: World, commit: str, path: str) -> bool:
@@ -249,7 +257,12 @@ def _new_commits(world: World, before: Before) -> list[tuple[str, str]]:
     found = []
     for line in listed.splitlines():
         commit, _, subject = line.partition(" ")
-        if subject != "agent":
+        if subject == "agent":
+            continue
+        fix = FIX_MESSAGE.match(subject)
+        if fix is not None:
+            found.append((commit, f"{fix[1]}:{fix[2]}"))
+        else:
             found.append((commit, subject.removeprefix("feat: ").removeprefix("wip: ")))
     return found
 
