@@ -187,6 +187,10 @@ class SpecRun:
             result = run.finish()
             if run.log.followups and result.passed:
                 result = self._perform_followups(run, result)
+        except (RecoveryError, TemplatesError) as error:
+            result = run.stopped(error)
+        try:
+            # Also after an error: an executor may have been at work before it.
             result = self._heal_regressions(run, result)
         except (RecoveryError, TemplatesError) as error:
             result = run.stopped(error)
@@ -244,7 +248,7 @@ class SpecRun:
         finally:
             again.close()
         if result.bad:
-            self.spec_files.take_back(task)
+            self._take_back(task)
         if result.outcome == "flaky":
             work = culprit.partition(" since ")[2]
             reason = f"failed once after {work}, then passed with nothing changed"
@@ -261,8 +265,13 @@ class SpecRun:
         again = self._task_run(task)
         if again.verify() is None:
             return None
-        self.spec_files.take_back(task)
+        self._take_back(task)
         return again.stopped(RecoveryError(reason))
+
+    def _take_back(self, task: Task) -> None:
+        """Clear the box of a task that no longer passes; it fails even if that cannot be saved."""
+        with contextlib.suppress(RecoveryError):
+            self.spec_files.take_back(task)
 
     # Which tasks run
 

@@ -73,6 +73,18 @@ def test_the_culprit_is_named(words: Project) -> None:
     assert all(float(case.attrib["time"]) >= 0 for case in cases)
 
 
+def test_work_that_ends_in_an_error_is_followed_up(words: Project) -> None:
+    executor = words.shell("""\
+        echo three > words.txt
+        cd specs/demo && rm .ralph-state.json && mkdir .ralph-state.json
+    """)
+    result = words.run(executor=executor)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*given up: *State file missing or corrupt*"])
+    result.stdout.fnmatch_lines(["1.1 no longer passes since 1.2 changed *words.txt"])
+
+
 def test_a_broken_task_stops_the_run_with_x(words: Project) -> None:
     words.spec(f"{SPEC}\n    - [ ] 1.3 Last\n      - **Verify**: `touch last`\n")
     result = words.run("-x", "--ralph-keep-going", executor=words.shell("echo two > words.txt"))
