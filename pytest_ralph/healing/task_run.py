@@ -111,6 +111,8 @@ class TaskRun:
         self._last_verified: FailedAttempt | None = None
         # What the worktree contained that was verified last; empty if it was the project.
         self._tree = ""
+        # The files that the task names and that were not there after the last Verify.
+        self._absent: tuple[str, ...] = ()
 
     @property
     def failure(self) -> Failure | None:
@@ -321,6 +323,12 @@ class TaskRun:
             verified = self.verify_in(self.services.root, self.services.runner)
         if any(checked.ended.interrupted for checked in verified.checked):
             raise KeyboardInterrupt
+        if self.recovery or self.services.settings.execute:
+            # At once: as soon as the task is ticked, a sibling may remove its files.
+            root = self.services.root
+            self._absent = tuple(
+                path for path in self.task.files if not os.path.lexists(f"{root}/{path}")
+            )
         return verified
 
     def verify_in(self, root: Path, runner: Runner) -> VerifyResult:
@@ -502,10 +510,8 @@ class TaskRun:
         if self.task.name in self.spec_files.gone:
             document = self.spec_files.spec.path.name
             self.log.note(f"{self.task.id} is not ticked: it was removed from {document} meanwhile")
-        absent: tuple[str, ...] = ()
         if self.recovery or self.services.settings.execute:
             record_tick(self.services, self.spec_files, self.task)
-            absent = self._absent_files()
         try:
             commit = self.checkpoints.passed(self.task)
         except (GitError, OSError) as error:
@@ -513,12 +519,7 @@ class TaskRun:
             # About the run, not the task: with `-q`, a task that passed has no lines.
             spec_name = self.spec_files.spec.name
             self.services.note(f"{spec_name}: no commit for {self.task.id}: {error}")
-        return self.log.ended(outcome, reason)._replace(commit=commit, absent=absent)
-
-    def _absent_files(self) -> tuple[str, ...]:
-        """The files that the task names and that are not there."""
-        root = self.services.root
-        return tuple(path for path in self.task.files if not os.path.lexists(f"{root}/{path}"))
+        return self.log.ended(outcome, reason)._replace(commit=commit, absent=self._absent)
 
     def _flaky(self) -> TaskResult:
         self.spec_files.passed(self.task, self.services.max_attempts)

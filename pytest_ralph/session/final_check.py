@@ -1,4 +1,4 @@
-"""At the end of a run: recover tasks that passed and that later work may have broken.
+"""At the end of a run: verify tasks again that later work may have broken, and recover them.
 
 By then, tasks whose files are known have been verified again after each change of them, as far as
 the same process worked on both. This check is for tasks whose files are not known, for work in
@@ -70,23 +70,27 @@ class WatchedTask:
 
 
 class FinalCheck:
-    """Verifies again what may be broken, in the process that has all results."""
+    """Verifies again what may be broken, in the process that has all results.
 
-    def __init__(self, run: Run, results: Sequence[TaskResult]) -> None:
+    Without `recover`, because the run was stopped, what is broken only fails.
+    """
+
+    def __init__(self, run: Run, results: Sequence[TaskResult], *, recover: bool) -> None:
         self._run = run
         self._results = results
+        self._recover = recover
         self._work = list(_work(results))
         self._specs: dict[str, Spec | None] = {}
 
-    def heal(self) -> Iterator[tuple[str, TaskResult]]:
-        """Recover what is broken; yield what broke a task, and its result after that."""
+    def broken(self) -> Iterator[tuple[str, TaskResult]]:
+        """Yield, for each task that was broken, what broke it and its result after that."""
         watched = [task for task in map(self._watch, self._results) if task is not None]
         for _ in range(MAX_ROUNDS):
             work_before = len(self._work)
             for task in watched:
-                healed = self._heal(task)
-                if healed is not None:
-                    yield healed
+                broken = self._verify_again(task)
+                if broken is not None:
+                    yield broken
             if len(self._work) == work_before:
                 return
 
@@ -125,8 +129,8 @@ class FinalCheck:
                 self._specs[relative] = None
         return self._specs[relative]
 
-    def _heal(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
-        """Verify a task again if it may be broken; None if it passes."""
+    def _verify_again(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
+        """Verify a task again if it may be broken, and recover it; None if it passes."""
         culprits = self._culprits(watched)
         diff = "".join(work.diff for work in culprits)
         if culprits:
@@ -139,13 +143,17 @@ class FinalCheck:
         name = f"{watched.result.spec} {watched.result.id}"
         line = f"{name} no longer passes since {change}"
         watched.verified_from = time.time()
-        healed = self._run.spec_run(watched.spec).heal(watched.task, line, diff)
+        spec_run = self._run.spec_run(watched.spec)
+        if self._recover:
+            result = spec_run.heal(watched.task, line, diff)
+        else:
+            result = spec_run.fail_if_broken(watched.task, line)
         watched.verified_until = time.time()
-        if healed is None:
+        if result is None:
             return None
-        self._work += _work([healed])
+        self._work += _work([result])
         watched.verified_from = watched.verified_until
-        return line, healed
+        return line, result
 
     def _culprits(self, watched: WatchedTask) -> list[ReportedWork]:
         """Return the work on other tasks, later than the last Verify, that may have broken it."""

@@ -130,10 +130,11 @@ class EndOfRun:
         self._logged[nodeid] = correct_report(self.run, self._logged[nodeid], report)
 
     def _heal_rest(self, session: pytest.Session) -> None:
-        """Recover tasks that passed, and that work on other tasks has broken since."""
+        """Recover tasks that passed, and that work on other tasks has broken since.
+
+        After `-x` they fail.
+        """
         if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return
-        if session.shouldstop or session.shouldfail:
             return
         may_break = self.run.settings.execute or any(
             report.recovery for report in self.results.reports.values()
@@ -143,9 +144,13 @@ class EndOfRun:
         # Imported here: most runs change no files.
         from pytest_ralph.session.final_check import FinalCheck
 
-        for line, result in FinalCheck(self.run, self.results.tasks).heal():
+        is_stopped = bool(session.shouldstop or session.shouldfail)
+        check = FinalCheck(self.run, self.results.tasks, recover=not is_stopped)
+        for line, result in check.broken():
             self._correct(result)
-            if result.outcome != "flaky":
+            if is_stopped:
+                self.run.messages.note(line)
+            elif result.outcome != "flaky":
                 self.run.messages.note(f"{line}: {result.reason}")
             if result.bad:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED

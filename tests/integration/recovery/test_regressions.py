@@ -384,6 +384,18 @@ def test_the_last_check_fails_the_run(words: Project) -> None:
     assert [line for line in again.outlines if "::" in line] == ["specs/demo/tasks.md::1.1"]
 
 
+def test_the_last_check_after_x_starts_no_executor(words: Project) -> None:
+    words.spec(COUNTED + "".join(CHANGING.format(number) for number in range(2, 5)))
+    executor = "test $RALPH_FIX_FOR = 1.2 && touch 2.txt broken"
+    result = words.run("-x", executor=executor)
+
+    assert result.ret == 1
+    result.assert_outcomes(failed=2, passed=0)
+    assert (words.boxes["1.1"], words.boxes["1.2"]) == (False, True)
+    result.stdout.fnmatch_lines(["ralph: demo 1.1 no longer passes since demo 1.2 changed *"])
+    assert "1.1.1" not in words.boxes
+
+
 def test_a_verify_command_that_breaks_a_task(words: Project) -> None:
     words.spec("""\
         - [ ] 1.1 Write one
