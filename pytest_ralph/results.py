@@ -255,6 +255,8 @@ class TaskResult(NamedTuple):
     commit: str = ""
     # The files that the task names and that were not there when it passed.
     absent: tuple[str, ...] = ()
+    # Whether it ran in a copy of the project on another machine.
+    elsewhere: bool = False
     # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
     final: str = ""
     # One line per step of the recovery, for the terminal and the HTML report.

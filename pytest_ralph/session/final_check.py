@@ -182,15 +182,15 @@ class FinalCheck:
         changed for a task need not matter to it: it may be a log.
         """
         result = watched.result
+        if result.elsewhere:
+            # What the executor changed came home later, and what Verify wrote stayed there.
+            return ""
         paths = watched.task.files
         if not watched.files:
             paths = self._tracked
         for path in paths:
             if path.rpartition("/")[2] in SPEC_FILES:
                 # Every run writes them.
-                continue
-            if self._run.has_workers and path in result.changed:
-                # It may have been brought home from another machine since.
                 continue
             modified = _modified(self._run.root / path, was_there=path not in result.absent)
             if modified > max(watched.verified_until, self._worked_until(path)):

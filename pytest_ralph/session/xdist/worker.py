@@ -103,6 +103,8 @@ class Worker:
         message = self._take_message()
         if self.run.run_directory.is_elsewhere and hasattr(report, "ralph"):
             message |= self._work(item, report.ralph)
+            result = report.ralph.result._replace(elsewhere=True)
+            report.ralph = report.ralph._replace(result=result)  # type: ignore[attr-defined]
         if message:
             report.ralph_message = message  # type: ignore[attr-defined]
         return report
