@@ -38,30 +38,42 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 
-# How often all tasks are looked at: recovering one of them may break another.
-MAX_ROUNDS = 5
 # Seconds by which the time of a file may be behind the clock.
 CLOCK_TICK = 0.02
+# How many of the tasks that may have broken another are named.
+MOST_CULPRITS = 3
 
 
 class ReportedWork(NamedTuple):
-    """An executor run or repair for a task, which ended at `ended` and changed files."""
+    """An executor run or repair for a task, which ended at `ended` and changed files.
+
+    is_late: Whether it was part of this check, so that nothing has been verified again after it.
+    """
 
     result: TaskResult
     ended: float
     changed: tuple[str, ...]
     diff: str
+    is_late: bool = False
+
+    @property
+    def line(self) -> str:
+        return _named_change(self.result, self.changed)
 
 
 @dataclass
 class WatchedTask:
-    """A task that passed, and when its last Verify began and ended."""
+    """A task that passed, and when its last Verify began and ended.
+
+    is_recovered: Whether it was broken before, and recovered by this check.
+    """
 
     result: TaskResult
     task: Task
     spec: Spec
     verified_from: float
     verified_until: float
+    is_recovered: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -85,14 +97,17 @@ class FinalCheck:
     def broken(self) -> Iterator[tuple[str, TaskResult]]:
         """Yield, for each task that was broken, what broke it and its result after that."""
         watched = [task for task in map(self._watch, self._results) if task is not None]
-        for _ in range(MAX_ROUNDS):
+        work_before = -1
+        # Recovering one task may break another. Each is recovered once at most.
+        while len(self._work) > work_before:
             work_before = len(self._work)
-            for task in watched:
+            for task in list(watched):
                 broken = self._verify_again(task)
-                if broken is not None:
-                    yield broken
-            if len(self._work) == work_before:
-                return
+                if broken is None:
+                    continue
+                yield broken
+                if broken[1].bad:
+                    watched.remove(task)
 
     def _watch(self, result: TaskResult) -> WatchedTask | None:
         """Return what to know about a task; None if it has not passed or is gone."""
@@ -132,43 +147,47 @@ class FinalCheck:
     def _verify_again(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
         """Verify a task again if it may be broken, and recover it; None if it passes."""
         culprits = self._culprits(watched)
-        diff = "".join(work.diff for work in culprits)
-        if culprits:
-            change = _named_change(culprits[-1].result, culprits[-1].changed)
-        else:
-            change = self._rewritten_file(watched)
+        change = " or ".join(work.line for work in culprits) or self._rewritten_file(watched)
         if not change:
             return None
 
+        before = "was recovered, and " if watched.is_recovered else ""
         name = f"{watched.result.spec} {watched.result.id}"
-        line = f"{name} no longer passes since {change}"
+        line = f"{name} {before}no longer passes since {change}"
         watched.verified_from = time.time()
         spec_run = self._run.spec_run(watched.spec)
-        if self._recover:
+        if self._recover and not watched.is_recovered:
+            diff = "".join(work.diff for work in culprits)
             result = spec_run.heal(watched.task, line, diff)
         else:
             result = spec_run.fail_if_broken(watched.task, line)
         watched.verified_until = time.time()
         if result is None:
             return None
-        self._work += _work([result])
+        self._work += _work([result], is_late=True)
         watched.verified_from = watched.verified_until
+        watched.is_recovered = True
         return line, result
 
     def _culprits(self, watched: WatchedTask) -> list[ReportedWork]:
-        """Return the work on other tasks, later than the last Verify, that may have broken it."""
+        """Return the work on other tasks, later than the last Verify, that may have broken it.
+
+        Work on files that the commands name is more likely to have done so than other work.
+        """
         result = watched.result
         files = watched.files
         found = []
         for work in self._work:
             if work.ended <= watched.verified_from or _is_same_task(work.result, result):
                 continue
-            if files and self._is_same_process(work.result, result):
+            if files and not work.is_late and self._is_same_process(work.result, result):
                 # The task was verified again at once.
                 continue
             if is_affected(files, work.changed):
                 found.append(work)
-        return found
+        commands = " ".join(check.command for check in watched.task.verify.checks)
+        named = [work for work in found if any(path in commands for path in work.changed)]
+        return (named or found)[-MOST_CULPRITS:]
 
     def _is_same_process(self, one: TaskResult, other: TaskResult) -> bool:
         return not self._run.has_workers or one.spec_path == other.spec_path
@@ -247,13 +266,13 @@ def _named_change(by: TaskResult | None, paths: Sequence[str]) -> str:
     return f"{by.spec} {by.id} changed {files}" if by else f"{files} changed"
 
 
-def _work(results: Iterable[TaskResult]) -> Iterator[ReportedWork]:
+def _work(results: Iterable[TaskResult], *, is_late: bool = False) -> Iterator[ReportedWork]:
     """Yield every executor run and repair that changed files."""
     for result in results:
         for attempt in result.attempts:
             if attempt.changed:
                 ended = attempt.started + attempt.duration
-                yield ReportedWork(result, ended, attempt.changed, attempt.diff)
+                yield ReportedWork(result, ended, attempt.changed, attempt.diff, is_late)
 
 
 def _is_same_task(one: TaskResult, other: TaskResult) -> bool:

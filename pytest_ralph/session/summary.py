@@ -148,10 +148,9 @@ class EndOfRun:
         check = FinalCheck(self.run, self.results.tasks, recover=not is_stopped)
         for line, result in check.broken():
             self._correct(result)
-            if is_stopped:
-                self.run.messages.note(line)
-            elif result.outcome != "flaky":
-                self.run.messages.note(f"{line}: {result.reason}")
+            if result.outcome != "flaky":
+                is_more = result.reason != line
+                self.run.messages.note(f"{line}: {result.reason}" if is_more else line)
             if result.bad:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -396,6 +396,43 @@ def test_the_last_check_after_x_starts_no_executor(words: Project) -> None:
     assert "1.1.1" not in words.boxes
 
 
+@pytest.mark.parametrize(
+    "files", ["", "      - **Files**: `words.txt`\n"], ids=["no files", "files"]
+)
+def test_tasks_that_exclude_each_other_at_the_end(words: Project, files: str) -> None:
+    words.spec(
+        "    - [ ] 1.1 Write one\n      - **Verify**: `grep -q one words.txt`\n"
+        f"    - [ ] 1.2 Write two\n{files}      - **Verify**: `grep -q two words.txt`\n"
+    )
+    executor = "case $RALPH_FIX_FOR in 1.1) echo one;; *) echo two;; esac > words.txt"
+    result = words.run(executor=executor)
+
+    assert result.ret == 1
+    assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+    assert (words.root / "words.txt").read_text() == "two\n"
+    assert (words.boxes["1.1"], words.boxes["1.2"]) == (False, True)
+    line = "demo 1.1 was recovered, and no longer passes since demo 1.2 changed words.txt"
+    assert f"ralph: {line}" in result.outlines
+
+
+def test_the_likely_culprit_is_named(words: Project) -> None:
+    words.spec("""\
+        - [ ] 1.1 Write one
+          - **Verify**: `grep -q one words.txt`
+        - [ ] 1.2 Write two
+          - **Verify**: `test -e 2.txt`
+        - [ ] 1.3 Write three
+          - **Verify**: `test -e 3.txt`
+    """)
+    executor = """case $RALPH_FIX_FOR in
+        1.2) touch 2.txt; rm words.txt;; 1.3) touch 3.txt;; esac"""
+    result = words.run("--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*demo 1.1 no longer passes since demo 1.2 changed *words.txt*"])
+    result.stdout.no_fnmatch_line("*since*1.3 changed*")
+
+
 def test_a_verify_command_that_breaks_a_task(words: Project) -> None:
     words.spec("""\
         - [ ] 1.1 Write one
