@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
 
-# git writes this into the message of what is stashed where no branch is checked out.
+# git writes this into the message of what is stashed, in place of the name of a branch, where no
+# branch is checked out.
 NO_BRANCH = "(no branch)"
 
 
@@ -35,16 +37,17 @@ class Stash:
         self._log = log
         self._before = self._entries()
 
-    def restore(self) -> str:
+    def restore(self, switched_to: Collection[str]) -> str:
         """Take out what was stashed in worktrees since, and put back what was dropped.
 
-        Return what was done; empty if there was nothing to do.
+        `switched_to` are the branches that were checked out in the worktree. Return what was done;
+        empty if there was nothing to do.
         """
         now = self._entries()
         if now == self._before:
             return ""
         done = []
-        stashed = [entry for entry in now if self._is_of_worktree(entry)]
+        stashed = [entry for entry in now if self._is_of_worktree(entry, switched_to)]
         for entry in stashed:
             self._drop(entry)
             done.append(f"stashed changes: taken out of your stash (commit {entry.commit[:12]})")
@@ -54,12 +57,17 @@ class Stash:
             done.append(f"dropped a stash of yours: put back (commit {entry.commit[:12]})")
         return "; ".join(done)
 
-    def _is_of_worktree(self, entry: Entry) -> bool:
+    def _is_of_worktree(self, entry: Entry, switched_to: Collection[str]) -> bool:
         """Whether an entry is new, and was not stashed by the user on a branch."""
-        if entry in self._before or NO_BRANCH not in entry.message:
+        if entry in self._before:
             return False
-        # With no branch in the project either, it may be an entry of the user.
-        return self._git.succeeds("symbolic-ref", "-q", "HEAD")
+        # As in `WIP on main: 1a2b3c4 subject`, or `On main: text of the user`.
+        place = entry.message.partition(":")[0].removeprefix("WIP ").partition(" ")[2]
+        current = self._git.run("symbolic-ref", "-q", "--short", "HEAD").stdout.strip()
+        if place == NO_BRANCH:
+            # With no branch in the project either, it may be an entry of the user.
+            return bool(current)
+        return place in switched_to and place != current
 
     def _drop(self, entry: Entry) -> None:
         newest_first = self._entries()[::-1]

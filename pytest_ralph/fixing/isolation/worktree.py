@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import LITERAL
+from pytest_ralph.fixing.isolation.branches import read_log, switched_to
 from pytest_ralph.fixing.isolation.links import ignored_paths
 from pytest_ralph.fixing.isolation.merge import (
     FileChange,
@@ -163,6 +164,14 @@ class Worktree:
         """The directory inside the repository that holds HEAD and index of the worktree."""
         link = (self.path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
         return self.path / link.removeprefix("gitdir:").strip()
+
+    def switched_to(self) -> set[str]:
+        """Return the branches and commits that an executor checked out here."""
+        try:
+            return switched_to(read_log(self.administrative_directory))
+        except OSError:
+            # The executor removed the link to it.
+            return set()
 
     # Bringing it up to date
 

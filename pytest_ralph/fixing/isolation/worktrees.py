@@ -27,6 +27,7 @@ from pytest_ralph.fixing.git.command import (
     Repository,
     find_repository,
 )
+from pytest_ralph.fixing.isolation.branches import Branches
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
@@ -67,7 +68,6 @@ CONTAINER_PREFIX = "ralph-worktree-"
 NEXT_INDEX = "next.index"
 # In the container of a worktree whose changes were merged, kept elsewhere or refused.
 IDLE_MARK = "idle"
-SWITCHED = re.compile(r"\tcheckout: moving from \S+ to (\S+)$", re.MULTILINE)
 
 # Files in memory are created many times faster than on most disks.
 MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is created in it
@@ -130,6 +130,10 @@ class Worktrees:
     def stash(self) -> Stash:
         """Return the stash of the project as it is now."""
         return Stash(self.git, self._location.common_dir / "logs/refs/stash")
+
+    def branches(self) -> Branches:
+        """Return the branches of the project as they are now."""
+        return Branches(self.git, self._location)
 
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
@@ -336,12 +340,7 @@ class Worktrees:
 
     def _remove_branches(self, worktree: Worktree) -> None:
         """Remove the branches that an executor created and switched to in its worktree."""
-        try:
-            administrative = worktree.administrative_directory
-            log = (administrative / "logs" / "HEAD").read_text("utf-8", "surrogateescape")
-        except OSError:
-            return
-        for name in set(SWITCHED.findall(log)) - worktree.branches:
+        for name in worktree.switched_to() - worktree.branches:
             # A commit is no branch, and a branch may have been removed again.
             self.git.run("update-ref", "-d", f"refs/heads/{name}")
 

@@ -208,6 +208,36 @@ def test_branches_of_an_executor_are_removed(isolated: Project) -> None:
     assert isolated.git("branch", "--format=%(refname:short)").split() == ["main", "mine"]
 
 
+def test_branches_moved_from_a_worktree_are_reported(isolated: Project) -> None:
+    isolated.git("branch", "topic")
+    branches = isolated.git("for-each-ref", "refs/heads/main")
+    executor = isolated.shell(f"""\
+        git checkout -q -b other; echo more >> parser.txt; git stash -q
+        echo fixed > parser.txt; git commit -qam sneaky; git branch extra
+        git -C {isolated.root} switch -qc by-the-user
+        git -C {isolated.root} commit -q --allow-empty -m "by the user"
+        git -C {isolated.root} switch -q main
+        git update-ref refs/heads/main HEAD; git branch -qD topic
+    """)
+    result = isolated.run(ISOLATED, "--junitxml=out.xml", executor=executor)
+
+    assert result.ret == 0
+    assert isolated.git("for-each-ref", "refs/heads/main") == branches
+    assert isolated.git("stash", "list") == ""
+    kept = "refs/ralph/demo/1.3.1/refused-1"
+    assert isolated.git("log", "-1", "--format=%s", kept) == "sneaky"
+    result.stdout.fnmatch_lines_random(
+        [
+            "*1.3.1 stashed changes: taken out of your stash*",
+            "*1.3.1 created branches: extra at commit *",
+            "*1.3.1 deleted branch topic, which was at *",
+            f"*1.3.1 main is back where it was; the commits are kept under {kept}*",
+        ]
+    )
+    assert "moved main from" in (isolated.root / "out.xml").read_text()
+    result.stdout.no_fnmatch_line("*by-the-user*")
+
+
 @pytest.mark.parametrize(
     "damage",
     ["rm .git", "rm .git; git init -q", 'rm -rf "$(git rev-parse --git-common-dir)/worktrees"'],
