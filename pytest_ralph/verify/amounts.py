@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import Expect
 from pytest_ralph.verify.stdout_kind import (
@@ -157,7 +158,7 @@ def expect_nothing(command: str) -> Answer:
         return None
     if searches_quietly(command):
         # It never prints anything: its status says whether it has found something.
-        return [Expect("exit", "nonzero")]
+        return [] if Command.parse(command).last.negated else [Expect("exit", "nonzero")]
     shown = prints(command)
     if hides_zero(command):
         return [Expect("stdout", "empty")]

@@ -48,8 +48,8 @@ _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|--|[—–-]) "
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)): "
-    r"|(?<!exit)(?<!exits)(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?= (?:with|including|→|->"
-    r"|=>) )"
+    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)"
+    r"(?= (?:with|including|→|->|=>) )"
 )
 _BETWEEN = regex(r"\bbetween (\d+) and (\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")

@@ -22,6 +22,7 @@ MAX_LENGTH = 50_000
 _MAX_REASON = 500
 _PLACEHOLDER_MARKS = ("<", "{{", "…", "...")
 _POWERSHELL = "needs PowerShell: "
+_MIXED = "alternatives beside other commands: "
 _POWERSHELL_FENCE = regex(r"(?:```|~~~)[ \t]*(?:powershell|pwsh|ps1)\b", re.IGNORECASE)
 
 
@@ -62,6 +63,8 @@ def _read_passages(text: str) -> Verify:
 
     reading = read(text)
     checks = tuple(reading.required)
+    if reading.checks and not checks:
+        return _manual(text, _MIXED)
     if not checks:
         return _manual(text, _POWERSHELL if _POWERSHELL_FENCE.search(text) else "")
     if _needs_powershell(checks):

@@ -27,13 +27,22 @@ _MANUAL = any_of("manual", r"\W*")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 _EVERY = regex(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
-# `No output from …`: an expectation in front of its command.
-_LEAD = regex(r"\W*(?:expect|no |zero |nothing|empty|at least|exactly|\d+ )", re.IGNORECASE)
-_LEAD_END = regex(r"\b(?:from|of|for|by|when running|after running|in|with)\W*$", re.IGNORECASE)
+# `No output from …`, `At least 5: …`: an expectation in front of its command.
+_LEAD = regex(
+    r"\W*(?:expect\w* |no |zero |nothing|empty|at least|at most|more than|less than|fewer than"
+    r"|exactly|returns? |exits? |\d+ )",
+    re.IGNORECASE,
+)
+_LEAD_END = regex(
+    r"(?:\b(?:from|of|for|by|when running|after running|in|with)\W*|:\s*)$", re.IGNORECASE
+)
+_DIGIT = regex(r"\d")
 # `No leftovers:` in front of a search, which must find nothing.
 _NONE_OF_IT = regex(r"\W*(?:no|zero) [^:]*:\s*", re.IGNORECASE)
 # `Coverage is at least 80%:` asks for something that the command behind it may not check.
-_AMOUNT = regex(r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d")
+_AMOUNT = regex(
+    r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d", re.IGNORECASE
+)
 # `All suites pass, and `make docs` is quiet`: a claim beside the command, not about it.
 _CLAIM_BEFORE = regex(
     r"(?P<claim>[^`]*\w\s+\w[^`]*?)[\s,;.]*(?:\b(?:and|then|plus)\s*|[;.]\s*)", re.IGNORECASE
@@ -46,6 +55,9 @@ _ABSENCE = regex(
 _NOTHING_FOUND = regex(
     r"[^`]*\b(?:nothing|empty)\b(?! (?:except|but|besides|other))", re.IGNORECASE
 )
+_EITHER_NAME = regex(r"\beither\s+`", re.IGNORECASE)
+# A command that `||` in front of it or behind it would tear apart.
+_NOT_JOINED = regex(r"[;#\n]|&&|(?<!>)&(?![>&])")
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
@@ -73,10 +85,10 @@ class Reading:
     """What has been understood so far while going through the passages of a field."""
 
     checks: list[Check] = field(default_factory=list)
-    # For each check, whether it is an alternative to the one before, and its passage.
+    # For each check, whether it is an alternative to the one before.
     alternatives: list[bool] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    place: int = 0
+    # Whether it cannot be told which checks are alternatives: `A or (B and C)`.
+    is_unclear: bool = False
     unread: list[str] = field(default_factory=list)
     # What a passage before a list says about all of its items.
     common: str = ""
@@ -88,28 +100,44 @@ class Reading:
     def add(self, check: Check, is_alternative: bool = False) -> None:
         self.checks.append(check)
         self.alternatives.append(is_alternative)
-        self.places.append(self.place)
 
     @property
     def any_is_enough(self) -> bool:
         """Whether the field says `A or B`, or `A, B or C` in one sentence."""
         joints = self.alternatives[1:]
-        if not joints or not joints[-1]:
-            return False
-        if all(joints):
-            return True
-        return len(joints) == 2 and len(set(self.places)) == 1
+        return bool(joints) and all(joints)
 
     @property
     def required(self) -> list[Check]:
-        """The checks to run: where not just any one is enough, without the alternatives."""
+        """The checks to run; where some of them are alternatives, these are joined to one.
+
+        There are none if what is enough cannot be told, or not be said in one command.
+        """
+        if self.is_unclear:
+            return []
         if self.any_is_enough:
             return self.checks
-        kept = self.checks[:1]
-        for check, is_alternative in zip(self.checks[1:], self.alternatives[1:], strict=True):
-            if not is_alternative:
-                kept.append(check)
-        return kept
+        required: list[Check] = []
+        for check, is_alternative in zip(self.checks, self.alternatives, strict=True):
+            if not required or not is_alternative:
+                required.append(check)
+                continue
+            if not _may_be_joined(required[-1], check):
+                return []
+            required[-1] = Check(
+                f"{required[-1].command} || {check.command}", directory=check.directory
+            )
+        return required
+
+
+def _may_be_joined(first: Check, second: Check) -> bool:
+    """Whether `first || second` passes if one of the two checks does."""
+    if first.directory != second.directory or first.files or second.files:
+        return False
+    if set(first.expect + second.expect) - {Expect("exit", "==", 0)}:
+        return False
+    commands = (first.command, second.command)
+    return not any(_NOT_JOINED.search(command) for command in commands)
 
 
 def read(text: str) -> Reading:
@@ -119,7 +147,7 @@ def read(text: str) -> Reading:
     first = passages[0] if passages else None
     if isinstance(first, Passage) and _MANUAL.match(in_english(first.lead)):
         return reading
-    for reading.place, passage in enumerate(passages):
+    for passage in passages:
         if isinstance(passage, Script):
             _take_script(passage, reading)
         else:
@@ -170,8 +198,9 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
     reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
     if not required:
         return
+    is_lead = len(required) == 1 and _is_lead(found[0].before)
     # Words behind an optional command are reported with it.
-    if not found[0].is_optional:
+    if not found[0].is_optional and not is_lead:
         reading.unread += _claims_before(found[0].before)
     _take_commands(passage, required, reading)
 
@@ -199,7 +228,7 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         _take_words(found[0].before, reading)
     shared = found[-1].after if _EVERY.search(found[-1].after) else ""
     directory = _directory_of(found) or reading.directory
-    for mention in found:
+    for mention, is_alternative in zip(found, _alternatives(found), strict=True):
         demands = read_expectations(mention.command, _without_directory(mention.after))
         if not demands.expect:
             expect = _expected_elsewhere(mention, passage, shared, len(found) == 1, reading)
@@ -208,7 +237,29 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         if not demands.expect and _asks_for_absence(mention.command, demands.unread):
             # Its exit status would say the opposite of what the words mean.
             continue
-        reading.add(_check(mention.command, demands, directory), mention.is_alternative)
+        if reading.checks and is_alternative and _is_unclear_alternative(mention):
+            reading.is_unclear = True
+        reading.add(_check(mention.command, demands, directory), is_alternative)
+
+
+def _alternatives(found: Sequence[Mention]) -> list[bool]:
+    """Return for each command whether it is an alternative to the one before.
+
+    In `A, B or C` B is one too.
+    """
+    alternatives: list[bool] = []
+    is_list = False
+    for mention in reversed(found):
+        is_alternative = mention.is_alternative or (is_list and mention.before.strip() == ",")
+        alternatives.append(is_alternative)
+        is_list = is_alternative
+    return alternatives[::-1]
+
+
+def _is_unclear_alternative(mention: Mention) -> bool:
+    """`A` or (`B` and `C`), `A` and either `a name` or `B`: more than one or the other."""
+    opens_group = mention.before.rstrip().endswith("(") and ")" not in mention.after
+    return opens_group or bool(_EITHER_NAME.search(mention.before))
 
 
 def _claims_before(words: str) -> list[str]:
@@ -218,7 +269,7 @@ def _claims_before(words: str) -> list[str]:
     claim = _CLAIM_BEFORE.fullmatch(words)
     if claim:
         return [" ".join(claim["claim"].split()).strip(" .,;:")]
-    if _AMOUNT.search(words) and not _LEAD.match(words):
+    if _AMOUNT.search(words):
         return [" ".join(words.split()).strip(" .,;:")]
     return []
 
@@ -243,13 +294,20 @@ def _expected_elsewhere(
     expect = read_expectations(mention.command, shared).expect
     if expect:
         return expect
-    if is_only and _LEAD.match(mention.before) and _LEAD_END.search(mention.before):
-        return read_expectations(mention.command, _LEAD_END.sub("", mention.before)).expect
     if searches(mention.command) and _NONE_OF_IT.fullmatch(mention.before):
         return [Expect("stdout", "empty")]
+    if is_only and _is_lead(mention.before):
+        stated = read_expectations(mention.command, _LEAD_END.sub("", mention.before))
+        if _DIGIT.search(mention.before):
+            reading.unread += stated.unread
+        return stated.expect
     if passage.listed and _EVERY.search(reading.common):
         return read_expectations(mention.command, reading.common.rstrip(":")).expect
     return ()
+
+
+def _is_lead(words: str) -> bool:
+    return bool(_LEAD.match(words) and _LEAD_END.search(words))
 
 
 def _directory_of(found: Sequence[Mention]) -> str | None:

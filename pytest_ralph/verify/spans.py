@@ -83,6 +83,10 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 _OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
+# In front of everything else these are commands; anywhere else they are mostly values.
+_CONSTANT = ("true", "false")
+# "`true`, and the page looks right": the words are about something else.
+_NEXT_CLAUSE = regex(r"[,.;:]\s|\s*[—–-]\s|\s*and\s+(?:the|a|no|coverage)\s", re.IGNORECASE)
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
@@ -91,7 +95,7 @@ _LAST_CLAUSE = regex(
 # What only joins a command to the next one.
 _CONNECTIVE = regex(
     r"[\s,;]*\b(?:and then|and|or|then|plus|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且"
-    r"|和)\W*$",
+    r"|和)(?: either)?\W*$",
     re.IGNORECASE,
 )
 _SERVER = any_of("server", "", "$")
@@ -236,6 +240,8 @@ def _stands_by_itself(span: Span) -> bool:
     words_behind = _PARENTHESES.sub("", span.after)
     is_first = not span.has_command or span.before.rstrip().endswith(":")
     if is_first and span.text in load_programs().alone:
+        return True
+    if is_first and span.text in _CONSTANT and _NEXT_CLAUSE.match(words_behind):
         return True
     if words_behind.strip(" .,;"):
         return False

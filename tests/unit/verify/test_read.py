@@ -213,8 +213,9 @@ def test_a_second_choice_says_nothing_about_the_first() -> None:
     assert [check.expect for check in verify.checks] == [(), ()]
 
 
-def test_what_may_stand_in_for_a_command_among_others_is_not_required() -> None:
-    assert commands("- Lint: `make a`\n- Test: `make b` (or `make c`)") == ["make a", "make b"]
+def test_alternatives_among_other_commands_are_joined() -> None:
+    found = commands("- Lint: `make a`\n- Test: `make b` (or `make c`)")
+    assert found == ["make a", "make b || make c"]
 
 
 @pytest.mark.parametrize(
