@@ -85,6 +85,8 @@ class ProjectTree:
         self.passed: dict[str, Callable[[], bool]] = {}
         # Tests and configuration of checks that were changed for each task.
         self.protected: dict[str, set[str]] = {}
+        # What executors that were at work at the same time did to branches, commits and the stash.
+        self.movements: set[str] = set()
         # The checks that the tasks of each spec are verified with.
         self.checks_run: dict[Path, frozenset[str]] = {}
 
@@ -359,14 +361,20 @@ class Guard:
         return os.path.relpath(self.spec_files.spec.path, self.services.root)
 
     def _undo_edits_of_other_specs(self, findings: list[str]) -> None:
-        """Put back the plans of other specs, unless other workers may be writing them."""
-        if self.services.has_other_workers:
-            return
+        """Put back the plans of other specs; report edits of checks that must stay.
+
+        Other workers may be ticking tasks and inserting fix tasks in the same files.
+        """
         for change in self._damaged:
             if change.path == self._own_path:
                 continue
-            left = put_back(self._tree.root, [change])
-            findings.append(f"edited {change.path}: {'not ' if left else ''}undone")
+            if not self.services.has_other_workers:
+                left = put_back(self._tree.root, [change])
+                findings.append(f"edited {change.path}: {'not ' if left else ''}undone")
+                continue
+            fields = _fields_changed_by(change)
+            if fields:
+                findings.append(f"changed {', '.join(fields)} in {change.path}: not undone")
 
     # Tests and checks
 
@@ -487,8 +495,18 @@ class Guard:
             return []
         if now is None:
             return ["made git unusable"]
-        head_is_ours = commits != before.commits or not alone or self._may_others_commit()
-        return movements(before.position, now, head_is_ours=head_is_ours)
+        head_is_ours = commits != before.commits
+        if self.services.settings.commit == "auto":
+            # Otherwise only executors commit.
+            head_is_ours = head_is_ours or not alone or self.services.has_other_workers
+        lines = movements(before.position, now, head_is_ours=head_is_ours)
+        if alone:
+            return lines
+        with self._tree.lock:
+            # What a sibling has reported may be its own work.
+            new = [line for line in lines if line not in self._tree.movements]
+            self._tree.movements.update(new)
+        return new
 
     def _may_others_commit(self) -> bool:
         """Whether a worker or its executor may commit while an executor of ours is at work."""
@@ -576,6 +594,13 @@ def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
             if task.fields.get(name) != now[task.name].fields.get(name):
                 changed.append(f"{name} of {task.id}")  # noqa: PERF401 - nested
     return changed
+
+
+def _fields_changed_by(change: Change) -> list[str]:
+    """Return the fields of checks that differ after a change of a plan."""
+    if change.before is None or change.after is None:
+        return []
+    return _changed_fields(_content(change.before), _content(change.after), Path(change.path))
 
 
 def _decoded(text: bytes) -> str:

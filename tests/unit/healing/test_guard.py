@@ -56,7 +56,7 @@ def guard(tmp_path: Path) -> Guard:
         git=git,
         git_lock=threading.RLock(),
         tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
-        settings=SimpleNamespace(guard="report"),
+        settings=SimpleNamespace(guard="report", commit="none"),
         has_other_workers=False,
     )
     return Guard(services, spec_files, spec.tasks[0])
@@ -106,3 +106,36 @@ def test_a_commit_of_the_executor_is_reported(guard: Guard) -> None:
 
     assert len(report.findings) == 1
     assert " from " in report.findings[0]
+
+
+def test_one_of_the_siblings_reports_a_commit(guard: Guard) -> None:
+    root = guard.services.root
+    sibling = Guard(guard.services, guard.spec_files, guard.spec_files.spec.tasks[1])
+
+    before = guard.begin()
+    sibling_before = sibling.begin()
+    run_git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+    findings = guard.end(before, guard.task).findings
+    findings += sibling.end(sibling_before, sibling.task).findings
+
+    assert len(findings) == 1
+    assert " from " in findings[0]
+
+
+def test_edited_checks_of_other_workers_are_reported(guard: Guard) -> None:
+    services: Any = guard.services
+    services.has_other_workers = True
+    other = services.root / "other" / "tasks.md"
+    other.parent.mkdir()
+    other.write_text(TASKS)
+
+    before = guard.begin()
+    other.write_text(TASKS.replace("- [ ]", "- [x]"))
+    assert guard.end(before, guard.task).findings == ()
+
+    before = guard.begin()
+    other.write_text(TASKS.replace("`true`", "`:`"))
+    report = guard.end(before, guard.task)
+
+    fields = "Verify of 1.1, Verify of 1.2"
+    assert report.findings == (f"1.1 changed {fields} in other/tasks.md: not undone",)
