@@ -50,6 +50,7 @@ SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mk
 COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
+DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
 # Of many failing tests this many are searched for places.
@@ -98,15 +99,19 @@ class FailureContext:
     def ignored(self) -> frozenset[int]:
         """Numbers of the lines that say nothing about the failure."""
         noise = noise_lines(self.output) | frozenset(self.echoed)
-        return noise | frozenset(self._search_results())
+        return noise | frozenset(self._file_content())
 
     @cached_property
     def data(self) -> frozenset[int]:
         """Numbers of the lines that count only if nothing else says what went wrong."""
         return data_lines(self.output)
 
-    def _search_results(self) -> Iterator[int]:
-        """Lines that only a search tool printed are content of the project's files."""
+    def _file_content(self) -> Iterator[int]:
+        """Lines of a difference, or that only a search tool printed, are content of files."""
+        if self.compares:
+            for number, line in enumerate(self.output.lines):
+                if DIFFERENCE_LINE.match(line):
+                    yield number
         tools = {stage.program for stage in self.stages} - SILENT_TOOLS
         if tools - SEARCH_TOOLS:
             return

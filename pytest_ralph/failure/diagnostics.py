@@ -116,7 +116,7 @@ def _read_row(number: int, line: str) -> Diagnostic | None:
     if row is None:
         return None
     level = row["level"] or row["remark"] or "error"
-    return Diagnostic(number, line.strip(), shape="lint", level=level)
+    return Diagnostic(number, line.lstrip(" \t^~-").rstrip(), shape="lint", level=level)
 
 
 def _read_at_place(number: int, line: str) -> Diagnostic | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES
+from pytest_ralph.failure.context import COMPLAINING_ROLES, SEARCH_TOOLS
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.shell.command import Command
 
@@ -168,6 +168,17 @@ def read_end_of_check(context: FailureContext) -> Finding | None:
     return replace(last, tests=_failed_before(context))
 
 
+def read_unwanted_match(context: FailureContext) -> Finding | None:
+    """A negated search (`! grep -n TODO a.py`) that found something: it prints content of files."""
+    command = context.evidence.command
+    printed = context.output.text.strip()
+    is_search = all(stage.program in SEARCH_TOOLS for stage in context.stages)
+    if not printed or not is_search or not command.startswith("! "):
+        return None
+    line = printed.partition("\n")[0]
+    return Finding("absent", f"`{shortened(command)}` found a match: {line}")
+
+
 def _passes_status_on(stage: Stage) -> bool:
     return stage.is_orchestrator or stage.program.endswith(".sh")
 
@@ -240,7 +251,7 @@ def read_silence(context: FailureContext) -> Finding | None:
         verdict = "absent"
     if verdict is None:
         return None
-    command = _shortened(context.evidence.command)
+    command = shortened(context.evidence.command)
     return Finding(verdict, f"`{command}` exited with status {context.evidence.exit_code}")
 
 
@@ -251,7 +262,8 @@ def _is_condition(context: FailureContext, stage: Stage) -> bool:
     return any(stage.role in {"check", "data"} for stage in context.stages)
 
 
-def _shortened(command: str) -> str:
+def shortened(command: str) -> str:
+    """Return a command on one line, cut if it is very long."""
     line = " ".join(command.split())
     if len(line) <= LONGEST_COMMAND:
         return line

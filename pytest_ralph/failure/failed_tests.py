@@ -53,6 +53,9 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
     readings = [_read_test(context, test) for test in examined]
     unloaded = [finding for finding, test in zip(readings, examined, strict=True) if not test.named]
     best = min(unloaded or readings, key=_weight)
+    # The test whose error is quoted comes first: a title names it.
+    quoted = examined[readings.index(best)]
+    tests = sorted(tests, key=lambda test: test is not quoted)
     if best.verdict == "test":
         best = _java_cause(context, best)
     return _with_tests(context, best, tests)

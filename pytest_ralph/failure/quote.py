@@ -162,7 +162,9 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     spoken = [text for number, text in printed.items() if number not in context.ignored]
     yield from (text for _, text in _own_alarms(context))
     yield from filter(WARNING.match, printed.values())
-    yield from (printed[number] for number in context.output.numbers_of(ALARMS))
+    alarms = context.output.numbers_of(ALARMS)
+    for number in sorted(alarms, key=lambda number: number in context.ignored):
+        yield printed[number]
     # The last command of a shell's trace is the one that ended it.
     yield from filter(SHELL_TRACE.match, list(printed.values())[-1:])
     yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))

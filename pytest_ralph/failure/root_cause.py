@@ -38,6 +38,8 @@ COMPARISON = re.compile(
 )
 FAILED_ASSERTION = re.compile(r"\[unittest\]|(?<!static )assertion fail(?:ed|ure)", re.IGNORECASE)
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
+GIT_HEADER = re.compile(r"^diff --git a/(\S+) ", re.MULTILINE)
+FILE = re.compile(r"[\w@.+~/-]*\w")
 NOTHING_FOUND = re.compile(
     r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
 )
@@ -61,6 +63,8 @@ def root_cause(context: FailureContext) -> Finding:
         exit_status.read_defect,
         exit_status.read_missing_file,
         exit_status.read_end_of_check,
+        exit_status.read_unwanted_match,
+        _read_comparison,
         read_failed_tests,
         exit_status.read_nothing_collected,
         lambda context: context.cause,
@@ -230,13 +234,25 @@ def _read_error_message(context: FailureContext) -> Finding | None:
     return _first_statement(list(_error_messages(context)))
 
 
+def _read_comparison(context: FailureContext) -> Finding | None:
+    """Read the output of a command that only compares: whatever it shows is content of files."""
+    if context.status != 1 or not _first_match(context, CHANGED_LINE):
+        return None
+    only_compares = all(stage.name in COMPARING_TOOLS for stage in context.stages)
+    if not context.stages or not only_compares:
+        return None
+    return _read_difference(context)
+
+
 def _read_difference(context: FailureContext) -> Finding | None:
     """Read a shown difference: what a comparison found, or how a tool would change a file."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
     changed = _first_match(context, CHANGED_LINE)
-    if line and any(one.name in COMPARING_TOOLS for one in (stage, *context.stages)):
-        return Finding("comparison", changed or line)
+    for one in (stage, *context.stages):
+        if line and one.name in COMPARING_TOOLS:
+            error = f"{_what_differs(context, one)}: {changed}" if changed else line
+            return Finding("comparison", error)
     header = _first_match(context, DIFF_HEADER)
     if not changed or not header:
         return None
@@ -244,6 +260,17 @@ def _read_difference(context: FailureContext) -> Finding | None:
         return Finding("format", header)
     verdict = {"lint": "lint", "": "format", "run": "comparison"}.get(stage.role)
     return Finding(verdict, changed) if verdict else None
+
+
+def _what_differs(context: FailureContext, stage: Stage) -> str:
+    """Return which files a comparison found to differ."""
+    header = GIT_HEADER.search(context.output.text)
+    if header:
+        return f"{header[1]} differs"
+    sides = stage.plain_arguments[-2:]
+    if len(sides) == 2 and all(map(FILE.fullmatch, sides)):
+        return f"{sides[0]} and {sides[1]} differ"
+    return "both sides differ"
 
 
 def _read_by_role(context: FailureContext) -> Finding | None:
@@ -255,6 +282,10 @@ def _read_by_role(context: FailureContext) -> Finding | None:
         verdict = "test"
     if verdict is None or not line:
         return None
+    if verdict == "absent" and line.isdecimal():
+        # A count says nothing without the command that printed it.
+        command = exit_status.shortened(context.evidence.command)
+        return Finding(verdict, f"`{command}` printed {line}")
     if verdict in COMPLAINING_ROLES:
         return _complaint(context, verdict) or Finding(verdict, line)
     return _with_complaint(context, Finding(verdict, line))

@@ -66,7 +66,8 @@ PREFIXES = (
     SHELL_PLACE,
     # What runners of other programs put before an error.
     regex(
-        r"^g?make(?:\[\d+\])?: \*+ |^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
+        r"^g?make(?:\[\d+\])?: \*+ |^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
+        r"|^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
         r"|^Retrying \(Retry\([^)]*\)\) after |^An unexpected error occurred: \"https?://\S+: "
         r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': "
         r"|^Failed to execute goal .*?: (?=[A-Z])|^(?:[\w.-]+/)+: |^template: "
@@ -74,8 +75,8 @@ PREFIXES = (
         r"|^\d+#\d+: |^YN\d+: │ |^%(?:Warning|Error)-\w+: |^Failure/Error: |^not ok \d+ (?:- )?"
         r"|^\S+:\(\.\w+\+0x[0-9a-f]+\): |^\S+: \S+:\d+: [^:]+: (?=Assertion )|^Error \[[A-Z_]+\]: "
     ),
-    # A label in brackets; not a value that is compared.
-    regex(r"^[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}](?!\s*[!=<>]=):?\s*"),
+    # A label in brackets; not a value that is compared, nor the target that make could not build.
+    regex(r"^[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}](?!\s*[!=<>]=| Error \d+$):?\s*"),
     # What the line is worth.
     regex(
         r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
@@ -93,12 +94,13 @@ PREFIXES = (
         r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
     ),
     # Marks, and the numbers of a list.
-    regex(r"^\^?-*\^\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+|^\d+[.)] (?=[^\W\d])"),
+    regex(r"^\^[-~]*\^?\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+|^\d+[.)] (?=[^\W\d])"),
 )
 # What is said in fewer words.
 REPLACEMENTS = (
     # What git says about a push.
     (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
+    (regex(r"^\[(?:[^\]:]+:\d+: )?([^\]]+)\] (Error \d+)$"), r"make \1: \2"),
     # What node says before it shows both values.
     (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^+(\s])"), ""),
     (regex(r"^Failed asserting that (.+?) is (?!not )"), r"\1 is not "),
@@ -114,8 +116,10 @@ EXCEPTION = regex(
     r"(?: \[\w+\])?:\s*"
 )
 ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
-# What is said about a command that printed nothing.
-COMMAND_ENDED = regex(r"^`(?P<command>.+)` (?P<how>exited with status \d+)$")
+# What is said about a command that printed nothing, or only data.
+COMMAND_ENDED = regex(
+    r"^`(?P<command>.+)` (?P<how>exited with status \d+$|printed \d+$|found a match)"
+)
 # What is said about a run that did not end by itself: none of its tests is the subject.
 RUN_ENDED = regex(r"\(exit status \d+\)$")
 # The directories of an absolute path; a relative path is how the project names its files.
@@ -149,6 +153,7 @@ DANGLING = regex(
     r"|would|//|==|!=|=))+$",
     re.IGNORECASE,
 )
+GOT = regex(r",? got$")
 END_PUNCTUATION = " ,:;([{-–—*«"
 REMARK = regex(r"\s*[(\[][^()\[\]]*[)\]]$")
 FEWEST_WORDS = 3
@@ -322,6 +327,7 @@ def shorten(text: str, limit: int) -> str:
     endings = [UNCLOSED, DANGLING]
     if IN_PHRASE.match(text, len(shortened) - 1):
         endings += [CUT_PHRASE, DANGLING]
+    endings.append(GOT)
     for ending in endings:
         without_ending = ending.sub("", shortened.rstrip(END_PUNCTUATION))
         if len(without_ending) >= limit // 4:

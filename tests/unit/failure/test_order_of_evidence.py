@@ -199,6 +199,51 @@ def test_one_plain_failure_outweighs_the_environment_of_others() -> None:
     summary = "=== short test summary info ===\nFAILED a.py::test_a - x\nFAILED a.py::test_b - y\n"
     failure = classify(f"=== FAILURES ===\n{blocks}{summary}", 1, "pytest")
     assert (failure.kind, failure.error) == ("test_failure", "assert 1 == 2")
+    # The title names the first test: that is the one whose error is quoted.
+    assert failure.failed_tests == ("a.py::test_b", "a.py::test_a")
+
+
+LONG_DIFFERENCE = "@@ -1,90 +1 @@\n" + " same\n" * 80
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "error"),
+    [
+        ("diff a.sh b.sh", "1c1\n< set -eu\n---\n> set -e\n", "a.sh and b.sh differ: < set -eu"),
+        ("diff -U 3 a.sh b.sh", "--- a.sh\n+++ b.sh\n@@ -1 +1 @@\n-set -eu\n+set -e\n",
+         "a.sh and b.sh differ: -set -eu"),
+        ("diff <(sort a) <(sort b)", "1c1\n< a\n---\n> b\n", "both sides differ: < a"),
+        ("diff -q a.sh b.sh", "Files a.sh and b.sh differ\n", "Files a.sh and b.sh differ"),
+        ("git diff --exit-code",
+         f"diff --git a/log.txt b/log.txt\n--- a/log.txt\n+++ b/log.txt\n{LONG_DIFFERENCE}"
+         "-./run.sh: Permission denied\n+FAILED: test_total (cart.CartTest)\n"
+         " Traceback (most recent call last):\n   File \"a.py\", line 1\n KeyError: 'a'\n"
+         "+  1) adds the prices:\n+     Error: refused\n+not ok 1 - adds\n"
+         "-src/a.c:3:5: error: expected ';'\n",
+         "log.txt differs: -./run.sh: Permission denied"),
+    ],
+)  # fmt: skip
+def test_the_lines_of_a_difference_are_data(command: str, output: str, error: str) -> None:
+    failure = classify(output, 1, command)
+    assert (failure.kind, failure.error) == ("test_failure", error)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "error"),
+    [
+        ('grep -c "class Foo" a.py', "0\n", '`grep -c "class Foo" a.py` printed 0'),
+        (
+            "! grep -n denied a.sh",
+            "3:echo Permission denied\n",
+            "`! grep -n denied a.sh` found a match: 3:echo Permission denied",
+        ),
+    ],
+)
+def test_what_a_search_prints_is_quoted_with_its_command(
+    command: str, output: str, error: str
+) -> None:
+    failure = classify(output, 1, command)
+    assert (failure.kind, failure.error) == ("task_incomplete", error)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +279,9 @@ def test_what_make_ignores_is_ignored() -> None:
         "lint_error",
         "a.py:1:1: F401 'os' imported but unused",
     )
+    last = "make: *** [Makefile:11: ci] Error 4"
+    failure = classify(f"false\nmake: [Makefile:10: ci] Error 1 (ignored)\n{last}\n", 2, "make ci")
+    assert failure.error == last
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,18 @@ def samples(family: str) -> list[dict[str, Any]]:
         (Failure(error="sh: line 1: 197 Segmentation fault ./app"), "Segmentation fault ./app"),
         (Failure(error="ModuleNotFoundError: No module named '_pytest.python_api'"),
          "No module named '_pytest.python_api'"),
+        (Failure(error="make: *** [Makefile:13: all] Error 1"), "make all: Error 1"),
+        (Failure(error="make[1]: *** [all] Error 1"), "make all: Error 1"),
+        (Failure(error="a.sh and b.sh differ: -set -eu"), "a.sh and b.sh differ: -set -eu"),
+        (Failure(error="`grep -c 'a long pattern that is not there' src/a.py` printed 0"),
+         "`grep -c 'a long pattern that is not…` printed 0"),
+        (Failure(error="`! grep -n echo deploy.sh` found a match: 3:echo $HOME"),
+         "`! grep -n echo deploy.sh` found a match"),
+        (Failure(error="^-- SC2148 (error): No shell"), "SC2148 (error): No shell"),
+        (Failure(error="expected '12 passed, 1 skipped' in stdout, got '11 passed, 1 failed'"),
+         "expected '12 passed, 1 skipped' in stdout"),
+        (Failure(error="python -m pytest: error: unrecognized arguments: --no-such-option"),
+         "unrecognized arguments: --no-such-option"),
     ],
 )  # fmt: skip
 def test_a_title_carries_the_point(failure: Failure, expected: str) -> None:
