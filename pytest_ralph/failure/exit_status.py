@@ -172,8 +172,9 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     """A negated search (`! grep -n TODO a.py`) that found something: it prints content of files."""
     command = context.evidence.command
     printed = context.output.text.strip()
-    is_search = all(stage.program in SEARCH_TOOLS for stage in context.stages)
-    if not printed or not is_search or not command.startswith("! "):
+    if context.status != 1 or not printed or not command.startswith("! "):
+        return None
+    if any(stage.program not in SEARCH_TOOLS for stage in context.stages):
         return None
     line = printed.partition("\n")[0]
     return Finding("absent", f"`{shortened(command)}` found a match: {line}")

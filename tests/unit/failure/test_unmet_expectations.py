@@ -43,6 +43,14 @@ from pytest_ralph import classify
             "grep: gone.txt: No such file or directory",
         ),
         (
+            "! grep -q x gone.txt",
+            "grep: gone.txt: No such file or directory\n",
+            0,
+            "exit status 0",
+            "task_incomplete",
+            "grep: gone.txt: No such file or directory",
+        ),
+        (
             "curl -s localhost:1 || echo no",
             "no\ncurl: (7) Failed to connect to localhost port 1: Connection refused\n",
             0,
