@@ -75,8 +75,11 @@ PREFIXES = (
         r"|^\d+#\d+: |^YN\d+: │ |^%(?:Warning|Error)-\w+: |^Failure/Error: |^not ok \d+ (?:- )?"
         r"|^\S+:\(\.\w+\+0x[0-9a-f]+\): |^\S+: \S+:\d+: [^:]+: (?=Assertion )|^Error \[[A-Z_]+\]: "
     ),
-    # A label in brackets; not a value that is compared, nor the target that make could not build.
-    regex(r"^[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}](?!\s*[!=<>]=| Error \d+$):?\s*"),
+    # A label in brackets; not markup, a value that is compared or a target of make.
+    regex(
+        r"^(?!<(\w+)\b[^>]*>.*</\1>)[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}]"
+        r"(?!\s*[!=<>]=| Error \d+$):?\s*"
+    ),
     # What the line is worth.
     regex(
         r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
@@ -98,6 +101,9 @@ PREFIXES = (
 )
 # What is said in fewer words.
 REPLACEMENTS = (
+    # Markup around the first words: a title does not start with a bracket.
+    (regex(r"^<(\w+)\b[^>]*>(.*?)</\1>"), r"\2"),
+    (regex(r"^\*\*(.+?)\*\*"), r"\1"),
     # What git says about a push.
     (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
     (regex(r"^\[(?:[^\]:]+:\d+: )?([^\]]+)\] (Error \d+)$"), r"make \1: \2"),
