@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report.phrases import joined
+from pytest_ralph.report.phrases import joined, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -32,6 +32,9 @@ NOT_INSTALLED = re.compile(r"(\S+) is not on PATH \(to install it: (.+)\)")
 
 # The kinds of which `missing` names something that can be installed.
 INSTALLABLE = ("dependency_missing", "command_not_found")
+
+# As many tasks that Ctrl-C cut off are named.
+MOST_CUT_OFF = 3
 
 
 def next_step(task: TaskResult) -> str:
@@ -85,9 +88,11 @@ def _how_to_install(failed: Sequence[TaskResult]) -> str:
     return f", or install {missing[1]}: {missing[2]}" if missing else ""
 
 
-def interrupted_lines(heading: str, command: str, where: str) -> list[str]:
-    """Return the block after Ctrl-C: which task was cut off, and how to continue."""
-    cut_off = f"Task {heading} was cut off; it is not recorded as failed."
+def interrupted_lines(headings: Sequence[str], command: str, where: str) -> list[str]:
+    """Return the block after Ctrl-C: which tasks were cut off, and how to continue."""
+    cut_off = f"Task {headings[0]} was cut off; it is not recorded as failed."
+    if len(headings) > 1:
+        cut_off = f"Cut off, and not recorded as failed: {listed(headings, MOST_CUT_OFF)}"
     return [f"  {cut_off}", f"  Continue: {command}", f"  {where}"]
 
 

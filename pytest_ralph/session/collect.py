@@ -152,7 +152,8 @@ class SpecCollection:
             modes.append("recovery")
         mode = ", ".join(modes)
         executors = self.run.resources.mask(", then ".join(settings.executor))
-        return f"ralph: {mode}, executor {executors}, at most {settings.budget} runs"
+        runs = "run" if settings.budget == 1 else "runs"
+        return f"ralph: {mode}, executor {executors}, at most {settings.budget} {runs}"
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
         selected: dict[Path, SelectedTasks] = {}
@@ -244,9 +245,11 @@ class SpecCollection:
         if session.config.getoption("lf", False):
             # pytest does not even collect files in which nothing failed.
             return
+        is_without_path = session.config.args_source is not pytest.Config.ArgsSource.ARGS
+        must_find_spec = is_without_path and asks_for_ralph(session.config)
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
-            if path in self._with_items:
+            if path in self._with_items and not must_find_spec:
                 continue
             if path.is_dir():
                 if not any(find_below(session.config, path)):

@@ -269,7 +269,8 @@ class Resources:
         interactive = self._created("interactive")
         if interactive is not None:
             interactive.stop()
-        for runner in self._runners.values():
+        # A list: a worker calls this in another thread than the one that adds runners.
+        for runner in list(self._runners.values()):
             runner.stop()
 
     def close(self) -> None:

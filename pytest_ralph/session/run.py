@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_ralph.session.xdist.worker import Handover
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.task import Task
 
 
 class Run:
@@ -55,8 +56,8 @@ class Run:
         self.directory = self.root / RALPH_DIRECTORY
         self.started = time.time()
         self.session: pytest.Session | None = None
-        # The item that Ctrl-C cut off.
-        self.interrupted: TaskItem | None = None
+        # What Ctrl-C cut off.
+        self.interrupted: list[Task] = []
         self.id = self.worker.run_id if self.worker else new_run_id()
         self.run_directory = RunDirectory(
             self.directory / RUNS_NAME / self.id,
@@ -111,7 +112,7 @@ class Run:
                 return spec_run.verify_only(item.task)
             return self.groups.perform(spec_run, item.task)
         except KeyboardInterrupt:
-            self.interrupted = item
+            self.interrupted = [item.task]
             raise
         except (SystemExit, pytest.exit.Exception):
             raise

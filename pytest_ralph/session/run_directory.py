@@ -116,7 +116,7 @@ class RunDirectory:
     def _marks(self, worker: str) -> Path:
         return self.path / f"{worker}.marks"
 
-    # Ending all workers after -x or --maxfail.
+    # Ending all workers after -x, --maxfail or Ctrl-C.
 
     def call_off(self) -> None:
         """Ask all workers to start no further task."""
@@ -130,3 +130,17 @@ class RunDirectory:
     @property
     def _off(self) -> Path:
         return self.path / "off"
+
+    def interrupt(self) -> None:
+        """Ask all workers to end what runs, too."""
+        self.call_off()
+        if self.path.is_dir():
+            self._interrupt.touch()
+
+    @property
+    def is_interrupted(self) -> bool:
+        return self._interrupt.exists()
+
+    @property
+    def _interrupt(self) -> Path:
+        return self.path / "interrupt"

@@ -205,7 +205,7 @@ class EndOfRun:
         notes = list(self.run.messages.notes)
         set_up = [note for note in notes if note.startswith(SET_UP_FIRST)]
         lines = self._next_lines(set_up[0] if set_up else "")
-        if set_up and lines and self.run.interrupted is None:
+        if set_up and lines and not self.run.interrupted:
             # `Next` has it.
             notes.remove(set_up[0])
         if self._report and not lines:
@@ -216,7 +216,7 @@ class EndOfRun:
 
     def _is_nothing_to_show(self) -> bool:
         """Whether every task was only verified, and simply passed."""
-        if self._report or self.run.messages.notes or self.run.interrupted is not None:
+        if self._report or self.run.messages.notes or self.run.interrupted:
             return False
         if self.run.config.option.verbose >= 2:
             return False
@@ -239,9 +239,10 @@ class EndOfRun:
         where = f"Output of all commands: {RALPH_DIRECTORY}/{LOGS_NAME}/"
         if self._report:
             where = f"Report: {self._report}"
-        if self.run.interrupted is not None:
-            heading = self.run.resources.mask(self.run.interrupted.task.heading)
-            return interrupted_lines(heading, command, where)
+        if self.run.interrupted:
+            mask = self.run.resources.mask
+            headings = [mask(task.heading) for task in self.run.interrupted]
+            return interrupted_lines(headings, command, where)
         if not failed or self._is_next_left_out():
             return []
         recovery = any(report.recovery for report in self.results.reports.values())

@@ -135,6 +135,19 @@ class Controller:
 
     # The end of a worker
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """End what the workers run. A signal to this process alone does not reach them."""
+        if excinfo.type is not KeyboardInterrupt:
+            # After -x, pytest-xdist has ended the workers.
+            return
+        self.run.run_directory.interrupt()
+        for path, snapshot in self.run.specs.snapshots.items():
+            spec_path = self.run.root / path
+            unfinished = self.run.run_directory.takeover_log(spec_path).unfinished
+            if unfinished:
+                tasks = Spec.parse(snapshot, spec_path).tasks
+                self.run.interrupted += [task for task in tasks if task.name in unfinished]
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         message = getattr(node, "workeroutput", {}).get(KEY, {})

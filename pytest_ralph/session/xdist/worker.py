@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # In what xdist sends to a worker at its start, and in what the worker sends at its end.
 KEY = "ralph"
+# Seconds between two looks whether the controller was interrupted.
+INTERVAL = 0.2
 
 
 class Handover(NamedTuple):
@@ -78,6 +81,19 @@ class Worker:
     def __init__(self, run: Run) -> None:
         self.run = run
         run.run_directory.register_worker()
+        self._has_ended = threading.Event()
+        threading.Thread(target=self._watch_for_interrupt, daemon=True).start()
+
+    def _watch_for_interrupt(self) -> None:
+        """End what runs once the controller has received Ctrl-C, which may not reach workers.
+
+        A signal from the controller would be a second one after Ctrl-C in a terminal, and cut off
+        the work that the first one began.
+        """
+        while not self._has_ended.wait(INTERVAL):
+            if self.run.run_directory.is_interrupted:
+                # Not `run.stop`: the main thread may still wait for what that would cancel.
+                self.run.resources.stop()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -141,6 +157,7 @@ class Worker:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self._has_ended.set()
         # The controller ends the process once it has the message, before `pytest_unconfigure`.
         self.run.close()
         message = self._take_message()

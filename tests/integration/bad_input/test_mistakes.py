@@ -191,6 +191,13 @@ def test_unknown_ini_key_suggests_similar_one(
     )
 
 
+def test_missing_spec_is_named_beside_tests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    result = pytester.runpytest("--ralph")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"ralph: no tasks.md in {pytester.path}"])
+
+
 def test_testpaths_that_hide_specs_are_named(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\ntestpaths = checks\n")
     pytester.mkdir("checks").joinpath("test_it.py").write_text("def test_it(): pass")

@@ -56,6 +56,8 @@ def test_ctrl_c_ends_all_tasks_of_a_group(
 
     assert process.returncode == 2, output
     assert "Traceback" not in output
+    assert "ut off" in output
+    assert "  Continue: " in output
     assert left_in(pytester.path) == []
     assert len(list(pytester.path.glob("started.*"))) == 3
     assert path.read_text() == tasks
@@ -63,19 +65,24 @@ def test_ctrl_c_ends_all_tasks_of_a_group(
     assert not state.exists() or "taskResults" not in json.loads(state.read_text())
 
 
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
 def test_what_an_interrupted_executor_did_is_undone(
-    pytester: pytest.Pytester, make_spec: SpecMaker
+    pytester: pytest.Pytester, make_spec: SpecMaker, workers: tuple[str, ...]
 ) -> None:
+    if workers:
+        pytest.importorskip("xdist")
     make_spec("- [ ] 1.1 Write it\n  - **Verify**: `grep -q fixed it.txt`\n")
     (pytester.path / "it.txt").write_text("mine\n")
     executor = "echo half > it.txt; echo new > new.txt; echo x > ready; sleep 300"
-    process = start(pytester.path, "--ralph-recovery", f"--ralph-executor={executor}", "specs")
+    arguments = ("--ralph-recovery", f"--ralph-executor={executor}", "specs", *workers)
+    process = start(pytester.path, *arguments)
     wait_for((pytester.path / "ready").exists)
 
     to_the_process(process)
     output, _ = process.communicate(timeout=30)
 
     assert process.returncode == 2, output
+    assert "Task 1.1 Write it was cut off; it is not recorded as failed." in output
     result = pytester.runpytest("--ralph-undo")
     result.stdout.fnmatch_lines(["put back it.txt", "removed new.txt"])
     assert (pytester.path / "it.txt").read_text() == "mine\n"

@@ -75,6 +75,10 @@ def test_no_agent_needs_to_be_installed(
             ["--ralph-execute", "--ralph-executor=true", "--ralph-budget=5"],
             "ralph: execute, executor true, at most 5 runs",
         ),
+        (
+            ["--ralph-recovery", "--ralph-budget=1"],
+            "ralph: recovery, executor repair, at most 1 run",
+        ),
     ],
 )
 def test_the_header_says_the_mode(
