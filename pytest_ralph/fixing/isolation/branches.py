@@ -38,6 +38,8 @@ class Branches:
         self._location = location
         self._log_before = set(read_log(location.git_dir))
         self._before = read_position(git)
+        # Those of other executors, which commit to them and with whose worktrees they are removed.
+        self._switched_before = self._switched_in_worktrees()
 
     def restore(self, next_ref: Callable[[], str]) -> list[str]:
         """Put the current branch of the project back if it was moved from a worktree.
@@ -69,23 +71,27 @@ class Branches:
         log = read_log(self._location.git_dir)
         added = [line for line in log if line not in self._log_before]
         own_commits = {_commit_in(line) for line in added}
-        switched = switched_to(added)
-        for git_dir in self._location.common_dir.glob("worktrees/*"):
-            switched |= switched_to(read_log(git_dir))
+        switched = switched_to(added) | self._switched_in_worktrees()
 
         refs = dict(self._before.refs)
         for ref in (refs.keys() | now.refs.keys()) - {STASH}:
             new = now.refs.get(ref, "")
-            if ref == BRANCHES + now.branch:
+            name = ref.removeprefix(BRANCHES)
+            if name == now.branch:
                 is_own = not log or new == _commit_in(log[-1])
             elif ref not in refs:
-                is_own = ref.removeprefix(BRANCHES) in switched
+                is_own = name in switched
             else:
-                is_own = new in own_commits
+                is_own = new in own_commits or name in self._switched_before
             if not is_own:
                 refs[ref] = new
         existing = {ref: commit for ref, commit in refs.items() if commit}
         return self._before._replace(refs=existing)
+
+    def _switched_in_worktrees(self) -> set[str]:
+        """Return the branches and commits that were checked out in linked worktrees."""
+        git_dirs = self._location.common_dir.glob("worktrees/*")
+        return {name for git_dir in git_dirs for name in switched_to(read_log(git_dir))}
 
 
 def _commit_in(line: str) -> str:
