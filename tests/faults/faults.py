@@ -6,6 +6,7 @@ do to files and processes (audit events), so that none has to be guessed.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -69,7 +70,9 @@ class Points:
             return
         # One step for the interpreter: no two threads get the same number.
         number = next(self._numbers)
-        os.write(self._notes, f"{name}\n".encode())
+        # A limit on the size of files holds for the notes, too.
+        with contextlib.suppress(OSError):
+            os.write(self._notes, f"{name}\n".encode())
         if self._at and (number == self._at or (self._fault.lasts and number > self._at)):
             self._hitting = True
             try:
