@@ -166,7 +166,7 @@ class FinalCheck:
             return None
         self._work += _work([result], is_late=True)
         watched.verified_from = watched.verified_until
-        watched.is_recovered = True
+        watched.is_recovered = result.outcome == "recovered"
         return line, result
 
     def _culprits(self, watched: WatchedTask) -> list[ReportedWork]:
