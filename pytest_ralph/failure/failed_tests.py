@@ -75,6 +75,8 @@ def read_marked_tests(context: FailureContext) -> Finding | None:
     tests = context.marked_tests
     if not tests:
         return None
+    # The test whose error is quoted comes first: a title names it.
+    tests = sorted(tests, key=lambda test: not test.error)
     return _with_tests(context, Finding("test", tests[0].error, tests[0].line), tests)
 
 

@@ -29,7 +29,9 @@ HEADING = re.compile(
     re.IGNORECASE,
 )
 # A line that only closes what the line above it says.
-FOOTER = re.compile(r"^(?:CallStack \(from HasCallStack\)|while executing$)")
+FOOTER = re.compile(
+    r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S)"
+)
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
 NOT_A_VALUE = re.compile(
@@ -80,7 +82,8 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
 
 def _with_line_below(context: FailureContext, error: str, number: int) -> str:
     if FOOTER.match(error):
-        return context.output.lines[number - 1].strip()
+        above = reversed(context.output.lines[:number])
+        return next((line.strip() for line in above if not FOOTER.match(line)), error)
     below = _line_below(context, number)
     if HEADING.search(error):
         return below or error

@@ -22,7 +22,7 @@ LONGEST_BLOCK = 60
 # Lines of a block that only say where, or belong to a listing of source or differences.
 PLACE = (
     r"\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$"
-    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$)"
+    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
 NAMED_PATTERNS = {
     "<thrown>": (
@@ -114,24 +114,32 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
     line_above = _compiled(grammar.below)
     for number, line in enumerate(lines):
         match = title.match(line)
-        if match is None or not line_above.match(lines[number - 1]):
+        above = match and line_above.match(lines[number - 1])
+        if match is None or above is None:
             continue
-        name = _name(match, lines, number, grammar)
+        name = _name(match, above, lines, number, grammar)
         error = _error(match, lines, name.line, grammar)
         is_test = error.text or not grammar.unsure
         if name.text and is_test and not SUITE_COUNT.match(error.text):
             yield FailedTest(name.text, error.text, error.line, not grammar.loads)
 
 
-def _name(match: re.Match[str], lines: Sequence[str], number: int, grammar: Grammar) -> Quote:
-    """Return the name that the title catches, or that stands on a line of its block."""
+def _name(
+    match: re.Match[str],
+    above: re.Match[str],
+    lines: Sequence[str],
+    number: int,
+    grammar: Grammar,
+) -> Quote:
+    """Return the name that the title or the line above it catches, or that its block contains."""
     if grammar.name:
         numbers = [number, *_block(lines, number, grammar)]
         return first_quote(lines, numbers, [_compiled(grammar.name)]) or Quote(number, "")
     caught = match.groupdict()
     if caught.get("method"):
         return Quote(number, f"{caught['class']}.{caught['method']}")
-    return Quote(number, next(filter(None, match.groups()), "").strip())
+    groups = (*match.groups(), *above.groups())
+    return Quote(number, next(filter(None, groups), "").strip())
 
 
 def _error(match: re.Match[str], lines: Sequence[str], number: int, grammar: Grammar) -> Quote:

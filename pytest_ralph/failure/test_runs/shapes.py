@@ -45,11 +45,12 @@ HEADING = re.compile(
 )
 ITEM = re.compile(r"^\s*(?:\d+[.)]|\[\d+\]|[-*•✖✗✘✕×])\s+(?P<name>\S.*)$")
 SENTENCES = (
-    # Failure in tests.test_cart.TestCart.test_total, FAIL in (cart-test)
+    # Failure in test_cart.TestCart.test_total, FAIL in (cart-test), Failure in TEST(Cart, Net)
     re.compile(
         r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*"
         r"(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in:? (?:test )?"
-        r"[('\"`]?(?P<name>[^()'\"`]*[^\s()'\"`:])[)'\"`]?(?: \(.*)?(?::|: (?P<error>\S.*))?$"
+        r"[('\"`]?(?P<name>\w+\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
+        r"(?: \(.*)?(?::|: (?P<error>\S.*))?$"
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
     re.compile(
@@ -115,7 +116,8 @@ PLACE = re.compile(
 )
 TEST_LABEL = re.compile(r"^test(?: ?case)?: ", re.IGNORECASE)
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
-TRAILING_DOTS = re.compile(r"\s*(?:\.{3,}|…|-{2,})$")
+# Dots, or how the test ended: `cart::total: CRASH!`
+NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
 QUOTES = "'\"`‘’“”"
 # The expectation in the block below a name, the most telling first.
 EXPECTATIONS = (
@@ -297,5 +299,5 @@ def clean_name(text: str) -> str:
         before = name
         name = TIME.sub("", name)
         name = PLACE.sub("", name).rstrip(" :")
-        name = TRAILING_DOTS.sub("", name)
+        name = NAME_END.sub("", name)
     return name.strip(QUOTES + " ")

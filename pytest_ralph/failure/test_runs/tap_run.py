@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 NOT_OK = re.compile(
-    r"^(?P<indent>\s*)not ok(?: \d+)?(?: -)? (?!.*# (?:TODO|SKIP))"
+    r"^(?P<indent>\s*)(?:❌ )?not ok(?: \d+)?(?: -)? (?!.*# (?:TODO|SKIP))"
     r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms)?(?<!\{)$"
 )
 SUBTEST = re.compile(r"^(?P<indent>\s*)# Subtest: (?P<name>.+?)\s*$")
