@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|()\n]")
 _REDIRECTION = re.compile(r"(\d*)(<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
-_BARE = re.compile(r"[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+")
+# `app/(shop)/page.tsx`: people do not quote such paths, although a shell needs it.
+_BARE = re.compile(r"(?:[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+|(?<=/)\([\w.-]+\)(?=/))+")
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _BRACES = re.compile(r"[^\s{}]{0,200}?(?:,|\.\.)[^\s{}]{0,200}\}")
 _EXPANSION = re.compile(r"\$[\w({@*#?$!-]")

@@ -16,6 +16,8 @@ _QUIET_OPTION = re.compile(r"-[A-Za-z]*q[A-Za-z]*|--quiet|--silent")
 _NAMES_OPTION = re.compile(r"-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only")
 _RECURSIVE_OPTION = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive")
 _INLINE_OPTION = re.compile(r"-[a-zA-Z]*[cepErn]|--eval|--print|-pe|eval")
+# `python -c "import shop"` prints nothing: it fails, or it does not.
+_IMPORTS = re.compile(r"(?:import|from) [^;()\n]+(?:; *(?:import|from) [^;()\n]+)*;?")
 _PATTERN_OPTIONS = frozenset(["-e", "-f"])
 _SEARCH_VALUES = frozenset(
     "-e -m -A -B -C -f -g -t --include --exclude --exclude-dir --glob".split()
@@ -108,5 +110,5 @@ def _runs_code(stage: Stage) -> bool:
     if not stage.is_listed("interpreters"):
         return False
     if has_option(stage, _INLINE_OPTION):
-        return True
+        return not has_option(stage, _IMPORTS)
     return stage.reads_input and stage.operands in ((), ("-",))

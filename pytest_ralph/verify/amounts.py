@@ -73,7 +73,15 @@ class Amount(NamedTuple):
     @property
     def is_bare_status(self) -> bool:
         """Whether it may be an exit status: "returns 1"."""
-        return self.op == "==" and self.verb in _STATUS_VERBS and not self.noun
+        is_status = self.op == "==" or (self.op, self.number) == ("!=", 0)
+        return is_status and self.verb in _STATUS_VERBS and not self.noun
+
+    @property
+    def status(self) -> Expect:
+        """What it asks if it is an exit status."""
+        if self.op == "!=":
+            return Expect("exit", "nonzero")
+        return Expect("exit", "==", self.number)
 
 
 def expect_amount(command: str, amount: Amount) -> Answer:
@@ -81,7 +89,7 @@ def expect_amount(command: str, amount: Amount) -> Answer:
     if _MEASURE.match(amount.noun) or _VERSION.search(command):
         return None
     if amount.is_bare_status and prints_nothing(command):
-        return [Expect("exit", "==", amount.number)]
+        return [amount.status]
     if amount.each and amount.op == "==" and prints_in_turn(command):
         return [Expect("stdout", "each_line==", amount.number)]
 
@@ -123,8 +131,10 @@ def _expect_of_tool(command: str, amount: Amount) -> Answer:
         return None
     is_status = prints(command) is Prints.STATUS and amount.is_bare_status
     if is_status and amount.number <= 2:
-        # `returns 1` of a tool is its exit status; a larger number is something it counted.
-        return [Expect("exit", "==", amount.number)]
+        return [amount.status]
+    if Command.parse(command).last.role == "test":
+        # "`pytest` → 125": what it has counted is somewhere in its report.
+        return None
     return [Expect("stdout", amount.op, amount.number)]
 
 
@@ -192,6 +202,9 @@ def _expect_of_listing(command: str, amount: Amount) -> Answer:
     if shows_contents(command):
         return _expect_of_contents(command, amount)
     if amount.noun and not _is_one_per_line(command, amount.noun):
+        return None
+    if amount.each:
+        # "one match in each of `a` and `b`" says nothing about their sum.
         return None
     if amount.verb in ("with", "shows") and not amount.noun:
         # "shows 5": a number of lines, or one that stands in a line.

@@ -66,7 +66,7 @@ _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
-_LAST_MARK = regex(r"(?<=\w)(?<!all) *[✅✓✔☑]\W*$")
+_LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
 _EMPTY = regex(r"[\W_]*")
 
 

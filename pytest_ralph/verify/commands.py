@@ -16,9 +16,11 @@ _SHELL_WORDS = frozenset(
 _NEVER = words("prose", "never")
 # These need a pattern, a file or a URL; with options alone they are only talked about.
 _NEED_OPERANDS = frozenset(
-    "ack ag awk cmp comm curl cut diff egrep fgrep grep head rg sed sort tail tr uniq wc".split()
+    "ack ag awk cmp comm curl cut diff egrep fgrep grep head jq rg sed sort tail tr uniq wc".split()
 )
-_INCOMPLETE = frozenset(("docker build", "docker run", "podman build", "podman run"))
+_INCOMPLETE = frozenset(
+    ("bash", "docker build", "docker run", "node", "podman build", "podman run", "python", "sh")
+)
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
@@ -39,6 +41,7 @@ _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 _OUTPUT_LABEL = regex(r"\s[a-z]+:\s")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
+_MAY_BE_CMDLET = regex(r"[a-z]-[A-Z]|\\")
 # A prompt, or what joins a command to the one in the span before.
 _PROMPT = regex(r"^[ \t]*(?:[$❯➜]|&&)[ \t]+")
 _BINARIES = regex(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/")
@@ -89,9 +92,14 @@ def runs_alone(text: str) -> bool:
 
 
 def is_powershell(text: str) -> bool:
-    """Whether only PowerShell can run `text`: it starts with a cmdlet such as `Get-ChildItem`."""
-    first, _ = _split_program(text.strip().lstrip("("))
-    return bool(_CMDLET.match(first))
+    """Whether only PowerShell can run `text`: it starts a cmdlet such as `Get-ChildItem`."""
+    if not _MAY_BE_CMDLET.search(text):
+        return False
+    # Imported here: most fields are read without it.
+    from pytest_ralph.shell.command import Command
+
+    stages = Command.parse(text).own_stages
+    return any(_CMDLET.match(_split_program(stage.source)[0]) for stage in stages)
 
 
 def is_only_words(text: str) -> bool:
@@ -154,7 +162,7 @@ def _has_form_of_program(first: str, rest: str) -> bool:
         return False
     if first.startswith("/"):
         return bool(_ROOTS.match(first))
-    if first.startswith(("-", "@", "+")) or first.endswith((".", "/")):
+    if first.startswith(("-", "@", "+")) or first.endswith((".", "/")) or first[0].isdigit():
         return False
     if "=" in rest[:3] or rest.startswith((" : ", " =>", " ->", " {")):
         # An assignment, a key or a function, not a command.

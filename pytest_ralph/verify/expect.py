@@ -40,6 +40,13 @@ _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied
 _WITHOUT_SUBJECT = regex(r"[→⟦\d<>=]")
 _PRINTING = regex(r"(?:prints|shows)\b")
 _QUALIFIED = any_of("qualifying", r"(?<![\w-])", r"(?![\w-])")
+# "no hits that matter", "3 files which changed": some of those that are found.
+_RESTRICTED = regex(r"\b(?:no|zero|none|\d+) (?:[\w-]+ ){1,3}(?:that|which|whose|where)\b")
+# "a failed write returns the old price" tells what the code does in one case.
+_CASE = regex(
+    r"(?i)\ban? failed (?:[\w-]+ ){1,3}(?:returns?|prints?|shows?|is|leaves?|keeps?|raises?|does"
+    r"|must|should)\b"
+)
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 _PLACE = regex(
     r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within"
@@ -186,7 +193,9 @@ def _readings(
     command: str, clause: Clause, is_about_output: bool
 ) -> Iterator[tuple[Statement, Ask]]:
     """Yield the patterns that match all of a clause, then those that match it up to its place."""
-    is_qualified = bool(_QUALIFIED.search(clause.text))
+    if _CASE.search(clause.source):
+        return
+    is_qualified = bool(_QUALIFIED.search(clause.text) or _RESTRICTED.search(clause.source))
     for text in (clause.text, _PLACE.sub("", clause.text)):
         place = clause.text[len(text) :]
         for pattern in PATTERNS:
@@ -274,7 +283,7 @@ _ERRORS = (
 )
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = (
-    r"(?:(?!(?:in|from|under|at|for|using|via|on|to|by|no|not|nothing|something|<|>|is|how"
+    r"(?:(?!(?:in|from|under|at|for|using|via|on|to|by|instead|no|not|nothing|something|<|>|is|how"
     r"|test|try|open|visit|check|click) )[a-z][\w'/-]* ){0,4}"
 )
 _AROUND = (

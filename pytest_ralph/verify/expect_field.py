@@ -119,7 +119,7 @@ def _value(op: str, written: str, item: str) -> int | float | str:
     if _STRING.fullmatch(written):
         return _unquote(written)
     if '"' in written:
-        raise ExpectFieldError(f"`{item}` has a quotation mark too many or too few")
+        raise ExpectFieldError(f"`{item}` has an unmatched quotation mark")
     return written
 
 

@@ -22,7 +22,7 @@ MAX_LENGTH = 50_000
 _MAX_REASON = 500
 _PLACEHOLDER_MARKS = ("<", "{{", "…", "...")
 _POWERSHELL = "needs PowerShell: "
-_MIXED = "alternatives beside other commands: "
+_MIXED = "alternatives mixed with other commands: "
 _POWERSHELL_FENCE = regex(r"(?:```|~~~)[ \t]*(?:powershell|pwsh|ps1)\b", re.IGNORECASE)
 
 
@@ -51,7 +51,7 @@ def _read_one_span(text: str, stripped: str) -> Verify | None:
     command = without_prompt(stripped[1:-1].strip())
     if _NO_COMMAND.match(command) or not runs_alone(command):
         return _manual(text)
-    if command[0].isupper() and _needs_powershell([Check(command)]):
+    if _needs_powershell([Check(command)]):
         return _manual(text, _POWERSHELL)
     if "#" in command or may_have_placeholder(command):
         return None

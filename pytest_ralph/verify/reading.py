@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.expect import read_expectations
-from pytest_ralph.verify.model import Check, Expect
+from pytest_ralph.verify.model import Check, Expect, OneOf
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import is_condition_above, read_script
 from pytest_ralph.verify.spans import find_commands
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
 _MANUAL = any_of("manual", r"\W*")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
-_EVERY = regex(r"\b(?:both|each|every|all|either)\b", re.IGNORECASE)
+# "1 in each" is about files.
+_EVERY = regex(r"(?<!\bin )\b(?:both|each|every|all|either)\b", re.IGNORECASE)
+# "… and `b` return 3", "… → 0 matches"
+_PLURAL = regex(
+    r"\W*(?:should |must |will )?(?:return|print|show|output|exit|give|list|report|find|are|have"
+    r"|no|zero|0) ",
+    re.IGNORECASE,
+)
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
 _LEAD = regex(
     r"\W*(?:expect\w* |no |zero |nothing|empty|at least|at most|more than|less than|fewer than"
@@ -54,6 +62,12 @@ _ABSENCE = regex(
 )
 _NOTHING_FOUND = regex(
     r"[^`]*\b(?:nothing|empty)\b(?! (?:except|but|besides|other))", re.IGNORECASE
+)
+# "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
+_MAY_FIND_NOTHING = regex(
+    r"[^`]*\b(?:nothing|empty|if any|(?:no|none|zero|0) (?:or|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?"
+    r"|results?|lines?|occurrences?|references?|usages?|mentions?)))\b",
+    re.IGNORECASE,
 )
 _EITHER_NAME = regex(r"\beither\s+`", re.IGNORECASE)
 # A command that `||` in front of it or behind it would tear apart.
@@ -226,7 +240,7 @@ def _take_words(words: str, reading: Reading) -> None:
 def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading) -> None:
     if reading.checks and _RESULT.match(in_english(found[0].before)):
         _take_words(found[0].before, reading)
-    shared = found[-1].after if _EVERY.search(found[-1].after) else ""
+    shared = found[-1].after if _speaks_of_all(found) else ""
     directory = _directory_of(found) or reading.directory
     for mention, is_alternative in zip(found, _alternatives(found), strict=True):
         demands = read_expectations(mention.command, _without_directory(mention.after))
@@ -237,9 +251,21 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         if not demands.expect and _asks_for_absence(mention.command, demands.unread):
             # Its exit status would say the opposite of what the words mean.
             continue
+        if _may_find_nothing(mention.command, demands):
+            demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         if reading.checks and is_alternative and _is_unclear_alternative(mention):
             reading.is_unclear = True
         reading.add(_check(mention.command, demands, directory), is_alternative)
+
+
+def _speaks_of_all(found: Sequence[Mention]) -> bool:
+    """Whether the words behind the last command are about each: "`A` and `B` return nothing"."""
+    words = in_english(found[-1].after)
+    if _EVERY.search(words):
+        return True
+    programs = {Command.parse(mention.command).last.program for mention in found}
+    is_row = all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
+    return len(programs) == 1 and is_row and bool(_PLURAL.match(words))
 
 
 def _alternatives(found: Sequence[Mention]) -> list[bool]:
@@ -272,6 +298,13 @@ def _claims_before(words: str) -> list[str]:
     if _AMOUNT.search(words):
         return [" ".join(words.split()).strip(" .,;:")]
     return []
+
+
+def _may_find_nothing(command: str, demands: Demands) -> bool:
+    """Whether words that were not understood allow a search to end with 1."""
+    if demands.expect or not is_search(command):
+        return False
+    return any(_MAY_FIND_NOTHING.match(words) for words in demands.unread)
 
 
 def _asks_for_absence(command: str, unread: Sequence[str]) -> bool:

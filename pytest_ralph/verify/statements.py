@@ -44,7 +44,7 @@ _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # Placeholders and wildcards are not printed as they are written.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
-    r"|^v?\d+(?:\.\d+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$"
+    r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$"
 )
 _PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
@@ -247,7 +247,8 @@ def silence(said: Statement) -> Answer:
     if said.each and lists_names(said.command):
         # `ls a b`: "both empty" is about the files.
         return None
-    if said.clause.source == "empty" and prints(said.command) is Prints.STATUS:
+    is_result = prints(said.command) is not Prints.STATUS or compares(said.command)
+    if said.clause.source == "empty" and not is_result:
         # "`npm test` runs (empty)": the suite is.
         return None
     return _nothing(said)
@@ -345,9 +346,10 @@ def contained(said: Statement) -> Answer:
         return None
     if said.group("verb") == "creates" and not names_stream(said.clause.source):
         return None
-    is_unclear = said.group("verb") == "with" and not said.is_about_output
+    is_joined = said.group("verb") == "with" or said.clause.source.startswith("including")
+    is_unclear = is_joined and not said.is_about_output
     if is_unclear and prints(said.command) is Prints.STATUS:
-        # "fails with `x`" does not say on which stream.
+        # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
         return None
     return [Expect("stdout", "contains", text) for text in texts]
 

@@ -15,6 +15,7 @@ from pytest_ralph.verify.vocabulary import phrases, rewriter, words
 _WORD_ORDER = (
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以上"), r" at least \1 "),
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以下"), r" at most \1 "),
+    (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*未[満满]"), r" less than \1 "),
     (
         regex(r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*返\S*"),
         r" returns \1 ",

@@ -366,7 +366,17 @@ def test_behind_a_colon_a_command_that_looks_something_up_is_how_it_is_checked(w
 
 
 @pytest.mark.skipif(os.name != "posix", reason="PowerShell is at home on Windows")
-@pytest.mark.parametrize("text", ["`Test-Path a.txt`", "`Test-Path a.txt` returns True"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`Test-Path a.txt`",
+        "`Test-Path a.txt` returns True",
+        "`.\\tools\\run.exe` passes",
+        "`dotnet test | Select-String passed`",
+        "`cat menu.txt | Select-String price` returns 1 match",
+        "`npm test; (Get-ChildItem src).Count`",
+    ],
+)
 def test_powershell_is_manual_where_it_cannot_run(text: str) -> None:
     verify = read_verify(text)
     assert verify.checks == ()
@@ -379,7 +389,8 @@ def test_a_powershell_fence_is_manual() -> None:
 
 
 def test_powershell_started_by_name_is_run() -> None:
-    assert commands("`pwsh -c Get-ChildItem`") == ["pwsh -c Get-ChildItem"]
+    command = "pwsh -c 'Get-ChildItem | Select-String a'"
+    assert commands(f"`{command}`") == [command]
 
 
 @pytest.mark.parametrize("field", ["Manual: look at it", "manually - look at it", "look at it"])
