@@ -30,9 +30,13 @@ SLOW = (
 )
 
 
-# What draws many examples, reads all samples or measures growth, and the readers of text, which are
-# tables of samples: once is enough for these, too, but they take seconds, not minutes.
+# What draws many examples, reads all samples, measures growth, floods or races: once is enough for
+# these, too, but they take seconds, not minutes.
 ONCE = (
+    "tests/integration/parallel/test_many_runs.py",
+    "tests/integration/running/test_memory.py",
+    "tests/integration/test_hook_examples.py",
+    "tests/integration/xdist/test_stress.py",
     "tests/unit/failure/test_hostile.py",
     "tests/unit/failure/test_rules.py",
     "tests/unit/failure/test_samples.py",
@@ -49,9 +53,6 @@ ONCE = (
     "tests/unit/spec/test_splice.py",
     "tests/unit/spec/test_state.py::test_whatever_others_write_is_kept",
     "tests/unit/spec/test_state_text.py",
-    "tests/unit/shell/",
-    "tests/unit/text/",
-    "tests/unit/verify/",
 )
 
 
