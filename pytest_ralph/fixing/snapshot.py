@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # Larger files are noticed when they change, but no copy of them is kept.
 MAX_FILE_SIZE = 10 * 1024 * 1024
 MAX_TOTAL_SIZE = 256 * 1024 * 1024
+# Larger files are neither merged nor committed: that would take all memory, or hours.
+MAX_SHARED_SIZE = 512 * 1024 * 1024
 
 # Without a suffix that a formatter or linter of the project would pick up.
 COPY_SUFFIX = ".saved"
@@ -273,6 +275,12 @@ def state_of(file: str | Path) -> FileState | None:
         inode=status.st_ino,
         target=target,
     )
+
+
+def is_too_large(file: str | Path) -> bool:
+    """Return whether a file is too large to be merged or committed."""
+    state = state_of(file)
+    return state is not None and state.size > MAX_SHARED_SIZE
 
 
 def stored_state(file: Path) -> FileState | None:

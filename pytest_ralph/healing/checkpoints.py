@@ -6,11 +6,13 @@ that ran out of context, the return to the last good commit, and fingerprints of
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import sweep
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.snapshot import is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,6 +130,9 @@ class Checkpoints:
         in_head = git.read_head(spec_path)
         texts = {} if in_head is None else {spec_path: self._spec_files.own_version(in_head)}
         commit = git.commit(message, paths, changes=changes, task_files=task.files, texts=texts)
+        large = sorted(os.path.relpath(path, git.root) for path in work if is_too_large(path))
+        if large:
+            self._services.announce(f"{task.id}: too large to be committed: {', '.join(large)}")
         self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
         return commit[:12] if commit else ""
 

@@ -332,7 +332,7 @@ def budget_spent(budget: Budget) -> Decision:
         reason = f"the executors of this run cost ${budget.cost:.2f}"
         line = f"ERROR: Max cost (${budget.max_cost:.2f}) reached"
     else:
-        reason = f"all {budget.total} executor runs of this run are used up"
+        reason = f"all {budget.total} executor runs allowed in this run are used up"
         line = f"ERROR: Max global iterations ({budget.total}) reached"
     return Decision("escalate", reason, "budget", lines=(line,))
 
@@ -403,7 +403,7 @@ RULES: tuple[Rule, ...] = (
         _split_helps,
         _answer("split", "no progress in {p.timeout:g} s: split into its {p.steps} steps"),
     ),
-    (_hangs, _answer("fix", "no progress in {p.timeout:g} s: one fix for what hangs")),
+    (_hangs, _answer("fix", "no progress in {p.timeout:g} s: one fix task for the hang")),
     (
         _no_time,
         _answer(

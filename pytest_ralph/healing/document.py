@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Stands for the signature of a file that was not read yet, and differs from all signatures.
 NOT_READ: Seen = ()
+# The fields of a task that say when it is done.
+CHECK_FIELDS = ("Verify", "Done when", "Expect")
 # Another process that saves the file without pause must not keep a run waiting for ever.
 _MAX_TRIES = 100
 _ALWAYS_CHANGING = "another process keeps saving the file; nothing was written"
@@ -389,6 +391,46 @@ def differs_in_ticks_only(old: str, new: str) -> bool:
         if before != after and ticked_line(before) != after.replace("[X]", "[x]", 1):
             return False
     return True
+
+
+def changed_checks(before: Spec, now: Spec) -> list[str]:
+    """Return `Verify of 1.3` and the like for each field of a check that differs."""
+    return [f"{name} of {old.id}" for name, old, _ in _edited_checks(before, now)]
+
+
+def with_checks_of(before: Spec, now: Spec) -> str:
+    """Return the text of `now` with the tasks whose checks differ as they were `before`.
+
+    Boxes stay, and so do tasks that were added since. What was edited in these is put back, too: a
+    fix task has the checks of its original.
+    """
+    edited = _edited_checks(before, now)
+    edited_tasks = {old.name for _, old, _ in edited}
+    lines = now.source.split("\n")
+    old_lines = before.source.split("\n")
+    for task in reversed(now.tasks):
+        block = slice(task.line - 1, task.end_line)
+        old = before.get(task.name)
+        if task.name in edited_tasks and old is not None:
+            lines[block] = old_lines[old.line - 1 : old.end_line]
+        elif old is None:
+            text = "\n".join(lines[block])
+            for name, original, changed in edited:
+                if changed.fields.get(name):
+                    text = text.replace(changed.fields[name], original.fields.get(name, ""))
+            lines[block] = text.split("\n")
+    return with_boxes("\n".join(lines), now.path, {one.name: one.checked for one in now.tasks})
+
+
+def _edited_checks(before: Spec, now: Spec) -> list[tuple[str, Task, Task]]:
+    """Return the name of each field of a check that differs, with its task before and now."""
+    edited = []
+    for task in before.tasks:
+        current = now.get(task.name) or task
+        for name in CHECK_FIELDS:
+            if task.fields.get(name) != current.fields.get(name):
+                edited.append((name, task, current))  # noqa: PERF401 - nested
+    return edited
 
 
 def _with_fixes(text: str, now: Spec) -> str:

@@ -37,7 +37,11 @@ from pytest_ralph.fixing.check_files import (
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
-from pytest_ralph.healing.document import differs_in_ticks_only
+from pytest_ralph.healing.document import (
+    changed_checks,
+    differs_in_ticks_only,
+    with_checks_of,
+)
 from pytest_ralph.healing.regressions import is_affected
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
@@ -53,12 +57,12 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
 
-# The fields of a task that say when it is done.
-CHECK_FIELDS = ("Verify", "Done when", "Expect")
 # What follows for the user if an executor removes our directory.
-LOST = "logs are gone, and what this run changed before cannot be undone"
+LOST = "logs are gone; what this run changed before that cannot be undone"
 # The plan of a spec while executors are at work.
 PLAN_SUFFIX = "-plan.saved"
+# How often a plan that another worker writes at the same moment is read again.
+TRIES = 10
 # Paths named in one line.
 MOST_PATHS = 8
 
@@ -256,7 +260,7 @@ class Guard:
             # Not before the edits are undone: this run may be killed meanwhile.
             if not tree.active:
                 self._plan_copy.unlink()
-        self._undo_edits_of_other_specs(findings)
+        edited_fields += self._undo_edits_of_other_specs(findings)
         findings += self._moved(before, alone=alone)
         report = self._report(changes, task, findings, edited_fields, "undone")
         if report.refusal:
@@ -293,17 +297,9 @@ class Guard:
         fields: list[str] = []
         findings = []
         if not differs_in_ticks_only(_decoded(tasks_before), _decoded(tasks_after)):
-            fields, what = self._edits(tasks_before, tasks_after)
+            fields, what = _edits(tasks_before, tasks_after, self.spec_files.spec.path.name)
             findings.append(f"{what}: not merged")
         return self._report(changes, task, findings, fields, "not merged")
-
-    def _edits(self, before: bytes, edited: bytes) -> tuple[list[str], str]:
-        """Return the fields of checks that an executor edited in tasks.md, and what it did."""
-        path = self.spec_files.spec.path
-        fields = _changed_fields(before, edited, path)
-        if fields:
-            return fields, f"changed {', '.join(fields)} in {path.name}"
-        return fields, f"edited {path.name}"
 
     def _report(
         self,
@@ -360,21 +356,39 @@ class Guard:
     def _own_path(self) -> str:
         return os.path.relpath(self.spec_files.spec.path, self.services.root)
 
-    def _undo_edits_of_other_specs(self, findings: list[str]) -> None:
-        """Put back the plans of other specs; report edits of checks that must stay.
-
-        Other workers may be ticking tasks and inserting fix tasks in the same files.
-        """
+    def _undo_edits_of_other_specs(self, findings: list[str]) -> list[str]:
+        """Put back the plans of other specs; return the fields of checks that were changed."""
+        all_fields = []
         for change in self._damaged:
             if change.path == self._own_path:
                 continue
+            before = _content(change.before)
+            fields, what = _edits(before, _content(change.after), change.path)
+            all_fields += fields
             if not self.services.has_other_workers:
-                left = put_back(self._tree.root, [change])
-                findings.append(f"edited {change.path}: {'not ' if left else ''}undone")
+                is_undone = not put_back(self._tree.root, [change])
+            elif fields:
+                is_undone = self._put_back_checks(change.path, before)
+            else:
+                # What differs may be the work of another worker.
                 continue
-            fields = _fields_changed_by(change)
-            if fields:
-                findings.append(f"changed {', '.join(fields)} in {change.path}: not undone")
+            findings.append(f"{what}: {'' if is_undone else 'not '}undone")
+        return all_fields
+
+    def _put_back_checks(self, path: str, tasks_before: bytes) -> bool:
+        """Put back the tasks of another spec whose checks were edited; return whether that is done.
+
+        Other workers may be ticking tasks and inserting fix tasks in the same file.
+        """
+        place = Path(os.path.realpath(self.services.root / path))
+        with contextlib.suppress(OSError, SpecError):
+            before = Spec.parse(_decoded(tasks_before), place)
+            for _ in range(TRIES):
+                seen = file_signature(place)
+                now = Spec.parse(_decoded(place.read_bytes()), place)
+                if replace_if_unchanged(place, with_checks_of(before, now), seen):
+                    return True
+        return False
 
     # Tests and checks
 
@@ -462,7 +476,7 @@ class Guard:
             replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
         if only_ticks:
             return []
-        fields, what = self._edits(expected, edited)
+        fields, what = _edits(expected, edited, path.name)
         findings.append(f"{what}: undone, the edited file is kept as {kept}")
         return fields
 
@@ -578,39 +592,32 @@ def refused(reason: str) -> Failure:
     return Failure(kind="verification_mismatch", type=VERIFICATION_FAILED, error=reason)
 
 
+def _edits(before: bytes, edited: bytes, path: str) -> tuple[list[str], str]:
+    """Return the fields of checks that an executor edited in a plan, and what it did."""
+    fields = _changed_fields(before, edited, Path(path))
+    if fields:
+        return fields, f"changed {', '.join(fields)} in {path}"
+    return fields, f"edited {path}"
+
+
 def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
-    """Return `Verify of 1.3` and the like for each field of a check that differs."""
+    """Return the fields of checks that differ; none if one of the texts is no spec."""
     try:
         old = Spec.parse(before.decode("utf-8", "replace"), path)
         new = Spec.parse(edited.decode("utf-8", "replace"), path)
     except SpecError:
         return []
-    now = {task.name: task for task in new.tasks}
-    changed = []
-    for task in old.tasks:
-        if task.name not in now:
-            continue
-        for name in CHECK_FIELDS:
-            if task.fields.get(name) != now[task.name].fields.get(name):
-                changed.append(f"{name} of {task.id}")  # noqa: PERF401 - nested
-    return changed
-
-
-def _fields_changed_by(change: Change) -> list[str]:
-    """Return the fields of checks that differ after a change of a plan."""
-    if change.before is None or change.after is None:
-        return []
-    return _changed_fields(_content(change.before), _content(change.after), Path(change.path))
+    return changed_checks(old, new)
 
 
 def _decoded(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def _content(state: FileState) -> bytes:
-    """Return what a file contained; nothing if no copy of it is left."""
+def _content(state: FileState | None) -> bytes:
+    """Return what a file contained; nothing if there was none, or no copy of it is left."""
     try:
-        return Path(state.copy).read_bytes() if state.copy else b""
+        return Path(state.copy).read_bytes() if state and state.copy else b""
     except FileNotFoundError:
         return b""
 
@@ -636,10 +643,9 @@ def _loses_lines(change: Change) -> bool:
     """Return whether a file of a spec lost lines, other than by ticks."""
     if change.before is None:
         return False
-    before = _content(change.before)
-    after = b"" if change.after is None else _content(change.after)
-    remaining = set(after.replace(b"[x]", b"[ ]").splitlines())
-    return not remaining.issuperset(before.replace(b"[x]", b"[ ]").splitlines())
+    before = _content(change.before).replace(b"[x]", b"[ ]")
+    after = _content(change.after).replace(b"[x]", b"[ ]")
+    return not set(after.splitlines()).issuperset(before.splitlines())
 
 
 def _paths(changes: Iterable[Change]) -> tuple[str, ...]:

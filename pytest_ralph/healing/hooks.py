@@ -38,7 +38,7 @@ class Hooks:
     def decide(self, failure: Failure, task: Task, history: TaskHistory) -> Decision:
         answer = self._call("decide", failure=failure, task=task, history=history)
         if isinstance(answer, str) and answer in ACTIONS:
-            return Decision(answer, "as a plugin decided")  # type: ignore[arg-type]
+            return Decision(answer, "decided by a plugin")  # type: ignore[arg-type]
         if not isinstance(answer, Decision) or answer.action not in ACTIONS:
             raise _unusable("decide", answer, f"a Decision or one of {', '.join(ACTIONS)}")
         return answer

@@ -170,6 +170,9 @@ class IsolatedRuns:
         if worktree.outside:
             files = ", ".join(worktree.outside[:MOST_NAMED])
             findings.append(f"changed files outside the project: not merged: {files}")
+        if worktree.too_large:
+            files = ", ".join(worktree.too_large[:MOST_NAMED])
+            findings.append(f"left files that are too large to be merged: {files}")
         findings = [*report.findings, *(f"{task.id} {finding}" for finding in findings)]
         report = replace(report, findings=tuple(findings))
         verified = None

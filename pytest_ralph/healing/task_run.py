@@ -562,7 +562,7 @@ class TaskRun:
             return self.log.ended("failed", failure.error)
         error = failure.error
         if self.task.checked:
-            error = f"regression: it was complete and fails now: {error}"
+            error = f"regression: it was complete but fails now: {error}"
         return self.log.ended(self._failed_outcome, error)
 
     def stopped(self, error: BaseException) -> TaskResult:

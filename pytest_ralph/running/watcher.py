@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.running.spawn import Streams, spawn
-from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.running.strays import Mark, kill_marked, start_unmarked
 
 if TYPE_CHECKING:
     from pytest_ralph.running.spawn import Child
@@ -42,14 +42,13 @@ class Watcher:
         self._pipe = -1
 
     def start(self) -> None:
-        """Start watching, unless that was done before. Without a shell there is no watcher."""
+        """Start watching, unless that was done before. If it fails, the next call tries again."""
         if self._is_started:
             return
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError):
             if not self._is_started:
+                self._start()
                 self._is_started = True
-                with contextlib.suppress(OSError):
-                    self._start()
 
     def _start(self) -> None:
         package = Path(__file__).parents[2]
@@ -59,7 +58,9 @@ class Watcher:
         try:
             streams = Streams(f"/dev/fd/{reader}", nothing, nothing)
             argv = (SHELL, "-c", SCRIPT, SHELL, *kill)
-            self._child = spawn(argv, Path.cwd(), dict(os.environ), streams)
+            # With the mark of a command it would be killed along with it.
+            with start_unmarked():
+                self._child = spawn(argv, Path.cwd(), dict(os.environ), streams)
         except OSError:
             os.close(self._pipe)
             raise

@@ -56,10 +56,6 @@ class ReportedWork(NamedTuple):
     diff: str
     is_late: bool = False
 
-    @property
-    def line(self) -> str:
-        return _named_change(self.result, self.changed)
-
 
 @dataclass
 class WatchedTask:
@@ -147,7 +143,7 @@ class FinalCheck:
     def _verify_again(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
         """Verify a task again if it may be broken, and recover it; None if it passes."""
         culprits = self._culprits(watched)
-        change = " or ".join(work.line for work in culprits) or self._rewritten_file(watched)
+        change = _named_work(culprits) or self._rewritten_file(watched)
         if not change:
             return None
 
@@ -176,11 +172,13 @@ class FinalCheck:
         """
         result = watched.result
         files = watched.files
+        has_workers = self._run.has_workers
         found = []
         for work in self._work:
             if work.ended <= watched.verified_from or _is_same_task(work.result, result):
                 continue
-            if files and not work.is_late and self._is_same_process(work.result, result):
+            is_same_process = not has_workers or work.result.spec_path == result.spec_path
+            if files and not work.is_late and is_same_process:
                 # The task was verified again at once.
                 continue
             if is_affected(files, work.changed):
@@ -188,9 +186,6 @@ class FinalCheck:
         commands = " ".join(check.command for check in watched.task.verify.checks)
         named = [work for work in found if any(path in commands for path in work.changed)]
         return (named or found)[-MOST_CULPRITS:]
-
-    def _is_same_process(self, one: TaskResult, other: TaskResult) -> bool:
-        return not self._run.has_workers or one.spec_path == other.spec_path
 
     # Files that something other than an executor changed
 
@@ -259,6 +254,15 @@ def _modified(path: Path, *, was_there: bool) -> float:
     except (OSError, ValueError):
         return 0.0
     return status.st_mtime if S_ISREG(status.st_mode) else 0.0
+
+
+def _named_work(culprits: Iterable[ReportedWork]) -> str:
+    """Return `demo 1.2 changed a.py or demo 1.3 changed b.py`, each task once."""
+    paths: dict[str, dict[str, None]] = {}
+    for work in culprits:
+        name = f"{work.result.spec} {work.result.id}"
+        paths.setdefault(name, {}).update(dict.fromkeys(work.changed))
+    return " or ".join(f"{name} changed {listed_files([*paths[name]])}" for name in paths)
 
 
 def _named_change(by: TaskResult | None, paths: Sequence[str]) -> str:

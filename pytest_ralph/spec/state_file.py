@@ -7,7 +7,6 @@ checked; all others belong to other programs.
 from __future__ import annotations
 
 import json
-import math
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,6 @@ DEFAULTS: Mapping[str, int] = {
     "maxFixTaskDepth": 3,
     "maxModificationsPerTask": 3,
 }
-# Readers in other languages would round a larger integer.
-_LARGEST_INTEGER = 2**53
 
 
 class StateError(Exception):
@@ -46,13 +43,7 @@ def read_state(path: Path) -> dict[str, Any] | None:
     """Return the fields of the state file, or None if there is no file."""
     try:
         text = read_regular(path).decode("utf-8-sig")
-        data = json.loads(
-            text,
-            object_pairs_hook=_unique_keys,
-            parse_constant=_reject_constant,
-            parse_int=_parse_integer,
-            parse_float=_parse_float,
-        )
+        data = json.loads(text)
         _check(data)
     except FileNotFoundError:
         return None
@@ -77,32 +68,6 @@ def set_aside(path: Path, now: datetime | None = None) -> Path | None:
         return path.rename(target)
     except FileNotFoundError:
         return None
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in data:
-            raise ValueError(f"{key!r} appears twice")
-        data[key] = value
-    return data
-
-
-def _reject_constant(constant: str) -> Any:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-def _parse_integer(digits: str) -> int:
-    if len(digits) > 17 or abs(int(digits)) > _LARGEST_INTEGER:
-        raise ValueError(f"{digits[:20]}… is too large a number")
-    return int(digits)
-
-
-def _parse_float(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits[:20]} is too large a number")
-    return number
 
 
 def _check(data: object) -> None:

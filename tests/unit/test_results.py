@@ -174,6 +174,16 @@ def test_changed_files_and_cost_are_summed_over_attempts() -> None:
     assert (TaskResult("1", attempts=(FAIL,)).changed, TaskResult("1").cost) == ((), None)
 
 
+def test_what_several_fixes_did_wrong_is_one_finding() -> None:
+    fixes = [
+        Attempt(what="fix", findings=("1.1 changed tests: a.py", "1.1 changed the stash")),
+        Attempt(what="fix", findings=("1.2 changed tests: a.py",)),
+        Attempt(what="fix", findings=("1.2 changed tests: a.py",)),
+    ]
+    task = TaskResult("1", attempts=tuple(fixes))
+    assert task.findings == ("1.1, 1.2 changed tests: a.py", "1.1 changed the stash")
+
+
 def test_an_answer_carries_the_failure_it_answers() -> None:
     failure = Failure(
         kind="timeout", type="UNKNOWN", error="slow", fingerprint="f", blocked_on="db"

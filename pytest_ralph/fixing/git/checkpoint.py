@@ -44,7 +44,7 @@ from pytest_ralph.fixing.git.rollback import (
     target_of_commit,
 )
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
-from pytest_ralph.fixing.snapshot import put_back
+from pytest_ralph.fixing.snapshot import is_too_large, put_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -287,7 +287,7 @@ class Git:
             candidates = [
                 path
                 for path in sorted({*in_head, *self.files()})
-                if path in wanted and not _is_private(path)
+                if path in wanted and not _is_private(path) and not is_too_large(self.root / path)
             ]
             options = ("--add", "--remove", "--replace", "-z", "--stdin")
             self._git("update-index", *options, stdin=null_separated(candidates), env=env)

@@ -89,8 +89,8 @@ def _with_flags(entries: Index, index: Index) -> Index:
 
 def _why_no_commit(output: str) -> str:
     if UNKNOWN_COMMITTER.search(output):
-        return "git does not know who commits: set user.name and user.email with git config"
+        return "git has no author identity: set user.name and user.email with git config"
     lines = output.strip().splitlines()
     if not lines:
-        return "git refused the commit (a hook that printed nothing)"
+        return "git refused the commit (a hook failed without output)"
     return f"git refused the commit: {lines[-1].strip()}"

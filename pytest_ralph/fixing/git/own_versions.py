@@ -60,7 +60,7 @@ class OwnVersions:
             except ConflictError:
                 mixed.append(path)
         if mixed:
-            raise GitError(f"you edited the same places: {', '.join(sorted(mixed))}")
+            raise GitError(f"you edited the same lines: {', '.join(sorted(mixed))}")
         return versions
 
     def _version(self, name: str, file: Path, steps: Sequence[Change]) -> IndexEntry | None:

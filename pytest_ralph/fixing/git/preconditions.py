@@ -44,7 +44,7 @@ def require_rollback_target(git: GitCommand, to: str, head: str | None) -> str:
     if head is None:
         raise GitError("nothing to go back to: the branch has no commit yet")
     if not git.succeeds("symbolic-ref", "-q", "HEAD"):
-        raise GitError("HEAD is detached: no branch to go back on")
+        raise GitError("HEAD is detached: there is no branch to roll back")
 
     found = git.run("rev-parse", "--verify", "-q", "--end-of-options", f"{to}^{{commit}}")
     if not to or found.status != 0:
@@ -68,4 +68,4 @@ def require_no_nested_repository(git: GitCommand, commit: str) -> None:
     for path in untracked:
         # git lists a repository inside the repository as a directory.
         if path.endswith("/"):
-            raise GitError(f"a repository inside the repository cannot be rolled back: {path}")
+            raise GitError(f"a nested repository cannot be rolled back: {path}")

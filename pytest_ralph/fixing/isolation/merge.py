@@ -8,6 +8,7 @@ a later run can undo it.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -24,6 +25,7 @@ from pytest_ralph.fixing.snapshot import (
     Change,
     FileState,
     is_same_now,
+    is_too_large,
     kept_state,
     remove_file,
     write_file,
@@ -90,7 +92,7 @@ class MergePlan:
 
 
 def read_side(path: Path | None) -> Side | None:
-    """Read one version of a file; None if there is none."""
+    """Read one version of a file; None if there is none. OSError if it is too large."""
     if path is None:
         return None
     try:
@@ -99,6 +101,8 @@ def read_side(path: Path | None) -> Side | None:
             return Side(os.fsencode(path.readlink()), 0, is_link=True)
         if not stat.S_ISREG(status.st_mode):
             return None
+        if is_too_large(path):
+            raise OSError(errno.EFBIG, "too large to be merged", str(path))
         return Side(path.read_bytes(), stat.S_IMODE(status.st_mode))
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -141,7 +145,7 @@ def _shown(side: Side | None) -> str:
     if side.is_link:
         return f"(a link to {os.fsdecode(side.data)})"
     if b"\0" in side.data:
-        return f"({len(side.data)} bytes that are not text)"
+        return f"({len(side.data)} bytes of binary data)"
     return side.data.decode("utf-8", "replace").rstrip("\n")
 
 
@@ -178,13 +182,13 @@ def _merge_sides(
 ) -> Side:
     """Return the version with what both sides changed. Raise ConflictError if there is none."""
     if ours is None or theirs is None:
-        reason = "one side deleted it, and the other one changed it"
+        reason = "one side deleted it, the other changed it"
         raise ConflictError(_both(reason, ours, theirs))
     if ours.is_link or theirs.is_link or (base is not None and base.is_link):
         raise ConflictError(_both("it is a link on one side", ours, theirs))
     text = base.data if base else b""
     if b"\0" in text + ours.data + theirs.data:
-        raise ConflictError(_both("it is not text, and both sides changed it", ours, theirs))
+        raise ConflictError(_both("it is binary, and both sides changed it", ours, theirs))
 
     mode = ours.mode
     if base is None or theirs.is_executable != base.is_executable:

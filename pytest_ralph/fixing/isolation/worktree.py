@@ -20,7 +20,7 @@ from pytest_ralph.fixing.isolation.merge import (
     read_side,
     write_side,
 )
-from pytest_ralph.fixing.snapshot import Change, stored_state
+from pytest_ralph.fixing.snapshot import Change, is_too_large, stored_state
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -47,6 +47,7 @@ class Worktree:
     named: Files, directories and patterns that the task names, and that are missing here at the
         start: git ignores them, or they do not exist yet.
     outside: Changed paths of the repository that are not below the root of the project.
+    too_large: Changed paths of files that are too large to be merged.
     """
 
     container: Path
@@ -60,15 +61,19 @@ class Worktree:
     linked: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    too_large: tuple[str, ...] = ()
 
     def changes(self) -> tuple[Change, ...]:
         """Return what differs from the start, without ignored files that the task does not name."""
         changed = self._changed_paths()
         inside = [path for path in changed if path.startswith(self.prefix)]
+        self.too_large = tuple(path for path in inside if is_too_large(self.path / path))
         self.outside = tuple(path for path in changed if not path.startswith(self.prefix))
         base = self._write_base([path for path in inside if changed[path] != "?"])
         changes = []
         for path in inside:
+            if path in self.too_large:
+                continue
             before = stored_state(base / path)
             after = stored_state(self.path / path)
             changes.append(Change(path.removeprefix(self.prefix), before, after))
@@ -128,7 +133,8 @@ class Worktree:
         for name in self.named:
             for place in (top / name, *top.glob(name)):
                 files = place.rglob("*") if place.is_dir() else [place]
-                found += [str(file.relative_to(top)) for file in files if file.is_file()]
+                usable = [file for file in files if file.is_file() and not is_too_large(file)]
+                found += [str(file.relative_to(top)) for file in usable]
         return found
 
     def lost_files(self) -> list[str]:

@@ -45,6 +45,7 @@ from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.stash import Stash
 from pytest_ralph.fixing.isolation.worktree import START_INDEX, Worktree
+from pytest_ralph.fixing.snapshot import is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -243,16 +244,23 @@ class Worktrees:
         """Write the current state of the project to an index file, and return its tree."""
         environ = {"GIT_INDEX_FILE": str(index)}
         self._copy_index(index)
+        left_out = [NOT_OURS, *self._too_large()]
         for _ in range(ADD_TRIES):
-            result = self.git.run("add", "-A", "--", ".", NOT_OURS, env=environ)
+            result = self.git.run("add", "-A", "--", ".", *left_out, env=environ)
             # A file vanished while git looked: other programs are at work.
             if not VANISHED_FILE.search(result.stderr):
                 break
         result.check("add")
         nested = NESTED_REPOSITORY.search(result.stderr)
         if nested is not None:
-            raise GitError(f"a repository inside the repository cannot be isolated: {nested[1]}")
+            raise GitError(f"a nested repository cannot be isolated: {nested[1]}")
         return self.git("write-tree", env=environ).strip()
+
+    def _too_large(self) -> list[str]:
+        """Return what has git leave out files that would take it too long to read."""
+        listed = self.git("ls-files", "-z", "-o", "-m", "--exclude-standard").split("\0")
+        large = [path for path in listed if path and is_too_large(self.git.directory / path)]
+        return [f":(exclude,literal){path}" for path in large]
 
     def _copy_index(self, copy: Path) -> None:
         """Copy the index of the user; without one, remove the copy."""

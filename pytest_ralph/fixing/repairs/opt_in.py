@@ -113,7 +113,7 @@ def find_playwright(context: RepairContext) -> Repair | None:
     return Repair(
         name="playwright",
         command=shlex.join(argv),
-        reason="a browser of Playwright is missing",
+        reason="a Playwright browser is missing",
         argv=argv,
         directory=directory,
         done="installed",

@@ -105,7 +105,10 @@ class Inbox:
         if result.passed:
             patch.unlink()
             return result, ""
-        return result, f"conflicts with changes made here meanwhile: {listed} (kept as {kept})"
+        return (
+            result,
+            f"conflicts with changes made here meanwhile: {listed} (kept as {kept})",
+        )
 
     def _commit(self, result: TaskResult) -> str:
         """Commit what was merged for a task, if commits are asked for; return the commit."""

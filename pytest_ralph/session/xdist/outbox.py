@@ -22,6 +22,7 @@ from pytest_ralph.failure.failure import Failure
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY, RUNS_NAME, write_atomically
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side, write_side
+from pytest_ralph.fixing.snapshot import state_of
 from pytest_ralph.healing.modification import Modification, ModificationError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.session.locks import spec_key
@@ -193,11 +194,11 @@ class Outbox:
             self._sent[owner] = len(changes)
         files = []
         for path, base in bases.items():
-            new = read_side(self._run.root / path)
-            if new is not None and len(new.data) > MAX_SIZE:
+            state = state_of(self._run.root / path)
+            if state is not None and state.size > MAX_SIZE:
                 self._run.messages.note(f"{path} is too large to be sent back")
                 continue
-            files.append([path, pack(base), pack(new)])
+            files.append([path, pack(base), pack(read_side(self._run.root / path))])
         return files
 
     def _operations(self) -> dict[str, Any]:
@@ -215,10 +216,10 @@ class Outbox:
         names = [name for attempt in result.attempts for name in (attempt.log, attempt.transcript)]
         for name in dict.fromkeys(filter(None, names)):
             path = self._run.root / name
-            side = read_side(path)
-            if side is None or len(side.data) > MAX_LOG_SIZE:
+            state = state_of(path)
+            if state is None or state.size > MAX_LOG_SIZE:
                 continue
-            logs.append([os.path.relpath(path, self._run.root), pack(side)])
+            logs.append([os.path.relpath(path, self._run.root), pack(read_side(path))])
         return logs
 
     def _protected(self, owner: str) -> list[str]:

@@ -34,10 +34,11 @@ def world(server: ForkServer) -> Iterator[World]:
     world.close()
 
 
-def run(world: World, *options: str, **actions: tuple[str, ...]) -> Ended:
+def run(world: World, *options: str, workers: int = 0, **actions: tuple[str, ...]) -> Ended:
     """Run pytest, where all tasks but the given ones are fixed, and check all promises."""
     given = {key.replace("_", ":").replace("p", "."): deeds for key, deeds in actions.items()}
-    plan = RunPlan(("--ralph-jobs=2", "--ralph-max-fixes=2", *options), {**FIX_ALL, **given})
+    words = ("--ralph-jobs=2", "--ralph-max-fixes=2", *options)
+    plan = RunPlan(words, {**FIX_ALL, **given}, workers=workers)
     before = look(world)
     ended = world.run(plan)
     check(world, before, plan, ended)
@@ -73,3 +74,12 @@ def test_plans_of_other_specs_are_put_back(world: World) -> None:
 
     assert "1.1.1 edited specs/b/tasks.md: undone" in ended.output
     assert "<!-- remark by the user" in plan.read_text()
+
+
+def test_checks_of_other_workers_are_put_back(world: World) -> None:
+    pytest.importorskip("xdist")
+
+    ended = run(world, workers=2, a_1p1=("pause", "fix"), b_1p1=("edit the plan", "fix"))
+
+    assert "in specs/a/tasks.md: undone" in ended.output
+    assert ended.status == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from importlib.metadata import version
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -251,6 +252,8 @@ def test_attributes_of_functions_are_there(pytester: pytest.Pytester, make_spec:
 def test_reruns_are_selected_by_the_shown_line(
     pytester: pytest.Pytester, make_spec: SpecMaker, words: str
 ) -> None:
+    if words == "task_incomplete" and version("pytest-rerunfailures") < "15":
+        pytest.skip("pytest-rerunfailures 14 compares with the shown line only")
     make_spec(t1_1="echo boom; test 2 = 3")
     result = pytester.runpytest("--ralph", "specs/demo", "--reruns", "1", "--only-rerun", words)
     assert result.parseoutcomes()["rerun"] == 1

@@ -50,6 +50,17 @@ def test_what_newly_passes_is_committed_and_noted_with_its_commit(repository: Pr
     assert "1.1" not in repository.progress
 
 
+def test_huge_files_are_not_committed(repository: Project) -> None:
+    """For git to read one of 300 GB would take hours."""
+    executor = repository.shell("mkdir sub; truncate -s 300G sub/big.bin; echo fixed > new.txt")
+    result = repository.run("--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.2: too large to be committed: sub/big.bin*"])
+    assert subjects(repository) == ["feat: write it", "the beginning"]
+    assert repository.git("status", "--porcelain", "*.bin", "*.txt") == "?? sub/big.bin"
+
+
 def test_a_hook_that_formats_leaves_nothing_staged(repository: Project) -> None:
     hook = repository.root / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
@@ -261,7 +272,7 @@ def test_an_edit_in_the_same_line_is_reported(long_file: Project) -> None:
     result = long_file.run("-q", "--ralph-commit=auto", executor=executor)
 
     result.stdout.fnmatch_lines(
-        ["ralph: demo: no commit for 1.1: you edited the same places: long*"]
+        ["ralph: demo: no commit for 1.1: you edited the same lines: long*"]
     )
     assert long_file.git("show", "HEAD:long.txt") == LINES.strip()
     assert long_file.state["uncommittedTasks"] == ["1.1"]
@@ -304,7 +315,7 @@ def test_untracked_file_that_the_executor_edits(long_file: Project) -> None:
     executor = long_file.shell(f"{FIX_LAST_LINE}; echo more >> mine.txt")
     result = long_file.run("--ralph-commit=auto", executor=executor)
 
-    result.stdout.fnmatch_lines(["*no commit for 1.1: you edited the same places: mine.txt*"])
+    result.stdout.fnmatch_lines(["*no commit for 1.1: you edited the same lines: mine.txt*"])
     assert long_file.git("ls-files", "mine.txt") == ""
 
 

@@ -166,22 +166,6 @@ def test_a_busy_executor_is_run_twice(one_task: Project) -> None:
     result.stdout.fnmatch_lines(["*the executor did not finish in 1 s"])
 
 
-def test_other_workers_use_no_executor(project: Project) -> None:
-    for name in ("one", "two"):
-        spec = project.root / "specs" / name / "tasks.md"
-        spec.parent.mkdir()
-        spec.write_text(f"- [ ] 1.1 Make it\n  - **Verify**: `sleep 0.5; test -e {name}.txt`\n")
-    project.directory.rmdir()
-    calls = project.shell(f"sleep 3; {LOGIN}")
-    result = project.pytester.runpytest(
-        "--ralph-recovery", "--ralph-executor", calls, "-n1", "--ralph-keep-going", "specs"
-    )
-
-    assert result.ret == 1
-    assert len(project.calls) == 1
-    result.stdout.fnmatch_lines(["*executor sh executor.sh is unavailable*: not logged in: *"])
-
-
 def test_runs_in_trouble_leave_the_budget_alone(one_task: Project) -> None:
     second = one_task.executor('Path("parser.txt").write_text("fixed")', name="second.py")
     first = one_task.shell(LOGIN)
@@ -193,7 +177,6 @@ def test_runs_in_trouble_leave_the_budget_alone(one_task: Project) -> None:
     assert one_task.calls == ["1.3.1", "1.3.1"]
 
 
-@pytest.mark.slow
 def test_two_workers_share_an_outage(project: Project) -> None:
     project.directory.rmdir()
     # The second spec fails after the first worker has reported the outage.

@@ -122,7 +122,7 @@ def test_a_decision_may_be_just_its_word(one_task: Project) -> None:
     conftest(one_task, hook("decide", 'return "escalate"'))
     result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
 
-    result.stdout.fnmatch_lines(["*given up: as a plugin decided"])
+    result.stdout.fnmatch_lines(["*given up: decided by a plugin"])
     assert one_task.calls == []
 
 

@@ -67,6 +67,20 @@ def test_uncommitted_and_untracked_files_are_there(isolated: Project) -> None:
     assert (isolated.root / "ignored.txt").read_text() == "ignored\n"
 
 
+def test_huge_files_are_not_merged(isolated: Project) -> None:
+    """To read or copy one of 300 GB would take all memory, or hours."""
+    with (isolated.root / "mine.bin").open("wb") as file:
+        file.truncate(300 << 30)
+    body = f"truncate -s 300G big.bin; {append('fixed')}; test -e mine.bin && echo > seen.txt"
+    result = isolated.run(ISOLATED, "--ralph-commit=auto", executor=isolated.shell(body))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.3.1 left files that are too large to be merged: big.bin*"])
+    assert isolated.git("status", "--porcelain", "*.bin", "*.txt") == "?? mine.bin"
+    assert not (isolated.root / "seen.txt").exists()
+    assert no_worktrees(isolated)
+
+
 def test_failed_fix_does_not_touch_the_project(isolated: Project) -> None:
     body = "echo wrong > parser.txt; rm -r specs; echo new > new.txt"
     result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))

@@ -125,6 +125,15 @@ def test_a_flaky_task_is_not_blamed_on_a_fix(words: Project) -> None:
     )
 
 
+def test_a_culprit_is_named_once(words: Project) -> None:
+    """Task 1.1 names no file, so it is verified again at the end of the run."""
+    words.spec(SPEC.replace("      - **Files**: `words.txt`\n", "", 1))
+    result = words.run(executor=words.shell("echo $task > words.txt"))
+
+    line = "demo 1.1 no longer passes since demo 1.2 changed calls.txt, prompt.1, words.txt"
+    assert line in result.outlines
+
+
 def test_verbose_names_what_was_verified_again(words: Project) -> None:
     result = words.run("-v", executor=words.shell("echo two >> words.txt"))
     line = "  1.2: verified again because of its changes, and still passing: 1.1"

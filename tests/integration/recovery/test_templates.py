@@ -69,10 +69,8 @@ def test_a_template_for_an_unknown_kind_is_a_note(one_task: Project, templates: 
     (templates / "fix.test_failures.md.j2").write_text("Hello")
     one_task.run(executor=one_task.executor(FIX_IT)).stdout.fnmatch_lines(
         [
-            (
-                "ralph: templates/fix.test_failures.md.j2: never used, as there is no kind of "
-                "failure named test_failures"
-            )
+            "ralph: templates/fix.test_failures.md.j2: never used: "
+            "there is no failure kind named test_failures"
         ]
     )
 

@@ -211,7 +211,7 @@ def test_a_completed_task_that_fails_now_is_a_regression_and_says_so(
     result = pytester.runpytest("--ralph", "-v", "specs")
 
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*regression: *", "*it was checked off as complete and fails now"])
+    result.stdout.fnmatch_lines(["*regression: *", "*it was checked off as complete but fails now"])
 
 
 def test_a_regression_that_cannot_be_recovered_keeps_its_box(

@@ -83,7 +83,7 @@ def test_a_task_that_was_complete_and_fails_is_called_a_regression(
     result.stdout.fnmatch_lines(
         [
             "regression: *gone.txt*",
-            "  it was checked off as complete and fails now",
+            "  it was checked off as complete but fails now",
             "FAILED specs/demo/tasks.md::1.1 - regression: *",
         ]
     )

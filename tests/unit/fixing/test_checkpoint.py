@@ -358,7 +358,7 @@ def on_another_branch(repository: Repository) -> str:
         (cherry_picking, "a cherry-pick is in progress"),
         (conflicted, "unresolved conflicts"),
         (with_submodule, "submodules cannot be rolled back: sub"),
-        (with_a_repository_inside, "repository inside"),
+        (with_a_repository_inside, "nested repository"),
         (with_a_locked_index, "index.lock"),
         (with_nothing_recorded, "nothing to go back to"),
         (on_another_branch, "not part of the current branch"),

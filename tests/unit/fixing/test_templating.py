@@ -111,7 +111,7 @@ def test_a_template_of_unknown_kind_is_reported(directory: Path) -> None:
         (directory / name).write_text("text")
     assert Templates(directory).check(("lint_error",)) == (
         (
-            f"{directory / 'fix.lint_eror.md.j2'}: never used, as there is no kind of failure "
+            f"{directory / 'fix.lint_eror.md.j2'}: never used: there is no failure kind "
             "named lint_eror"
         ),
     )

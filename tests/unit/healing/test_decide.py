@@ -63,7 +63,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "still not done after 600 s, and after a fix",
     ),
     ("timeout, several steps", TIMEOUT, {**AGENT, "steps": 3}, "split", "its 3 steps"),
-    ("timeout, one step", TIMEOUT, {**AGENT, "steps": 1}, "fix", "one fix for what hangs"),
+    ("timeout, one step", TIMEOUT, {**AGENT, "steps": 1}, "fix", "one fix task for the hang"),
     (
         "timeout, fixed once",
         TIMEOUT,

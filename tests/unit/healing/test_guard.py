@@ -122,20 +122,24 @@ def test_one_of_the_siblings_reports_a_commit(guard: Guard) -> None:
     assert " from " in findings[0]
 
 
-def test_edited_checks_of_other_workers_are_reported(guard: Guard) -> None:
+def test_edited_checks_of_other_workers_are_put_back(guard: Guard) -> None:
     services: Any = guard.services
     services.has_other_workers = True
     other = services.root / "other" / "tasks.md"
     other.parent.mkdir()
     other.write_text(TASKS)
+    ticked = TASKS.replace("- [ ] 1.1", "- [x] 1.1")
+    fix = "- [ ] 1.2.1 [FIX 1.2] Fix: it\n  - **Verify**: `true`\n"
 
     before = guard.begin()
-    other.write_text(TASKS.replace("- [ ]", "- [x]"))
+    other.write_text(ticked)
     assert guard.end(before, guard.task).findings == ()
 
     before = guard.begin()
-    other.write_text(TASKS.replace("`true`", "`:`"))
+    # Meanwhile the worker of that spec inserts a fix task, and ticks a task.
+    other.write_text(f"{ticked}{fix}".replace("`true`", "`:`").replace("[ ] 1.2 ", "[x] 1.2 "))
     report = guard.end(before, guard.task)
 
     fields = "Verify of 1.1, Verify of 1.2"
-    assert report.findings == (f"1.1 changed {fields} in other/tasks.md: not undone",)
+    assert report.findings == (f"1.1 changed {fields} in other/tasks.md: undone",)
+    assert other.read_text() == f"{ticked}{fix}".replace("[ ] 1.2 ", "[x] 1.2 ")

@@ -246,7 +246,7 @@ def test_next_names_all_failed_tasks() -> None:
 def test_next_of_verify_only_names_recovery() -> None:
     failed = [TaskResult("1.4", outcome="failed"), TaskResult("2.1", outcome="failed")]
     assert next_lines(failed, "pytest", "", recovery=False)[0] == (
-        "  Fix tasks 1.4 and 2.1 (see FAILURES), or have them fixed: add --ralph-recovery"
+        "  Fix tasks 1.4 and 2.1 (see FAILURES), or let ralph try: add --ralph-recovery"
     )
 
 

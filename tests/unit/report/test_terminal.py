@@ -306,12 +306,15 @@ def test_colours_are_those_of_the_outcome(recorder: Recorder) -> None:
     assert "\x1b[33m○\x1b[0m 1.4.2" in shown
 
 
-def test_the_tree_can_be_ascii(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    shown = recorder.summary(RECOVERED, FAILED)
-    assert shown.isascii()
-    assert "  |- x 1.3.1 Fix: 3 != 4" in shown
-    assert "  |  `- x 1.3.1.1 Fix: no idea" in shown
+def test_sentences_keep_the_colour_of_text(recorder: Recorder) -> None:
+    """Yellow text is hard to read on a light background."""
+    finding = ("1.3.1 changed tests: test_a.py",)
+    attempts = tuple(attempt._replace(findings=finding) for attempt in RECOVERED.attempts[1:3])
+    manual = TaskResult("1.7", spec="demo", outcome="manual", reason="manual: look at it")
+    guarded = RECOVERED._replace(attempts=attempts)
+    shown = recorder.summary(guarded, manual, colour=True)
+    assert "\x1b[33m  warning:\x1b[0m 1.3.1 changed tests: test_a.py\n" in shown
+    assert "\ndemo: 1.7 left for you to check (manual)\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ import pytest
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.running import process as process_module
 from pytest_ralph.running import spawn, strays
+from pytest_ralph.running import watcher as watcher_module
 from pytest_ralph.running.strays import LINUX, VARIABLE, Mark, kill_marked, kill_younger, read_ps
-from pytest_ralph.running.watcher import kill_run
+from pytest_ralph.running.watcher import Watcher, kill_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,6 +120,46 @@ def test_git_of_another_thread_is_not_marked(project: Path) -> None:
             # Long enough for git to start if it did not wait.
             time.sleep(0.1)
         assert str(mark.limit) not in limits.result().stdout
+
+
+@pytest.fixture
+def watcher_starts(monkeypatch: pytest.MonkeyPatch) -> list[Child]:
+    """Have every second start of a watcher succeed, and return the processes."""
+    children: list[Child] = []
+    tries: list[object] = []
+
+    def spawn_second(*arguments: Any) -> Child:
+        tries.append(arguments)
+        if len(tries) % 2:
+            raise BlockingIOError("no process left")
+        children.append(spawn.spawn(*arguments))
+        return children[-1]
+
+    monkeypatch.setattr(watcher_module, "spawn", spawn_second)
+    return children
+
+
+def test_a_watcher_that_could_not_be_started_is_tried_again(watcher_starts: list[Child]) -> None:
+    watcher = Watcher(5)
+    for expected in (0, 1, 1):
+        watcher.start()
+        assert len(watcher_starts) == expected
+    watcher.close()
+
+
+@pytest.mark.skipif(not LINUX, reason="limits are only inherited on Linux")
+def test_a_watcher_does_not_carry_the_mark_of_a_command(watcher_starts: list[Child]) -> None:
+    mark = Mark(5, 3)
+    watcher = Watcher(5)
+    watcher.start()
+    with ThreadPoolExecutor(1) as pool:
+        with mark.inherited():
+            started = pool.submit(watcher.start)
+            # Long enough for it to start if it did not wait.
+            time.sleep(0.1)
+        started.result()
+    assert not mark.is_on(watcher_starts[0].pid)
+    watcher.close()
 
 
 @pytest.mark.skipif(not LINUX, reason="limits are only inherited on Linux")
