@@ -150,7 +150,7 @@ OPTIONS = (
         "allow",
         "list",
         "none",
-        "more that Verify commands may do: remote (change something outside this machine)",
+        "what else Verify commands may do: remote (change something outside this machine)",
         choices=("remote",),
         # A spec must not grant itself a permission.
         where=(COMMAND_LINE, INI),
@@ -412,6 +412,11 @@ def ini_value(config: Any, key: str) -> object:
     except Exception:
         # A private name since pytest 9, and the value is wrapped there.
         values = getattr(config, "_inicfg", None) or config.inicfg
-        value = values[key]
+        value = values.get(key)
         value = getattr(value, "value", value)
+        # Before pytest 9, values of `-o` are not among them.
+        for override in config.getoption("override_ini") or ():
+            name, _, text = override.partition("=")
+            if name == key:
+                value = text
     return None if value == "" else value

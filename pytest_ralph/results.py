@@ -358,9 +358,16 @@ class TaskResult(NamedTuple):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What executors did that they should not have done, such as changing tests."""
-        found = [finding for attempt in self.attempts for finding in attempt.findings]
-        return tuple(dict.fromkeys(found))
+        """What executors did that they should not have done, such as changing tests.
+
+        What several of them did is listed once, after the ids of the tasks they worked on.
+        """
+        ids: dict[str, dict[str, None]] = {}
+        for attempt in self.attempts:
+            for finding in attempt.findings:
+                task_id, _, what = finding.partition(" ")
+                ids.setdefault(what, {})[task_id] = None
+        return tuple(f"{', '.join(ids[what])} {what}" for what in ids)
 
     @property
     def troubles(self) -> tuple[str, ...]:

@@ -117,13 +117,14 @@ def _lines(task: TaskResult, root: str, verbosity: int, earlier: int) -> Iterato
     attempt = task.last_failure
     yield Line(headline(task), ("red", "bold"))
     if task.outcome == "regression":
-        yield Line("  it was checked off as complete and fails now")
+        yield Line("  it was checked off as complete but fails now")
 
     if attempt:
+        output = list(_output(attempt, root, output_lines(verbosity, earlier)))
         yield from _command(attempt, verbosity)
-        for fact in _facts(attempt, verbosity):
+        for fact in _facts(attempt, output, verbosity):
             yield Line(f"  {fact}")
-        yield from _output(attempt, root, output_lines(verbosity, earlier))
+        yield from output
         if verbosity > 0:
             yield from _advice(task)
     yield from _decision(task, verbosity)
@@ -140,17 +141,22 @@ def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
         yield Line(f"  > … {len(lines) - most} more lines …")
 
 
-def _facts(attempt: Attempt, verbosity: int) -> Iterator[str]:
-    """Yield how the command ended and, with `-v`, what the output names."""
+def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator[str]:
+    """Yield how the command ended, and the failing tests unless the lines of `output` name them.
+
+    With `-v`, yield all that the output names.
+    """
     ended = _how_it_ended(attempt)
     # The headline may have said it: `Timed out after 4s`.
     if not (attempt.timed_out and attempt.error.startswith("Timed out after")):
         yield ended
     for note in attempt.beside:
         yield one_line(note, LONGEST_LINE)
-    # Output that is shown names the failing tests itself.
-    if attempt.failed_tests and (verbosity > 0 or not attempt.output.strip()):
-        yield f"failing tests: {one_line(listed(attempt.failed_tests, NAMES_SHOWN), LONGEST_LINE)}"
+    tests = attempt.failed_tests
+    names = [test.rpartition("::")[2] for test in tests[:1]]
+    is_named = any(name in line.text for name in names for line in output)
+    if tests and (verbosity > 0 or not is_named):
+        yield f"failing tests: {one_line(listed(tests, NAMES_SHOWN), LONGEST_LINE)}"
     if verbosity <= 0:
         return
     if attempt.missing:

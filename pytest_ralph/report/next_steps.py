@@ -76,8 +76,7 @@ def _what_to_do(failed: Sequence[TaskResult], command: str, *, recovery: bool) -
         what = "it" if waiting == 1 else "them"
         return f"{instruction}, or have an agent do {what}: add --ralph-executor claude"
     if not recovery:
-        what = "it" if len(failed) == 1 else "them"
-        return f"{instruction}, or have {what} fixed: add --ralph-recovery"
+        return f"{instruction}, or let ralph try: add --ralph-recovery"
     return instruction + _how_to_install(failed)
 
 

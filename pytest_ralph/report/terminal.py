@@ -59,9 +59,6 @@ FIX_SIGNS = {
     "failed": FixSign("✗", "red", "failed"),
     "open": FixSign("○", "yellow", "waits"),
 }
-ASCII = str.maketrans(
-    {"└": "`", "├": "|", "│": "|", "─": "-", "✓": "+", "✗": "x", "○": "o", "→": ">", "…": "..."}
-)
 
 
 def can_draw() -> bool:
@@ -160,7 +157,6 @@ class Summary:
         self._width = LONGEST
         if reporter.isatty:
             self._width = reporter.config.get_terminal_writer().fullwidth
-        self._unicode = can_draw()
         self._started = False
 
     def write(self, tasks: Sequence[TaskResult], complete: Sequence[str] = ()) -> None:
@@ -178,7 +174,7 @@ class Summary:
             else:
                 self._task(task)
         for line in collapsed:
-            self._line(one_line(line, LONGEST), "yellow")
+            self._line(one_line(line, LONGEST))
         self._list_skipped(tasks)
         self._list_recovered(tasks)
         for spec in complete:
@@ -278,7 +274,7 @@ class Summary:
     def _warnings(self, task: TaskResult, prefix: str) -> None:
         """Write what an executor should not have done, such as changing tests."""
         for finding in task.findings:
-            self._line(f"{prefix}warning: {one_line(finding, LONGEST)}", "yellow")
+            self._parts((f"{prefix}warning:", "yellow"), (f" {one_line(finding, LONGEST)}", ""))
 
     def _fix(self, task: TaskResult, branch: Branch) -> None:
         """Write a fix with its title and, below it, what it changed and the notes on it."""
@@ -381,8 +377,7 @@ class Summary:
         """Write one line from pieces of text with their markup."""
         start_line(self.reporter)
         for text, markup in parts:
-            drawn = text if self._unicode else text.translate(ASCII)
-            self.reporter.write(drawn, **({markup: True} if markup else {}))
+            self.reporter.write(text, **({markup: True} if markup else {}))
         self.reporter.write_line("")
 
 
