@@ -188,9 +188,10 @@ class Group:
         return any(not future.done() for future in self._first_attempts.values())
 
     def _statuses(self) -> dict[str, batch.Status]:
-        return {name: self._status(name) for name in self._first_attempts}
+        failed: batch.Status = "FAILED (attempt 1)" if self._is_running() else "failed"
+        return {name: self._status(name, failed) for name in self._first_attempts}
 
-    def _status(self, name: str) -> batch.Status:
+    def _status(self, name: str, failed: batch.Status) -> batch.Status:
         future = self._first_attempts[name]
         if future.running():
             return "running..."
@@ -200,7 +201,7 @@ class Group:
         if task_run is None:
             return "waiting"
         if task_run.failure is not None:
-            return "FAILED (attempt 1)" if self._is_running() else "failed"
+            return failed
         if task_run.result is not None and task_run.result.passed:
             return "complete"
         return "skipped"
