@@ -387,6 +387,8 @@ def _subject(failure: Failure) -> str:
         name = NOT_A_START.sub("", name)
         return name if " " not in name else shorten(name, LONGEST_SUBJECT)
     match = PLACE.match(_without_prefixes(" ".join(failure.error.split())))
-    if match is None:
-        return ""
-    return match["file"].replace("\\", "/").rsplit("/", 1)[-1]
+    file = match["file"] if match else ""
+    if not file and failure.kind == "format_error" and failure.files:
+        # "unformatted: File would be reformatted" has its place on the next line.
+        file = failure.files[0]
+    return file.replace("\\", "/").rsplit("/", 1)[-1]
