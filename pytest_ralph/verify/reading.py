@@ -65,8 +65,10 @@ _NOTHING_FOUND = regex(
 )
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
-    r"[^`]*\b(?:nothing|empty|if any|(?:no|none|zero|0) (?:or|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?"
-    r"|results?|lines?|occurrences?|references?|usages?|mentions?)))\b",
+    r"[^`]*\b(?:nothing|empty|if any|minimal|may (?:remain|stay|only)|(?:no|none|zero|0) (?:or"
+    r"|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?|results?|lines?|occurrences?|references?|usages?"
+    r"|mentions?)))\b"
+    r"|(?:\W|(?:shows|returns|finds) )*no (?!(?:duplicat|repeat|other|more|extra|error))",
     re.IGNORECASE,
 )
 _EITHER_NAME = regex(r"\beither\s+`", re.IGNORECASE)
