@@ -261,7 +261,7 @@ _CREATES = regex(
 )
 _SUBJECT = (
     r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|status|tests?"
-    r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green) )*?"
+    r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green|new) )*?"
 )
 _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|creates|={1,3}) ?)"
 _VALUES = r"⟦(?P<values>[\d&/]+)⟧"
@@ -345,8 +345,9 @@ PATTERNS = (
     Pattern(
         "must fail",
         _form(
-            r"(?:fails|expect failures?)"
-            r"(?: (?!if|when|unless|before|until|without|prior|on |for )[^⟦]*)?(?P<rest>⟦.*)?|red"
+            r"(?:(?:fails|expect failures?)"
+            r"(?: (?!if|when|unless|before|until|without|prior|on |for )[^⟦]*)?(?P<rest>⟦.*)?"
+            r"|(?:compile|compilation|build) (?:errors?|failures?))|red"
         ),
         statements.failure,
         reads_qualifiers=True,
