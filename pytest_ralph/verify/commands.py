@@ -131,7 +131,9 @@ def _split_program(text: str) -> tuple[str, str]:
 
 
 def _is_incomplete(text: str) -> bool:
-    """Whether a program is named without what it needs: `curl -I`, `docker build`."""
+    """Whether a program is named without what it needs: `curl -I`, `docker build`, `psql <`."""
+    if text.endswith(("<", "|", "&&")):
+        return True
     first, *arguments = text.split() or [""]
     if first in _NEED_OPERANDS and "--version" not in arguments:
         return all(word.startswith("-") for word in arguments)

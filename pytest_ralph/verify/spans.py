@@ -121,7 +121,7 @@ class Span:
         index: int,
         has_command: bool,
         alone: bool,
-        follows_name: bool,
+        name_before: Likeness | None,
     ) -> None:
         self.text = pieces[index].text
         self.before = prose(pieces[max(0, index - _NEAR) : index])
@@ -129,7 +129,9 @@ class Span:
         self.after = prose(pieces[index + 1 : index + 2])
         self.following = pieces[index + 1 :]
         # Whether the span before is a name that this one is joined to: "mentions `a` and `b`".
-        self.follows_name = follows_name and bool(_LIST_JOINT.fullmatch(self.lead))
+        is_joined = bool(_LIST_JOINT.fullmatch(self.lead))
+        self.follows_name = is_joined and name_before is Likeness.SURE
+        self.follows_word = is_joined and name_before is not None
         # Whether an earlier span of the field is a command, and whether this is all of the field.
         self.has_command = has_command
         self.alone = alone
@@ -237,6 +239,9 @@ def _stands_by_itself(span: Span) -> bool:
     """Nothing is said behind it, and nothing before makes it a result of another command."""
     if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
         return False
+    if span.follows_word and " " not in span.text:
+        # "no change to `react`, `prisma`": packages.
+        return False
     words_behind = _PARENTHESES.sub("", span.after)
     is_first = not span.has_command or span.before.rstrip().endswith(":")
     if is_first and span.text in load_programs().alone:
@@ -302,12 +307,12 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
     words_around = prose([piece for piece in pieces if piece.kind == "prose"])
     alone = is_first and len(codes) == 1 and not words_around.strip(" .:-")
     chosen: list[tuple[int, Use]] = []
-    follows_name = False
+    name_before: Likeness | None = None
     for index in codes:
         has_command = not is_first or any(use is Use.RUN for _, use in chosen)
-        span = Span(pieces, index, has_command, alone, follows_name)
+        span = Span(pieces, index, has_command, alone, name_before)
         use = use_of(span)
-        follows_name = use is Use.NAME and span.likeness is Likeness.SURE
+        name_before = span.likeness if use is Use.NAME else None
         if use is Use.RUN and _only_starts_a_server(pieces, index):
             use = Use.OPTIONAL
         if use is not Use.NAME:
