@@ -51,7 +51,7 @@ _CLAUSE_END = regex(
     r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)"
     r"(?= (?:with|including|→|->|=>) )"
 )
-_BETWEEN = regex(r"\bbetween (\d+) and (\d+)\b")
+_BETWEEN = regex(r"\bbetween (\d+) ?(?:and|-|–|to) ?(\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
 # "prints 6 and 7", "prints 41 and `True`": two texts, not two amounts.
 _LISTED_NUMBER = regex(rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))")

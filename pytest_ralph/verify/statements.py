@@ -43,7 +43,7 @@ _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # Placeholders and wildcards are not printed as they are written.
 _NOT_LITERAL = regex(
-    r"/.*\{.*,.*\}|^\S*\*\S*$|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
+    r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$"
 )
 _PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
