@@ -40,8 +40,11 @@ _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied
 _WITHOUT_SUBJECT = regex(r"[→⟦\d<>=]")
 _PRINTING = regex(r"(?:prints|shows)\b")
 _QUALIFIED = any_of("qualifying", r"(?<![\w-])", r"(?![\w-])")
-# "no hits that matter", "3 files which changed": some of those that are found.
-_RESTRICTED = regex(r"\b(?:no|zero|none|\d+) (?:[\w-]+ ){1,3}(?:that|which|whose|where)\b")
+# "no hits that matter", "no live uses", "3 files which changed": some of those that are found.
+_RESTRICTED = regex(
+    r"\b(?:no|zero|none|\d+) (?:[\w-]+ ){1,3}(?:that|which|whose|where)\b"
+    r"|\b(?:no|zero|0) (?:active|functional|live|production|user-facing|non-(?:test|comment|doc))\b"
+)
 # "a failed write returns the old price" tells what the code does in one case.
 _CASE = regex(
     r"(?i)\ban? failed (?:[\w-]+ ){1,3}(?:returns?|prints?|shows?|is|leaves?|keeps?|raises?|does"

@@ -65,10 +65,11 @@ _NOTHING_FOUND = regex(
 )
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
-    r"[^`]*\b(?:nothing|empty|if any|minimal|may (?:remain|stay|only)|(?:no|none|zero|0) (?:or"
-    r"|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?|results?|lines?|occurrences?|references?|usages?"
-    r"|mentions?)))\b"
-    r"|(?:\W|(?:shows|returns|finds) )*no (?!(?:duplicat|repeat|other|more|extra|error))",
+    r"[^`]*\b(?:nothing|empty|if any|any (?:hits?|match(?:es)?)|minimal|may (?:remain|stay|only)"
+    r"|(?:no|none|zero|0) (?:or|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?|results?|lines?|occurrences?"
+    r"|references?|usages?|mentions?)))\b"
+    r"|(?:\W|(?:shows|returns|finds) )*(?:none|zero|0|no)\b"
+    r"(?! (?:duplicat|repeat|other|more|extra|error))",
     re.IGNORECASE,
 )
 _EITHER_NAME = regex(r"\beither\s+`", re.IGNORECASE)
