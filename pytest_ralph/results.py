@@ -178,19 +178,14 @@ class Attempt(NamedTuple):
         return cls(**_known(cls, data))
 
 
-def _free_text_fields() -> Iterator[str]:
-    """The fields that may quote a command, a tool or a person, as opposed to words of our own."""
-    ours = {"what", "outcome", "kind", "type", "category", "fix_id", "commit"}
-    paths = {"log", "transcript"}
-    hashes_and_numbers = {"fingerprint", "tree", "session_id", "timeout", "prediction"}
-    for name, default in Attempt._field_defaults.items():
-        if isinstance(default, float | int):
-            continue
-        if name not in ours | paths | hashes_and_numbers:
-            yield name
-
-
-FREE_TEXT = tuple(_free_text_fields())
+# Words of our own, paths, hashes and numbers.
+_NEVER_SECRET = {
+    *("what", "outcome", "kind", "type", "category", "fix_id", "commit", "log", "transcript"),
+    *("fingerprint", "tree", "session_id", "timeout", "prediction"),
+    *(name for name, value in Attempt._field_defaults.items() if isinstance(value, float | int)),
+}
+# The fields that may quote a command, a tool or a person.
+FREE_TEXT = tuple(name for name in Attempt._fields if name not in _NEVER_SECRET)
 
 
 def _is_another_failure(before: Attempt, after: Attempt, *, is_repair: bool) -> bool:
@@ -422,12 +417,10 @@ class TaskResult(NamedTuple):
         )
 
     def to_json(self) -> dict[str, Any]:
-        nested = {
-            "attempts": _plain(self.attempts),
-            "fixes": _plain(self.fixes),
-            "regressions": _plain(self.regressions),
-        }
-        return {**self._asdict(), **nested}
+        data = self._asdict()
+        for name in ("attempts", "fixes", "regressions"):
+            data[name] = _plain(data[name])
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TaskResult:

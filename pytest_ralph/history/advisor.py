@@ -37,13 +37,12 @@ class Advisor:
 
     def hints(self, failure: Failure) -> tuple[str, ...]:
         """Return lines that help whoever is about to fix this failure."""
-
-        def ask(history: History) -> tuple[str, ...]:
-            return learning.hints(
+        return self._ask(
+            lambda history: learning.hints(
                 history, failure.error, fingerprint=failure.fingerprint, kind=failure.kind
-            )
-
-        return self._ask(ask, ())
+            ),
+            (),
+        )
 
     def chance(self, kind: str, executor: str) -> Chance | None:
         """Return how probable it is that this executor fixes a failure of this kind."""

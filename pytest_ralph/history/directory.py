@@ -7,13 +7,9 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import GITIGNORE_NAME
 from pytest_ralph.history.record import HistoryError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEEP_RUNS = 20
 MAX_BYTES = 200 * 1024 * 1024
@@ -46,12 +42,6 @@ def remove_links(directory: Path) -> list[Path]:
     return [link for link in links if _remove(link)]
 
 
-class _Entry(NamedTuple):
-    path: Path
-    size: int
-    changed: float
-
-
 def prune_logs(
     logs: Path,
     *,
@@ -63,32 +53,26 @@ def prune_logs(
     """Remove the logs of the oldest runs beyond `keep_runs` or `max_bytes`, and return them."""
     if now is None:
         now = time.time()
-    newest_first = sorted(
-        _entries(logs), key=lambda entry: (entry.changed, entry.path.name), reverse=True
-    )
+    entries: list[tuple[float, Path, int]] = []
+    with contextlib.suppress(OSError):
+        entries = [_measure(path) for path in logs.iterdir()]
 
     removed = []
     kept = 0
     total = 0
-    for entry in newest_first:
-        may_be_in_use = abs(now - entry.changed) < grace
-        has_room = kept < keep_runs and total + entry.size <= max_bytes
+    for changed, path, size in sorted(entries, reverse=True):
+        may_be_in_use = abs(now - changed) < grace
+        has_room = kept < keep_runs and total + size <= max_bytes
         if may_be_in_use or has_room:
             kept += 1
-            total += entry.size
-        elif _remove(entry.path):
-            removed.append(entry.path)
+            total += size
+        elif _remove(path):
+            removed.append(path)
     return tuple(removed)
 
 
-def _entries(logs: Path) -> Iterator[_Entry]:
-    with contextlib.suppress(OSError):
-        for path in logs.iterdir():
-            yield _measure(path)
-
-
-def _measure(path: Path) -> _Entry:
-    """Add up the sizes of all files below `path`, and find the latest change. Follow no links."""
+def _measure(path: Path) -> tuple[float, Path, int]:
+    """Return when a file below `path` was last changed, and the size of all. Follow no links."""
     size = 0
     changed = 0.0
     below = (Path(top, name) for top, _, names in os.walk(path) for name in names)
@@ -97,7 +81,7 @@ def _measure(path: Path) -> _Entry:
             status = file.lstat()
             size += status.st_size
             changed = max(changed, status.st_mtime)
-    return _Entry(path, size, changed)
+    return changed, path, size
 
 
 def _remove(path: Path) -> bool:

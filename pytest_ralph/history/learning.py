@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -194,22 +193,18 @@ def likely_to_fail(history: History, spec: str | None = None) -> tuple[Risk, ...
                       ROW_NUMBER() OVER (PARTITION BY spec, task ORDER BY id DESC) AS age
                FROM beginning JOIN observation USING (id)
            )
-           SELECT spec, task, bad, kind, COUNT(*) FROM recent WHERE age <= :runs
-           GROUP BY spec, task, bad, kind ORDER BY kind""",
+           SELECT spec, task, SUM(number * bad), SUM(number), kind, MAX(number * bad)
+           -- SQLite takes the bare column `kind` from the row with the maximum.
+           FROM (SELECT spec, task, bad, kind, COUNT(*) AS number FROM recent WHERE age <= :runs
+                 GROUP BY spec, task, bad, kind)
+           GROUP BY spec, task""",
         {"spec": spec, "runs": RECENT_RUNS},
     )
-    runs = Counter[tuple[str, str]]()
-    failures: dict[tuple[str, str], Counter[str]] = {}
-    for spec_name, task, bad, kind, count in rows:
-        runs[spec_name, task] += count
-        if bad:
-            failures.setdefault((spec_name, task), Counter())[kind] += count
-
     risks = []
-    for (spec_name, task), kinds in failures.items():
-        chance = Chance(kinds.total(), runs[spec_name, task], "runs")
-        if chance.cases >= MIN_CASES and chance.probability > LIKELY:
-            risks.append(Risk(spec_name, task, chance, kinds.most_common(1)[0][0]))
+    for spec_name, task, failures, runs, kind, _ in rows:
+        chance = Chance(failures, runs, "runs")
+        if runs >= MIN_CASES and chance.probability > LIKELY:
+            risks.append(Risk(spec_name, task, chance, kind))
     return tuple(sorted(risks, key=lambda risk: (-risk.chance.probability, risk.spec, risk.task)))
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OBSERVATIONS = ("verify", "execute")
-BAD = ("failed", "escalated")
 
 LONGEST = 2000
 

@@ -214,6 +214,7 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 # flip          a failed verification next to a passed one with nothing changed between them: no
 #               fix, no repair, the same tree; without git, only within one run. `kind` is that of
 #               the failure
+# score         a task: how often it was tried and failed, and in how many runs it recovered or not
 # prediction    the probability that was predicted, and whether the event came true
 VIEWS = {
     "observation": """
@@ -253,6 +254,20 @@ VIEWS = {
         CROSS JOIN attempts AS good ON good.id = neighbour.beside
         WHERE good.what = 'verify' AND good.outcome IN ('passed', 'recovered', 'flaky')
           AND good.tree = bad.tree AND (good.tree <> '' OR good.run = bad.run)""",
+    "score": """
+        WITH ended AS (
+            SELECT spec, task, SUM(good) AS recovered, SUM(NOT good) AS unrecovered
+            FROM trouble GROUP BY spec, task
+        ), counted AS (
+            SELECT spec, task, COUNT(*) AS attempts, SUM(bad) AS failures, AVG(duration) AS mean
+            FROM observation GROUP BY spec, task
+        ), paid AS (
+            SELECT spec, task, SUM(cost) AS cost FROM attempts
+            WHERE cost IS NOT NULL GROUP BY spec, task
+        )
+        SELECT spec, task, attempts, failures, IFNULL(recovered, 0) AS recovered,
+               IFNULL(unrecovered, 0) AS unrecovered, mean, cost
+        FROM counted LEFT JOIN ended USING (spec, task) LEFT JOIN paid USING (spec, task)""",
     "prediction": """
         SELECT prediction, worked AS came_true
         FROM remedy WHERE prediction IS NOT NULL AND worked IS NOT NULL

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.history.schema import materialize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from pytest_ralph.history.store import History
 
 SCHEMA = 1
@@ -18,7 +16,7 @@ DAY = 86_400.0
 ALERT_THRESHOLD = 20
 TOP_BLOCKERS = 10
 RUNS_KEPT = 40
-BINS = 5
+BINS = 5.0
 MIN_CASES = 5
 INFINITY = float("inf")
 
@@ -224,15 +222,15 @@ def measure(
     with history.snapshot():
         materialize(history, "trouble")
         materialize(history, "remedy")
-        tasks = _by_task(history)
+        materialize(history, "score")
         return Statistics(
             generated=now,
             totals=_totals(history),
             last_day=_last_day(history, now, threshold),
             by_category=_failures_by(history, "category"),
             by_kind=_failures_by(history, "kind"),
-            by_spec=_by_spec(tasks),
-            by_task=tasks,
+            by_spec=_by_spec(history),
+            by_task=_by_task(history),
             by_executor=_by_executor(history),
             fix_rates=_fix_rates(history),
             blockers=_blockers(history),
@@ -287,51 +285,17 @@ def _last_day(history: History, now: float, threshold: int) -> LastDay:
 
 
 def _by_task(history: History) -> tuple[Score, ...]:
+    rows = history.query("SELECT * FROM score ORDER BY failures DESC, attempts DESC, spec, task")
+    return tuple(Score(*row) for row in rows)
+
+
+def _by_spec(history: History) -> tuple[Score, ...]:
     rows = history.query(
-        """WITH ended AS (
-               SELECT spec, task, SUM(good) AS recovered, SUM(NOT good) AS unrecovered
-               FROM trouble GROUP BY spec, task
-           ), counted AS (
-               SELECT spec, task, COUNT(*) AS attempts, SUM(bad) AS failures, AVG(duration) AS mean
-               FROM observation GROUP BY spec, task
-           ), paid AS (
-               SELECT spec, task, SUM(cost) AS cost FROM attempts
-               WHERE cost IS NOT NULL GROUP BY spec, task
-           )
-           SELECT spec, task, attempts, failures, IFNULL(recovered, 0), IFNULL(unrecovered, 0),
-                  mean, cost
-           FROM counted LEFT JOIN ended USING (spec, task) LEFT JOIN paid USING (spec, task)"""
+        """SELECT spec, '', SUM(attempts), SUM(failures), SUM(recovered), SUM(unrecovered),
+                  SUM(mean * attempts) / SUM(attempts), SUM(cost)
+           FROM score GROUP BY spec ORDER BY SUM(failures) DESC, SUM(attempts) DESC, spec"""
     )
-    return _worst_first(Score(*row) for row in rows)
-
-
-def _by_spec(tasks: Iterable[Score]) -> tuple[Score, ...]:
-    specs: dict[str, list[Score]] = {}
-    for task in tasks:
-        specs.setdefault(task.spec, []).append(task)
-    return _worst_first(_spec_score(spec, parts) for spec, parts in specs.items())
-
-
-def _spec_score(spec: str, parts: Sequence[Score]) -> Score:
-    attempts = sum(part.attempts for part in parts)
-    seconds = sum(part.mean_duration * part.attempts for part in parts)
-    costs = [part.cost for part in parts if part.cost is not None]
-    return Score(
-        spec=spec,
-        task="",
-        attempts=attempts,
-        failures=sum(part.failures for part in parts),
-        recovered=sum(part.recovered for part in parts),
-        unrecovered=sum(part.unrecovered for part in parts),
-        mean_duration=seconds / attempts,
-        cost=sum(costs) if costs else None,
-    )
-
-
-def _worst_first(scores: Iterable[Score]) -> tuple[Score, ...]:
-    return tuple(
-        sorted(scores, key=lambda score: (-score.failures, -score.attempts, score.spec, score.task))
-    )
+    return tuple(Score(*row) for row in rows)
 
 
 def _by_executor(history: History) -> tuple[ExecutorScore, ...]:
@@ -406,22 +370,20 @@ def _recovery(history: History) -> Recovery:
 
 
 def _calibration(history: History) -> Calibration:
-    rows = history.query(
-        """SELECT MIN(CAST(prediction * :bins AS INTEGER), :bins - 1) AS bin, COUNT(*),
-                  AVG(prediction), AVG(came_true),
-                  SUM((prediction - came_true) * (prediction - came_true))
-           FROM prediction GROUP BY bin ORDER BY bin""",
+    bins = history.query(
+        """SELECT bin / :bins, (bin + 1) / :bins, COUNT(*), AVG(prediction), AVG(came_true)
+           FROM (SELECT *, MIN(CAST(prediction * :bins AS INTEGER), :bins - 1) AS bin
+                 FROM prediction)
+           GROUP BY bin ORDER BY bin""",
         {"bins": BINS},
     )
-    bins = []
-    cases = 0
-    squared_errors = 0.0
-    for number, count, predicted, observed, squared_error in rows:
-        bins.append(Bin(number / BINS, (number + 1) / BINS, count, predicted, observed))
-        cases += count
-        squared_errors += squared_error
-    brier = squared_errors / cases if cases >= MIN_CASES else None
-    return Calibration(cases, brier, tuple(bins))
+    rows = history.query(
+        "SELECT COUNT(*), AVG((prediction - came_true) * (prediction - came_true)) FROM prediction"
+    )
+    cases, brier = rows[0] if rows else (0, None)
+    if cases < MIN_CASES:
+        brier = None
+    return Calibration(cases, brier, tuple(Bin(*row) for row in bins))
 
 
 def _runs(history: History) -> tuple[RunCounts, ...]:
