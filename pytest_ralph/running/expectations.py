@@ -57,12 +57,7 @@ def unmet(
             return ()
         return (Unmet("exit status 0", str(ended.exit_code)),)
 
-    missed = []
-    for expect in expects:
-        found = _unmet(expect, ended, printed)
-        if found is not None:
-            missed.append(found)
-    return tuple(missed)
+    return tuple(filter(None, (_unmet(expect, ended, printed) for expect in expects)))
 
 
 def _unmet(expect: Expect, ended: CommandResult, printed: Mapping[str, RawOutput]) -> Unmet | None:
@@ -177,7 +172,7 @@ def _compare(op: str, value: object, text: str) -> bool:
 
 def leading_number(text: str) -> float | None:
     """Return the number that a command printed: `3`, `85%`, or `3 file.txt` as wc prints it."""
-    lines = _filled(text.splitlines())
+    lines = text.strip().splitlines()
     if len(lines) != 1:
         return None
     return _read_number(lines[0].split()[0])
@@ -192,7 +187,3 @@ def counts(lines: Iterable[str]) -> list[float]:
 def _read_number(word: str) -> float | None:
     match = NUMBER.fullmatch(word)
     return float(match[1].replace(",", "")) if match else None
-
-
-def _filled(lines: Iterable[str]) -> list[str]:
-    return [line for line in lines if line.strip()]

@@ -8,7 +8,6 @@ lives on, until `release` or `close`.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import errno
 import itertools
@@ -52,6 +51,8 @@ GRACE = 1.0
 PARSING = 10.0
 # PIDs may have wrapped during a longer command, and a thorough search costs little beside it.
 LONG = 10.0
+# Why a file cannot be executed: it is not there, or not permitted, or a script without `#!`.
+NOT_EXECUTABLE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENOEXEC})
 # Linux limits one argument to 128 KiB.
 LONGEST_ARGUMENT = 128 * 1024 - 1
 # Characters that the name of a log file must not have.
@@ -236,7 +237,10 @@ class Runner:
         plan = self._plan(command, argv, cwd, env, label, split, printed)
         if self._stopped:
             return plan.ended(None, 0.0, interrupted=True)
-        beat = _make_beat(plan.writers, on_output, watch)
+        beat = None
+        if on_output or watch:
+            # Without a listener nothing interrupts the wait for the command.
+            beat = _Beat(plan.writers, on_output, watch)
         started = time.monotonic()
         process = self._start(plan, stdin)
         in_time = self._follow(process, plan, timeout, beat)
@@ -382,11 +386,12 @@ class Runner:
             return _process(plan.argv, plan, stdin)
         words = direct_argv(plan.command, plan.env) if self._shell is None else None
         if words is not None:
-            # If it cannot be executed, let the shell explain or interpret it.
-            with contextlib.suppress(
-                FileNotFoundError, PermissionError, NotADirectoryError, _NotExecutableError
-            ):
+            try:
                 return _process(words, plan, stdin)
+            except OSError as error:
+                # If it cannot be executed, let the shell explain or interpret it.
+                if error.errno not in NOT_EXECUTABLE:
+                    raise
         return _process(self._shell_argv(plan), plan, stdin)
 
     def _shell_argv(self, plan: _Plan) -> list[str]:
@@ -493,28 +498,8 @@ class _Beat:
         return not self.idle
 
 
-def _make_beat(
-    writers: Sequence[SpoolWriter],
-    show: Callable[[str], None] | None,
-    watch: Callable[[Sequence[Spool]], bool] | None,
-) -> _Beat | None:
-    """Return None without a listener: then nothing interrupts the wait for the command."""
-    if show is None and watch is None:
-        return None
-    return _Beat(writers, show, watch)
-
-
 def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
-    try:
-        return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
-    except OSError as error:
-        if error.errno == errno.ENOEXEC:
-            raise _NotExecutableError(*error.args) from error
-        raise
-
-
-class _NotExecutableError(OSError):
-    """The file is executable but not a program: a script without a `#!` line."""
+    return Process(argv, cwd=plan.cwd, env=plan.env, stdin=stdin, outputs=plan.writers)
 
 
 def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:

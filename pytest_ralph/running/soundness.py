@@ -99,17 +99,14 @@ def find_defect(
         return None
     if _is_expected_failure(check, ended, stages):
         return None
-    defect = _syntax_error(check, ended, runner)
-    if defect is not None:
-        return defect
-
     command = Command.parse(check.command)
     errors = (ended.stderr or ended.stdout).text()
-    defect = _missing_program(check, command, stages, errors)
-    if defect is None:
-        defect = _from_statuses(check, command, ended, stages)
-    if defect is None:
-        defect = _broken_script(check, command, ended, stages)
+    defect = (
+        _syntax_error(check, ended, runner)
+        or _missing_program(check, command, stages, errors)
+        or _from_statuses(check, command, ended, stages)
+        or _broken_script(check, command, ended, stages)
+    )
     if defect is not None:
         return defect
     if not check.reads_output:
@@ -292,8 +289,7 @@ def _unread_input(command: Command, ended: CommandResult, errors: str) -> Defect
     """A tool that could not search or read what it was given."""
     for stage in command.stages:
         defect = _failed_redirection(stage, errors)
-        if defect is None:
-            defect = _search_error(stage, command, ended, errors)
+        defect = defect or _search_error(stage, command, ended, errors)
         if defect is not None:
             return defect
     return None
