@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.history.record import Record
 from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
@@ -29,13 +29,6 @@ UNCHANGED = "the error stayed the same"
 NO_HELP = "it did not help"
 # Lines of an output that a report keeps.
 HEAD, TAIL = 40, 120
-
-
-class _Done(NamedTuple):
-    """A fix, repair or execution since the last verification that claims success."""
-
-    task_id: str
-    repair: bool = False
 
 
 class AttemptLog:
@@ -74,7 +67,8 @@ class AttemptLog:
         # Whether an executor claimed success before the last failed Verify, and on which fix task.
         self.claimed = False
         self.claimed_by = ""
-        self._done: _Done | None = None
+        # The fix, repair or execution since the last verification that claims success.
+        self._done: Attempt | None = None
         self._spec = spec
         self._spec_path = spec_path
         self._run = run
@@ -102,11 +96,6 @@ class AttemptLog:
     @property
     def last(self) -> Failure | None:
         return self.failures[-1] if self.failures else None
-
-    @property
-    def _has_used_agent(self) -> bool:
-        executors = [attempt.executor for attempt in self._attempts if attempt.executor]
-        return any(not executor.startswith("repair:") for executor in executors)
 
     @property
     def last_fix(self) -> str:
@@ -256,7 +245,7 @@ class AttemptLog:
         self._attempts.append(attempt)
         self.repairs.append(repair.command)
         if fix is not None:
-            self._done = _Done(fix.id, repair=True)
+            self._done = attempt
             self._add_tried(fix.id, repair.command, UNCHANGED, "")
             self._fix_ended(fix.id, "completed", attempt.executor)
         self._store(attempt.answering(answered))
@@ -299,7 +288,7 @@ class AttemptLog:
             return
         if outcome.failure is None:
             attempt = Attempt(**facts, output=bounded(outcome.output, HEAD, TAIL))
-            self._done = _Done(task.id)
+            self._done = attempt
             self._fix_ended(task.id, "completed", executor)
             if is_fix:
                 self._carried_out_after_fix(task.id)
@@ -331,11 +320,11 @@ class AttemptLog:
         self.claimed_by = ""
         if done is None:
             return
-        self.claimed = not done.repair
-        if done.task_id in self._fixes:
-            self.claimed_by = done.task_id
+        self.claimed = done.what != "repair"
+        if done.fix_id in self._fixes:
+            self.claimed_by = done.fix_id
         self.tried[-1] = replace(self.tried[-1], result=failure.error)
-        self._fix_ended(done.task_id, "verification_mismatch")
+        self._fix_ended(done.fix_id, "verification_mismatch")
 
     def _add_tried(
         self, task_id: str, approach: str, result: str, diff: str, *, unfinished: bool = False
@@ -423,7 +412,8 @@ class AttemptLog:
         if self.last and not result.passed:
             files = self.last.files_modified or self.changed
             report = replace(self.last, files_modified=files).report()
-            if not self._has_used_agent:
+            executors = {attempt.executor.partition(":")[0] for attempt in self._attempts}
+            if executors <= {"", "repair"}:
                 report = report.replace("Child agent failed:", "Task failed:", 1)
             result = result._replace(report=report)
         return result.masked(self._mask)

@@ -34,6 +34,7 @@ class Budget:
         self.total = total
         self.max_cost: float | None = within.max_cost if within else max_cost
         self._file = file
+        self._costs = file.with_name(f"{file.name}.costs") if file else None
         self._within = within
         self._used = 0
         self._cost = 0.0
@@ -47,11 +48,15 @@ class Budget:
     def take(self) -> bool:
         """Use up one run; False if none is left."""
         with self._lock, self._alone():
-            if self._count() >= self.total or (
-                self._within is not None and not self._within.take()
-            ):
+            if self._count() >= self.total:
                 return False
-            self._add()
+            if self._within is not None and not self._within.take():
+                return False
+            if self._file is None:
+                self._used += 1
+            else:
+                with self._file.open("ab") as file:
+                    file.write(b".")
             return True
 
     def give_back(self) -> None:
@@ -71,8 +76,8 @@ class Budget:
         elif cost:
             with self._lock, self._alone():
                 self._cost += cost
-                if self._file is not None:
-                    with self._costs(self._file).open("a", encoding="ascii") as file:
+                if self._costs is not None:
+                    with self._costs.open("a", encoding="ascii") as file:
                         file.write(f"{cost!r}\n")
 
     @property
@@ -80,12 +85,11 @@ class Budget:
         """What all executor runs have cost so far."""
         if self._within is not None:
             return self._within.cost
-        if self._file is None:
+        if self._costs is None:
             return self._cost
-        costs = self._costs(self._file)
-        if not costs.exists():
+        if not self._costs.exists():
             return 0.0
-        return sum(map(float, costs.read_text(encoding="ascii").split()))
+        return sum(map(float, self._costs.read_text(encoding="ascii").split()))
 
     @property
     def is_cost_reached(self) -> bool:
@@ -95,10 +99,6 @@ class Budget:
     def is_spent(self) -> bool:
         """Whether no executor may be run any more."""
         return self.is_cost_reached or self.left <= 0
-
-    @staticmethod
-    def _costs(file: Path) -> Path:
-        return file.with_name(f"{file.name}.costs")
 
     def _alone(self) -> contextlib.AbstractContextManager[object]:
         if self._file is None:
@@ -110,13 +110,6 @@ class Budget:
         if self._file is None:
             return self._used
         return self._file.stat().st_size if self._file.exists() else 0
-
-    def _add(self) -> None:
-        if self._file is None:
-            self._used += 1
-        else:
-            with self._file.open("ab") as file:
-                file.write(b".")
 
 
 class Outages:

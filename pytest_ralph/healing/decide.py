@@ -213,19 +213,11 @@ def _go_on(_: Failure, past: TaskHistory) -> Decision:
     )
 
 
-def _too_deep(_: Failure, past: TaskHistory) -> bool:
-    return past.depth >= past.max_depth
-
-
 def _depth_exceeded(_: Failure, past: TaskHistory) -> Decision:
     line = f"ERROR: Max fix task depth ({past.max_depth}) exceeded for task {past.task_id}"
     return Decision(
         "escalate", f"a fix of {past.task_id} would be too deep", "max depth", lines=(line,)
     )
-
-
-def _too_many(_: Failure, past: TaskHistory) -> bool:
-    return len(past.fixes) >= past.max_fixes
 
 
 def _limit_reached(_: Failure, past: TaskHistory) -> Decision:
@@ -342,10 +334,6 @@ def _give_up_spent(_: Failure, past: TaskHistory) -> Decision:
     return past.spent
 
 
-def _always(_: Failure, __: TaskHistory) -> bool:
-    return True
-
-
 def _answer(
     action: Action, reason: str, final: Final = ""
 ) -> Callable[[Failure, TaskHistory], Decision]:
@@ -356,18 +344,6 @@ def _answer(
         return Decision(action, reason.format(f=failure, p=past, what=what), final)
 
     return answer
-
-
-def _has_type(wanted: str) -> Callable[[Failure, TaskHistory], bool]:
-    return lambda failure, _: failure.type == wanted
-
-
-def _broken_and_rollback(failure: Failure, past: TaskHistory) -> bool:
-    return failure.type == BROKEN_BUILD and past.rollback
-
-
-def _first_failure(failure: Failure, past: TaskHistory) -> bool:
-    return failure.type == VERIFICATION_FAILED and not past.fixes
 
 
 def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
@@ -389,8 +365,8 @@ RULES: tuple[Rule, ...] = (
     (_can_double, _longer),
     (_can_continue, _go_on),
     (_ask_again, _answer("enrich", ENRICH)),
-    (_too_deep, _depth_exceeded),
-    (_too_many, _limit_reached),
+    (lambda _, p: p.depth >= p.max_depth, _depth_exceeded),
+    (lambda _, p: len(p.fixes) >= p.max_fixes, _limit_reached),
     (_in_circles, _circular),
     (lambda _, p: p.repair is not None, _answer("repair", "a built-in repair applies: {p.repair}")),
     (lambda _, p: bool(p.outage), lambda _, p: executors_unavailable(p.outage)),
@@ -415,15 +391,18 @@ RULES: tuple[Rule, ...] = (
     (_installable, _answer("fix", "{what}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),
     (
-        _broken_and_rollback,
+        lambda f, p: f.type == BROKEN_BUILD and p.rollback,
         _answer("rollback", "the build is broken: back to the last good commit, then fix"),
     ),
-    (_has_type(BROKEN_BUILD), _answer("fix", "the build is broken: fix it")),
-    (_first_failure, _answer("fix", "verification failed; creating a fix task")),
+    (lambda f, _: f.type == BROKEN_BUILD, _answer("fix", "the build is broken: fix it")),
     (
-        _has_type(VERIFICATION_FAILED),
+        lambda f, p: f.type == VERIFICATION_FAILED and not p.fixes,
+        _answer("fix", "verification failed; creating a fix task"),
+    ),
+    (
+        lambda f, _: f.type == VERIFICATION_FAILED,
         _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
     (_unknown_once, _answer("fix", "{what}: one fix, then a person has to look at it")),
-    (_always, _came_back),
+    (lambda _, __: True, _came_back),
 )

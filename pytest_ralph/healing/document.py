@@ -453,12 +453,9 @@ def _with_fixes(text: str, now: Spec) -> str:
 
 def _with_ticks(text: str, now: Spec) -> str:
     """Tick the tasks in `text` that are ticked now."""
-    lines = text.split("\n")
+    boxes = {}
     for task in Spec.parse(text, now.path).tasks:
         current = now.get(task.name)
-        if current is None or not current.checked or not is_same_task(current, task):
-            continue
-        ticked = ticked_line(lines[task.line - 1])
-        if ticked is not None:
-            lines[task.line - 1] = ticked
-    return "\n".join(lines)
+        if current is not None and current.checked and is_same_task(current, task):
+            boxes[task.name] = True
+    return with_boxes(text, now.path, boxes)

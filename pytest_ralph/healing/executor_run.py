@@ -7,7 +7,7 @@ import re
 import time
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 from pytest_ralph.failure.failure import NO_FIX, NOT_COMPLETE, VERIFICATION_FAILED, Failure
 from pytest_ralph.files import TASKS_NAME, fault_point
@@ -16,10 +16,10 @@ from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.facts import collect_facts
-from pytest_ralph.fixing.prompts import PromptContext, shortened_diff
+from pytest_ralph.fixing.prompts import Form, PromptContext, shortened_diff
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
-from pytest_ralph.healing.guard import Guard, refused
+from pytest_ralph.healing.guard import Guard
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
@@ -29,13 +29,11 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.agents.base import Executor, Outcome
     from pytest_ralph.fixing.isolation.merge import Conflict
-    from pytest_ralph.fixing.prompts import Form
-    from pytest_ralph.healing.attempt_log import AttemptLog
     from pytest_ralph.healing.decide import TaskHistory
     from pytest_ralph.healing.guard import GuardReport
     from pytest_ralph.healing.isolated_run import IsolatedRuns
     from pytest_ralph.healing.services import Services
-    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.healing.task_run import TaskRun
     from pytest_ralph.running.checks import VerifyResult
     from pytest_ralph.running.runner import Runner
     from pytest_ralph.spec.task import Task
@@ -50,16 +48,6 @@ _APPROACH = re.compile(r"^\W*approach\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE
 DIFF_LIMIT = 30_000
 MAX_DOCUMENTS = 20
 LONGEST_NOTE = 200
-
-# Actions with a prompt of their own; every other action is a fix.
-_FORMS: dict[str, Form] = {
-    "execute": "execute",
-    "retry": "retry",
-    "continue": "continue",
-    "enrich": "enrich",
-    "split": "split",
-}
-
 
 # Actions that go on with the work of the run before. Its session is empty if its context is full.
 RESUMING_ACTIONS = ("continue", "retry")
@@ -116,14 +104,12 @@ class ObservedRun(NamedTuple):
 class ExecutorRuns:
     """All executor runs for one original task; a continuation resumes the session before it."""
 
-    def __init__(
-        self, services: Services, spec_files: SpecFiles, log: AttemptLog, verify_in: VerifyIn
-    ) -> None:
-        self.services = services
-        self.spec_files = spec_files
-        self.log = log
-        self.guard = Guard(services, spec_files, log.task)
-        self._verify_in = verify_in
+    def __init__(self, run: TaskRun) -> None:
+        self.services = run.services
+        self.spec_files = run.spec_files
+        self.log = run.log
+        self.guard = Guard(run.services, run.spec_files, run.task)
+        self._verify_in = run.verify_in
         # The last run, if it ended with a verification.
         self.observed: ObservedRun | None = None
         self._session_id = ""
@@ -227,7 +213,9 @@ class ExecutorRuns:
             self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
         if report.refusal:
             # A fix of the refusal would be nonsense: what is to be fixed is still the original.
-            failure = refused(report.refusal)
+            failure = Failure(
+                kind="verification_mismatch", type=VERIFICATION_FAILED, error=report.refusal
+            )
             outcome = replace(outcome, completed=False, failure=failure, uninformative=True)
         outcome = replace(outcome, failure=self._failure_of(task, outcome))
         if report.changed and outcome.trouble is not None and outcome.trouble.reason == "hung":
@@ -250,8 +238,12 @@ class ExecutorRuns:
                     return observed
             if executor is None:
                 return None
-            if self._is_isolated:
-                return self._run_isolated(executor, task, job, on_output)
+            # What an E2E startup task starts lives on, so it needs a directory that does, too.
+            if services.isolated and not is_e2e_startup(self.log.task):
+                try:
+                    return self.isolated_runs.run(executor, task, job, on_output)
+                except (GitError, OSError) as error:
+                    raise IsolationError(f"{task.id} could not be isolated: {error}") from error
             observed = self._in_project(
                 task, job, lambda: executor.run(job, services.runner, on_output)
             )
@@ -272,22 +264,6 @@ class ExecutorRuns:
         if outcome is None:
             return None
         return ObservedRun(outcome, report, diff_of(report.changes, prompt=job.prompt))
-
-    def _run_isolated(
-        self, executor: Executor, task: Task, job: Job, on_output: Callable[[str], None] | None
-    ) -> ObservedRun:
-        try:
-            return self.isolated_runs.run(executor, task, job, on_output)
-        except (GitError, OSError) as error:
-            raise IsolationError(f"{task.id} could not be isolated: {error}") from error
-
-    @property
-    def _is_isolated(self) -> bool:
-        """Whether this task is carried out in a worktree.
-
-        What an E2E startup task starts lives on, so it needs a directory that does, too.
-        """
-        return self.services.isolated and not is_e2e_startup(self.log.task)
 
     @cached_property
     def isolated_runs(self) -> IsolatedRuns:
@@ -420,4 +396,7 @@ def form_of(failure: Failure | None, history: TaskHistory) -> Form:
     """Which prompt fits: partly done work is continued, no matter who began it."""
     if history.action == "fix" and failure is not None and failure.category == "partial":
         return "continue"
-    return _FORMS.get(history.action, "fix")
+    if history.action in get_args(Form):
+        return cast("Form", history.action)
+    # Such as a rollback, which is followed by a fix.
+    return "fix"

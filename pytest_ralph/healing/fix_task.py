@@ -186,19 +186,19 @@ def make_split_tasks(task: Task, first_id: str, *, timeout: float) -> dict[str, 
     stem, _, number = first_id.rpartition(".")
     share = max(int(timeout // max(len(parts), 1)), 1)
     files = _field(task.fields.get("Files", ""))
-    ids = [f"{stem}.{int(number) + at}" for at in range(len(parts))]
-    return {
-        part_id: "\n".join(
-            [
-                f"- [ ] {part_id} [SPLIT {task.id}] {_part_title(part)}",
-                f"  - **Do**:{_field(part)}",
-                *([f"  - **Files**:{files}"] if files else []),
-                f"  - **Done when**: Step {at} of {len(parts)} of task {task.id} is done",
-                f"  - **Timeout**: {share}",
-            ]
-        )
-        for at, (part_id, part) in enumerate(zip(ids, parts, strict=True), 1)
-    }
+    blocks = {}
+    for at, part in enumerate(parts):
+        part_id = f"{stem}.{int(number) + at}"
+        lines = [
+            f"- [ ] {part_id} [SPLIT {task.id}] {_part_title(part)}",
+            f"  - **Do**:{_field(part)}",
+        ]
+        if files:
+            lines.append(f"  - **Files**:{files}")
+        lines.append(f"  - **Done when**: Step {at + 1} of {len(parts)} of task {task.id} is done")
+        lines.append(f"  - **Timeout**: {share}")
+        blocks[part_id] = "\n".join(lines)
+    return blocks
 
 
 def _fix_task(fields: Derived) -> str:

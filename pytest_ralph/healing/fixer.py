@@ -47,27 +47,19 @@ from pytest_ralph.healing.modification import (
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Trouble
     from pytest_ralph.fixing.repairs.base import Repair
     from pytest_ralph.fixing.snapshot import Change
-    from pytest_ralph.healing.attempt_log import AttemptLog
-    from pytest_ralph.healing.checkpoints import Checkpoints
-    from pytest_ralph.healing.executor_run import ObservedRun, VerifyIn
-    from pytest_ralph.healing.services import Services
-    from pytest_ralph.healing.spec_files import SpecFiles
-    from pytest_ralph.results import TaskResult
+    from pytest_ralph.healing.executor_run import ObservedRun
+    from pytest_ralph.healing.task_run import TaskRun
     from pytest_ralph.spec.task import Task
 
 # Seconds before an executor that was in trouble is tried again.
 SHORTEST_PAUSE = 5.0
-# The kinds of failure that a repair of source files is for. Other repairs are never undone.
-KINDS_OF_REPAIR = {
-    "format": ("format_error", "lint_error"),
-    "lint": ("format_error", "lint_error"),
-}
+# The repairs of source files, and the kinds of failure they are for. Others are never undone.
+SOURCE_REPAIRS = ("format", "lint")
+SOURCE_KINDS = ("format_error", "lint_error")
 
 
 class AppliedRepair(NamedTuple):
@@ -80,10 +72,9 @@ class AppliedRepair(NamedTuple):
 
     def is_in_another_step(self, failure: Failure) -> bool:
         """Whether `failure` comes from a step of Verify that the repair was not made for."""
-        kinds = KINDS_OF_REPAIR.get(self.repair.name)
-        if kinds is None or not self.changes:
+        if self.repair.name not in SOURCE_REPAIRS or not self.changes:
             return False
-        return failure.command != self.command or failure.kind not in kinds
+        return failure.command != self.command or failure.kind not in SOURCE_KINDS
 
 
 class Fixer:
@@ -93,24 +84,15 @@ class Fixer:
     executor run. They raise GaveUpError if nothing more can be done.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        spec_files: SpecFiles,
-        checkpoints: Checkpoints,
-        task: Task,
-        log: AttemptLog,
-        verify_in: VerifyIn,
-        perform_added: Callable[[Task], TaskResult] | None,
-    ) -> None:
-        self.services = services
-        self.settings = services.settings
-        self.spec_files = spec_files
-        self.checkpoints = checkpoints
-        self.task = task
-        self.log = log
-        self._perform_added = perform_added
-        self._executor_runs = ExecutorRuns(services, spec_files, log, verify_in)
+    def __init__(self, run: TaskRun) -> None:
+        self.services = run.services
+        self.settings = run.services.settings
+        self.spec_files = run.spec_files
+        self.checkpoints = run.checkpoints
+        self.task = run.task
+        self.log = run.log
+        self._perform_added = run.perform_added
+        self._executor_runs = ExecutorRuns(run)
         self._continuations = 0
         self._enriched = False
         self._request: Request | None = None

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.failure.failure import VERIFICATION_FAILED, Failure
 from pytest_ralph.files import (
     GITIGNORE_NAME,
     RALPH_DIRECTORY,
@@ -313,9 +312,10 @@ class Guard:
 
         `refused` says what becomes of the changes of a run that is refused.
         """
-        executes = task is self.task
-        tests = [change for change in changes if self._is_changed_test(change, executes=executes)]
-        checks = [change for change in changes if self._is_changed_check(change, executes=executes)]
+        unexpected = self._unexpected(changes, task)
+        # A new test takes nothing away.
+        tests = [change for change in unexpected if is_test(change.path) and not change.added]
+        checks = [change for change in unexpected if self._is_changed_check(change)]
         about_checks = []
         if tests:
             about_checks.append(f"changed tests: {_listed(_paths(tests))}")
@@ -392,28 +392,19 @@ class Guard:
 
     # Tests and checks
 
-    def _is_expected(self, change: Change, *, executes: bool) -> bool:
-        """Whether the task itself asks for the change, or an earlier run of it made the file."""
-        if change.path in self._created:
-            return True
-        return executes and change.path in self.task.files
+    def _unexpected(self, changes: Iterable[Change], task: Task) -> list[Change]:
+        """Leave out what the task itself asks for, and files that an earlier run of it made."""
+        expected = set(self._created)
+        if task is self.task:
+            expected.update(task.files)
+        return [change for change in changes if change.path not in expected]
 
-    def _is_changed_test(self, change: Change, *, executes: bool) -> bool:
-        # A new test takes nothing away.
-        if change.added or not is_test(change.path):
-            return False
-        return not self._is_expected(change, executes=executes)
-
-    def _is_changed_check(self, change: Change, *, executes: bool) -> bool:
+    def _is_changed_check(self, change: Change) -> bool:
         if not is_check_configuration(change.path) and not self._is_run_by_verify(change):
-            return False
-        if self._is_expected(change, executes=executes):
             return False
         if change.before is None or change.after is None:
             return True
-        before = _content(change.before)
-        after = _content(change.after)
-        return not configures_the_same(change.path, before, after)
+        return not configures_the_same(change.path, _content(change.before), _content(change.after))
 
     def _is_run_by_verify(self, change: Change) -> bool:
         """Whether a task is verified with the file, and the guarded task is not there to write it.
@@ -422,7 +413,8 @@ class Guard:
         """
         if change.path not in self._checks_run:
             return False
-        replaced = [name for name in files_replaced_by(change.path) if self._exists(name)]
+        root = self.services.root
+        replaced = [name for name in files_replaced_by(change.path) if (root / name).exists()]
         if change.added and not replaced:
             return False
         # A task may name `./check.sh`.
@@ -442,16 +434,7 @@ class Guard:
             known[spec.path] = frozenset().union(*found)
         return known[spec.path] | checks_run_by(self.task.verify)
 
-    def _exists(self, path: str) -> bool:
-        return (self.services.root / path).exists()
-
     # The spec
-
-    def _read_tasks(self) -> bytes:
-        try:
-            return self.spec_files.spec.path.read_bytes()
-        except OSError:
-            return b""
 
     def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> list[str]:
         """Undo all edits of tasks.md, and report those other than ticks.
@@ -464,7 +447,9 @@ class Guard:
             if foreign_edits is not None and foreign_edits == before.plan.foreign_edits:
                 return []
             seen = file_signature(path)
-            edited = self._read_tasks()
+            edited = b""
+            with contextlib.suppress(OSError):
+                edited = path.read_bytes()
             # Fix tasks of siblings may have been inserted meanwhile, and boxes ticked.
             text = self.spec_files.with_own_edits(_decoded(before.plan.tasks), before.plan.edits)
             expected = text.encode("utf-8", "surrogateescape")
@@ -585,11 +570,6 @@ def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
         line = f"{', '.join(fields)} changed while an executor was at work in a run that was killed"
         lines.append(f"{line}: compare {spec.path.name} with {shown}")
     return lines
-
-
-def refused(reason: str) -> Failure:
-    """Return the failure of an executor run that was refused."""
-    return Failure(kind="verification_mismatch", type=VERIFICATION_FAILED, error=reason)
 
 
 def _edits(before: bytes, edited: bytes, path: str) -> tuple[list[str], str]:

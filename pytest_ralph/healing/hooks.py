@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,13 @@ class Hooks:
         return bool(self._relay.pytest_ralph_execute.get_hookimpls())
 
     def classify(self, evidence: Evidence, task: Task) -> Failure:
-        answer = self._call("classify", evidence=evidence, task=task)
+        answer = self.call("classify", evidence=evidence, task=task)
         if not isinstance(answer, Failure):
             raise _unusable("classify", answer, "a Failure")
         return answer
 
     def decide(self, failure: Failure, task: Task, history: TaskHistory) -> Decision:
-        answer = self._call("decide", failure=failure, task=task, history=history)
+        answer = self.call("decide", failure=failure, task=task, history=history)
         if isinstance(answer, str) and answer in ACTIONS:
             return Decision(answer, "decided by a plugin")  # type: ignore[arg-type]
         if not isinstance(answer, Decision) or answer.action not in ACTIONS:
@@ -50,7 +51,7 @@ class Hooks:
         return self._text("prompt", task=task, failure=failure, history=history)
 
     def execute(self, task: Task, prompt: str, timeout: float) -> Outcome | None:
-        answer = self._call("execute", task=task, prompt=prompt, timeout=timeout)
+        answer = self.call("execute", task=task, prompt=prompt, timeout=timeout)
         if isinstance(answer, bool):
             return Outcome(completed=answer)
         if isinstance(answer, Failure):
@@ -59,17 +60,14 @@ class Hooks:
             raise _unusable("execute", answer, "True, False, a Failure or an Outcome")
         return answer
 
-    def notify(self, name: str, **given: Any) -> None:
-        """Call a hook whose answers do not matter, such as pytest_ralph_recovered."""
-        self._call(name, **given)
-
     def _text(self, name: str, **given: Any) -> str | None:
-        answer = self._call(name, **given)
+        answer = self.call(name, **given)
         if answer is not None and not isinstance(answer, str):
             raise _unusable(name, answer, "a text")
         return answer
 
-    def _call(self, name: str, **given: Any) -> Any:
+    def call(self, name: str, **given: Any) -> Any:
+        """Call the hook pytest_ralph_`name`."""
         try:
             return getattr(self._relay, f"pytest_ralph_{name}")(**given)
         except Exception as error:
@@ -86,13 +84,7 @@ def _unusable(name: str, answer: object, wanted: str) -> HookError:
 def _place(error: Exception) -> str:
     """Where in the hook: the first frame below pluggy's."""
     place = ""
-    is_below_pluggy = False
-    for frame in traceback.extract_tb(error.__traceback__):
-        file = Path(frame.filename)
-        if file.parent.name == "pluggy":
-            is_below_pluggy = True
-            place = ""
-        elif is_below_pluggy:
-            is_below_pluggy = False
-            place = f" ({file.name}:{frame.lineno})"
+    for above, frame in pairwise(traceback.extract_tb(error.__traceback__)):
+        if Path(above.filename).parent.name == "pluggy":
+            place = f" ({Path(frame.filename).name}:{frame.lineno})"
     return place

@@ -166,15 +166,15 @@ class IsolatedRuns:
             moved = branches.restore(lambda: self._next_ref(task))
         changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
         report = self._guard.inspect(changes, task, tasks_before, _read(tasks_file))
-        findings = [stashed, *moved] if stashed else moved
+        findings = [stashed, *moved]
         if worktree.outside:
             files = ", ".join(worktree.outside[:MOST_NAMED])
             findings.append(f"changed files outside the project: not merged: {files}")
         if worktree.too_large:
             files = ", ".join(worktree.too_large[:MOST_NAMED])
             findings.append(f"left files that are too large to be merged: {files}")
-        findings = [*report.findings, *(f"{task.id} {finding}" for finding in findings)]
-        report = replace(report, findings=tuple(findings))
+        lines = [f"{task.id} {finding}" for finding in findings if finding]
+        report = replace(report, findings=(*report.findings, *lines))
         verified = None
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")

@@ -44,21 +44,13 @@ class ProgressLog:
 
     def committed(self, task: Task, commit: str) -> None:
         """Add the commit of a completed task to its entry."""
-
-        def change(text: str) -> str:
-            self._ends.clear()
-            return progress.completed(text, task.name, task.title, commit)
-
-        self._change(change)
+        self._ends.clear()
+        self._change(lambda text: progress.completed(text, task.name, task.title, commit))
 
     def reopened(self, task: Task) -> None:
         """Remove the entry of a completed task."""
-
-        def change(text: str) -> str:
-            self._ends.clear()
-            return progress.reopened(text, task.name)
-
-        self._change(change)
+        self._ends.clear()
+        self._change(lambda text: progress.reopened(text, task.name))
 
     def gave_up(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
         """Write which fixes of a task did not help."""

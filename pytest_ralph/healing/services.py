@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import BACKUPS_NAME
-from pytest_ralph.healing.budget import Outages
-from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -24,10 +21,11 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.isolation.worktrees import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
-    from pytest_ralph.healing.budget import Budget
+    from pytest_ralph.healing.budget import Budget, Outages
     from pytest_ralph.healing.decide import Decision
     from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.hooks import Hooks
+    from pytest_ralph.healing.regressions import Regressions
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.running.runner import CommandResult, Runner
@@ -41,14 +39,6 @@ if TYPE_CHECKING:
     Ask = Callable[[Task, Failure, Decision], Decision | None]
 
 CODE_SPAN = regex(r"`([^`]+)`")
-
-
-def _no_live_row(
-    text: str,  # noqa: ARG001 - a Live
-    limit: float,  # noqa: ARG001
-    title: str,  # noqa: ARG001
-) -> AbstractContextManager[None]:
-    return contextlib.nullcontext()
 
 
 # Without methods that nobody calls: making them takes a millisecond of every start.
@@ -75,32 +65,32 @@ class Services:
     make_git: Callable[[], Git | None]
     make_advisor: Callable[[], Advisor]
     make_tree: Callable[[], ProjectTree]
-    mask: Callable[[str], str] = str
+    mask: Callable[[str], str]
     # Writes a line on the terminal at once, even if the run is killed right after it.
-    announce: Callable[[str], None] = lambda _: None
+    announce: Callable[[str], None]
     # Shows a line at the end of the run, once however often it is noted.
-    note: Callable[[str], None] = lambda _: None
+    note: Callable[[str], None]
     # Writes a line on the terminal at once, with -v only.
-    announce_verbose: Callable[[str], None] = lambda _: None
-    live: Live = _no_live_row
+    announce_verbose: Callable[[str], None]
+    live: Live
     # The retry advice for a failure kind.
-    guidance: Callable[[str], str] = lambda _: ""
-    outages: Outages = field(default_factory=Outages)
+    guidance: Callable[[str], str]
+    outages: Outages
     # The tasks of all specs that passed in this process, and what was changed since.
-    regressions: Regressions = field(default_factory=Regressions)
-    ask: Ask | None = None
+    regressions: Regressions
+    ask: Ask | None
     # Lets a person edit the text of a fix task before it is written.
-    edit: Callable[[str], str] | None = None
-    git_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    edit: Callable[[str], str] | None
+    git_lock: AbstractContextManager[object]
     # Taken by whoever changes the project if the changes of each are undone or committed apart.
-    turn: AbstractContextManager[object] = field(default_factory=contextlib.nullcontext)
+    turn: AbstractContextManager[object]
     # Held while the changes of a worktree are merged and verified.
-    merge_lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
-    make_worktrees: Callable[[], Worktrees] | None = None
+    merge_lock: AbstractContextManager[object]
+    make_worktrees: Callable[[], Worktrees]
     # Keeps other workers from changing the same files; None if there are no other workers.
-    take_turn: Callable[[Collection[Path]], AbstractContextManager[None]] | None = None
+    take_turn: Callable[[Collection[Path]], AbstractContextManager[None]] | None
     # Whether other workers work on other specs of the project at the same time.
-    has_other_workers: bool = False
+    has_other_workers: bool
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -128,7 +118,6 @@ class Services:
 
     @cached_property
     def worktrees(self) -> Worktrees:
-        assert self.make_worktrees is not None
         return self.make_worktrees()
 
     @cached_property
@@ -148,7 +137,7 @@ class Services:
         from pytest_ralph.healing.errors import HookError
 
         try:
-            self.hooks.notify(name, **given)
+            self.hooks.call(name, **given)
         except HookError as error:
             self.note(str(error))
 
@@ -162,14 +151,12 @@ class Services:
     @property
     def usable_executors(self) -> tuple[Executor, ...]:
         """The executors that are not in trouble."""
-        executors = self.executors
-        return tuple(one for one in executors if self.outages.reason(one.command) is None)
+        return tuple(one for one in self.executors if self.outages.reason(one.command) is None)
 
     @property
     def executor(self) -> Executor | None:
         """The first executor that is not in trouble."""
-        usable = self.usable_executors
-        return usable[0] if usable else None
+        return next(iter(self.usable_executors), None)
 
     @property
     def outage(self) -> str:
@@ -179,11 +166,11 @@ class Services:
         # Imported here: most runs need no name of an executor.
         from pytest_ralph.fixing.agents import display_name
 
-        commands = [executor.command for executor in self.executors]
-        return "; ".join(
-            f"executor {display_name(command)} is unavailable: {self.outages.reason(command)}"
-            for command in commands
-        )
+        lines = []
+        for executor in self.executors:
+            reason = self.outages.reason(executor.command)
+            lines.append(f"executor {display_name(executor.command)} is unavailable: {reason}")
+        return "; ".join(lines)
 
     @property
     def has_agent(self) -> bool:
@@ -216,13 +203,12 @@ class Services:
 
     def failure_of(self, task: Task, failure: Failure) -> Failure:
         """`failure` as one of `task`, with secrets masked, so that it may be shown and stored."""
-        blocked_on = failure.blocked_on
         return replace(
             failure,
             task_id=task.id,
             error=self.mask(failure.error),
             raw_output=self.mask(failure.raw_output),
-            blocked_on=self.mask(blocked_on) if blocked_on else blocked_on,
+            blocked_on=self.mask(failure.blocked_on or "") or None,
         )
 
     def junit_files(self, ended: CommandResult, root: Path) -> tuple[Path, ...]:

@@ -66,8 +66,7 @@ class SpecFiles:
         self._document = Document(spec, verify)
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
         # Where each file really was when the run began, and what told its directory from others.
-        paths = (spec.path, self.state.path, self._log.path)
-        self._places = {str(path): os.path.realpath(path) for path in paths}
+        self._places = {str(path): os.path.realpath(path) for path in self.own_files}
         self._directory = _identity(spec.directory)
 
     @property

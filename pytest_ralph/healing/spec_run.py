@@ -17,12 +17,12 @@ from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.results import TaskResult
+    from pytest_ralph.settings import Settings
     from pytest_ralph.spec.task import Task
 
 NO_VERIFY = "no Verify field"
@@ -40,6 +40,7 @@ class SpecRun:
         services: Services,
         spec_files: SpecFiles,
         *,
+        spec_path: str,
         recovery: bool,
         takeover_log: TakeoverLog | None = None,
     ) -> None:
@@ -48,7 +49,7 @@ class SpecRun:
         self.recovery = recovery
         self.takeover_log = takeover_log
         self.checkpoints = Checkpoints(services, spec_files)
-        self._spec_path = _relative(spec_files.spec.path, services.root)
+        self._spec_path = spec_path
         self._start_error: RecoveryError | None = None
         # The tasks that have begun, by their names, as they were when the run began, and how much
         # work of the run had been done then.
@@ -99,8 +100,7 @@ class SpecRun:
         self.spec_files.failed[task.name] = reason
         self.services.regressions.forget(self, task)
         if self._may_break_others:
-            with contextlib.suppress(RecoveryError):
-                self.spec_files.take_back(task)
+            self._take_back(task)
 
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
@@ -292,32 +292,7 @@ class SpecRun:
         )
         if blocker:
             return "blocked", f"blocked by {blocker}"
-        return self._unverifiable(task)
-
-    def _unverifiable(self, task: Task) -> tuple[str, str] | None:
-        """Outcome and reason of a task that no command verifies here."""
-        verify = task.verify
-        if verify.manual:
-            return "manual", f"manual: {one_line(verify.by_hand)}"
-        if not verify.checks and not verify.invalid:
-            return "skipped", NO_VERIFY
-        if self.services.settings.strict and verify.unread:
-            return "manual", f"manual: not checked: {one_line('; '.join(verify.unread))}"
-        change = self._remote_change(task)
-        if change is not None:
-            return "skipped", f"changes something outside: {one_line(change)}"
-        return None
-
-    def _remote_change(self, task: Task) -> str | None:
-        """The part of the task's Verify that would change something outside this machine."""
-        settings = self.services.settings
-        if "remote" in settings.allow:
-            return None
-        for check in task.verify.checks:
-            change = find_remote_change(check.command, settings.remote)
-            if change is not None:
-                return change
-        return None
+        return unverifiable(task, self.services.settings)
 
     def _is_executed_unverified(self, run: TaskRun, outcome: str, reason: str) -> bool:
         """Whether --ralph-execute has a task carried out that no command can verify."""
@@ -361,7 +336,19 @@ class SpecRun:
             return False
 
 
-def _relative(path: Path, root: Path) -> str:
-    if path.is_relative_to(root):
-        path = path.relative_to(root)
-    return path.as_posix()
+def unverifiable(task: Task, settings: Settings) -> tuple[str, str] | None:
+    """Outcome and reason of a task that no command verifies here; None if one does."""
+    verify = task.verify
+    if verify.manual:
+        return "manual", f"manual: {one_line(verify.by_hand)}"
+    if not verify.checks and not verify.invalid:
+        return "skipped", NO_VERIFY
+    if settings.strict and verify.unread:
+        return "manual", f"manual: not checked: {one_line('; '.join(verify.unread))}"
+    if "remote" in settings.allow:
+        return None
+    for check in verify.checks:
+        change = find_remote_change(check.command, settings.remote)
+        if change is not None:
+            return "skipped", f"changes something outside: {one_line(change)}"
+    return None

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import append_json, read_json_lines
 from pytest_ralph.results import TaskResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-class TakeoverEntry(NamedTuple):
-    """A task that a worker began, or that ended with this result."""
-
-    worker: str
-    task: str
-    result: TaskResult | None
 
 
 class TakeoverLog:
@@ -28,20 +19,20 @@ class TakeoverLog:
         self._worker = worker
         # Whether no worker has begun to work on the spec in this run.
         self.is_new = not path.exists()
-        lines = {line.task: line for line in self._read()}
-        self.results = {
-            name: line.result for name, line in lines.items() if line.result is not None
-        }
+        self.results: dict[str, TaskResult] = {}
         # One worker at a time has the spec, so a worker that began a task and did not end it is
         # dead.
-        self.unfinished = {name: line.worker for name, line in lines.items() if line.result is None}
+        self.unfinished: dict[str, str] = {}
+        for begun_by, name, *result in read_json_lines(path):
+            if result:
+                self.results[name] = TaskResult.from_json(result[0])
+                self.unfinished.pop(name, None)
+            else:
+                self.results.pop(name, None)
+                self.unfinished[name] = begun_by
 
     def begun(self, name: str) -> None:
         append_json(self._path, [self._worker, name])
 
     def ended(self, name: str, result: TaskResult) -> None:
         append_json(self._path, [self._worker, name, result.to_json()])
-
-    def _read(self) -> Iterator[TakeoverEntry]:
-        for worker, task, *ended in read_json_lines(self._path):
-            yield TakeoverEntry(worker, task, TaskResult.from_json(ended[0]) if ended else None)

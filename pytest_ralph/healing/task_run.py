@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.healing.checkpoints import Checkpoints
     from pytest_ralph.healing.decide import Decision, FailedAttempt
     from pytest_ralph.healing.fixer import Fixer
@@ -90,7 +89,7 @@ class TaskRun:
         self.task = task
         self.recovery = recovery
         # Carries out a task that an executor had added to the plan; None for such a task itself.
-        self._perform_added = perform_added
+        self.perform_added = perform_added
         self.log = AttemptLog(
             task,
             spec=spec_files.spec.name,
@@ -115,11 +114,6 @@ class TaskRun:
         self._absent: tuple[str, ...] = ()
 
     @property
-    def failure(self) -> Failure | None:
-        """The failure that waits to be recovered from."""
-        return self.failed.failure if self.failed else None
-
-    @property
     def good(self) -> bool:
         """Whether nothing has failed so far."""
         return self.failed is None and not (self.result and self.result.bad)
@@ -131,15 +125,7 @@ class TaskRun:
 
         earlier = self.services.advisor.since_pass(self.spec_files.spec.name, self.task.id)
         self.log.add_earlier(earlier, self.spec_files.unsuccessful_fixes(self.task))
-        return Fixer(
-            self.services,
-            self.spec_files,
-            self.checkpoints,
-            self.task,
-            self.log,
-            self.verify_in,
-            self._perform_added,
-        )
+        return Fixer(self)
 
     # The loop
 

@@ -6,10 +6,10 @@ They are in the directory of the run below `.ralph/backups`, one JSON object per
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.files import append_json, read_json_lines
 from pytest_ralph.spec.task import Task
 from pytest_ralph.verify.model import Verify
 
@@ -52,31 +52,14 @@ def record_tick(services: Services, spec_files: SpecFiles, task: Task) -> None:
     # Masked: this must not become a second place of a secret that the plan holds.
     title = services.mask(task.title)
     verify = services.mask(task.verify.text)
-    line = json.dumps([spec_path, owner, task.name, title, verify]) + "\n"
     # Without the record the task only stays ticked, which is no reason to fail it now.
     with contextlib.suppress(OSError):
-        _append(services.backups / LIST_NAME, line)
-
-
-def _append(path: Path, line: str) -> None:
-    # One write in append mode: several workers may add to the list.
-    with path.open("ab", buffering=0) as file:
-        file.write(line.encode())
+        append_json(services.backups / LIST_NAME, [spec_path, owner, task.name, title, verify])
 
 
 def read_ticks(directory: Path) -> list[Tick]:
     """Return the ticks that the run with this directory recorded, oldest first."""
-    try:
-        lines = (directory / LIST_NAME).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
     ticks = []
-    # A task that was broken and healed again is recorded twice.
-    for line in dict.fromkeys(lines):
-        try:
-            spec_path, owner, name, title, verify = json.loads(line)
-        except (ValueError, TypeError):
-            # The last line of a run that was killed may be incomplete.
-            continue
+    for spec_path, owner, name, title, verify in read_json_lines(directory / LIST_NAME):
         ticks.append(Tick(spec_path, owner, Task(name, title, verify=Verify(text=verify))))
     return ticks

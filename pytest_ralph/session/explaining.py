@@ -9,11 +9,11 @@ import pytest
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.prompts import PromptContext
 from pytest_ralph.healing.services import settings_of_task
+from pytest_ralph.healing.spec_run import unverifiable
 from pytest_ralph.running.expectations import in_words
 from pytest_ralph.session.items import TaskItem
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.settings import NO_EXECUTOR
-from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.lint import shell_error
 from pytest_ralph.text.inert import one_line
 
@@ -103,27 +103,14 @@ def why_not_run(task: Task, settings: Settings) -> str | None:
     """Return why the Verify field of a task is not run, or None if it is."""
     if task.verify.invalid:
         return f"fails as invalid: {one_line(task.verify.invalid)}"
-    if task.verify.manual:
-        return f"manual: {one_line(task.verify.by_hand)}"
-    if not task.verify.checks:
-        return "no Verify field"
-    if settings.strict and task.verify.unread:
-        return "manual: words that were not understood (ralph_strict)"
+    skip = unverifiable(task, settings)
+    if skip is not None:
+        return skip[1]
     for check in task.verify.checks:
-        reason = _why_command_is_not_run(check.command, settings)
-        if reason:
-            return reason
+        error = shell_error(check.command)
+        if error:
+            return f"fails as invalid: the shell cannot parse it: {one_line(error)}"
     return None
-
-
-def _why_command_is_not_run(command: str, settings: Settings) -> str:
-    error = shell_error(command)
-    if error:
-        return f"fails as invalid: the shell cannot parse it: {one_line(error)}"
-    if "remote" in settings.allow:
-        return ""
-    change = find_remote_change(command, settings.remote)
-    return f"changes something outside: {one_line(change)}" if change else ""
 
 
 def expected(check: Check) -> str:

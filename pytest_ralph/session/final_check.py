@@ -24,8 +24,7 @@ from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.session.reporting import JunitAttempts
-from pytest_ralph.settings import SettingError
-from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.spec.document import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -134,10 +133,7 @@ class FinalCheck:
         if path in self._run.spec_runs:
             return self._run.spec_runs[path].spec_files.spec
         if relative not in self._specs:
-            try:
-                self._specs[relative] = self._run.specs.load(path)
-            except (SpecError, SettingError):
-                self._specs[relative] = None
+            self._specs[relative] = self._run.specs.reread(relative)
         return self._specs[relative]
 
     def _verify_again(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
@@ -208,7 +204,8 @@ class FinalCheck:
                 continue
             modified = _modified(self._run.root / path, was_there=path not in result.absent)
             if modified > max(watched.verified_until, self._worked_until(path)):
-                return _named_change(self._verified_at(modified), [path])
+                by = self._verified_at(modified)
+                return f"{by.spec} {by.id} changed {path}" if by else f"{path} changed"
         return ""
 
     @cached_property
@@ -263,11 +260,6 @@ def _named_work(culprits: Iterable[ReportedWork]) -> str:
         name = f"{work.result.spec} {work.result.id}"
         paths.setdefault(name, {}).update(dict.fromkeys(work.changed))
     return " or ".join(f"{name} changed {listed_files([*paths[name]])}" for name in paths)
-
-
-def _named_change(by: TaskResult | None, paths: Sequence[str]) -> str:
-    files = listed_files(paths)
-    return f"{by.spec} {by.id} changed {files}" if by else f"{files} changed"
 
 
 def _work(results: Iterable[TaskResult], *, is_late: bool = False) -> Iterator[ReportedWork]:

@@ -13,7 +13,6 @@ from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.next_steps import command_line
 from pytest_ralph.report.terminal import can_draw
-from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
+    from pytest_ralph.spec.document import Spec
 
 
 class HaltedSpec:
@@ -36,10 +36,7 @@ class HaltedSpec:
     @cached_property
     def _spec(self) -> Spec | None:
         """The spec as it is at the end of the run; None if it cannot be read any more."""
-        try:
-            return Spec.load(self.run.root / self.path)
-        except SpecError:
-            return None
+        return self.run.specs.reread(self.path)
 
     def notify_plugins(self) -> None:
         """Call the hook `pytest_ralph_halted`."""
@@ -49,7 +46,7 @@ class HaltedSpec:
         blocked = tuple(result.id for result in self.results if result.outcome == "blocked")
         try:
             hooks = Hooks(self.run.hooks_for(self._spec.path))
-            hooks.notify("halted", spec=self._spec, failed=failed, blocked=blocked)
+            hooks.call("halted", spec=self._spec, failed=failed, blocked=blocked)
         except HookError as error:
             self.run.messages.note(str(error))
 

@@ -48,6 +48,15 @@ HELP = """\
 """
 EDIT_AGAIN = "Enter to edit it again, [u]se it as it was? "
 HALTED = "halted by a person"
+FIX_WANTED = "a person asked for a fix"
+DECISIONS = {
+    "fix": Decision("fix", FIX_WANTED),
+    "edit": Decision("fix", FIX_WANTED, edit=True),
+    "retry": Decision("retry", "a person asked to try again"),
+    "skip": Decision("escalate", "skipped by a person", "skipped"),
+    "give up": Decision("escalate", "you decided so", "given up"),
+    "halt": Decision("escalate", HALTED, "halted"),
+}
 # Decisions that "fix" confirms as they are.
 WAYS_TO_FIX = ("repair", "rollback", "continue", "enrich", "split")
 # The part of an output that is shown before the question.
@@ -201,22 +210,12 @@ class Interactive:
                 return choices[letter]
 
     def _decision(self, choice: str, decided: Decision) -> Decision:
-        match choice:
-            case "halt":
-                self._halted = True
-                self._halt(HALTED)
-                return Decision("escalate", HALTED, "halted")
-            case "give up":
-                return Decision("escalate", "you decided so", "given up")
-            case "skip":
-                return Decision("escalate", "skipped by a person", "skipped")
-            case "retry":
-                return Decision("retry", "a person asked to try again")
-            case "edit":
-                return Decision("fix", "a person asked for a fix", edit=True)
-            case _:
-                action = decided.action if decided.action in WAYS_TO_FIX else "fix"
-                return Decision(action, "a person asked for a fix")
+        if choice == "halt":
+            self._halted = True
+            self._halt(HALTED)
+        if choice == "fix" and decided.action in WAYS_TO_FIX:
+            return Decision(decided.action, FIX_WANTED)
+        return DECISIONS[choice]
 
     def edit(self, block: str) -> str:
         """Let a person edit a fix task; return it unchanged if they leave nothing or undo it."""

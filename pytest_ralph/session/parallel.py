@@ -154,7 +154,7 @@ class Group:
         return future.result()
 
     def _finish(self, task_run: TaskRun, name: str) -> TaskResult:
-        if task_run.failure is None or not self._spec_run.recovery:
+        if task_run.failed is None or not self._spec_run.recovery:
             return self._spec_run.finish(task_run)
         if name not in self._recoveries:
             self._recover_all_failed(name)
@@ -174,7 +174,7 @@ class Group:
         for sibling in self._first_attempts:
             # Waits for the sibling's first attempt.
             task_run = self._ended(sibling)
-            if task_run is not None and task_run.failure and sibling in self._pending:
+            if task_run is not None and task_run.failed and sibling in self._pending:
                 failed[sibling] = task_run
         if len(failed) > 1:
             self._show(batch.multiple_failures(self._statuses(), list(failed)))
@@ -200,7 +200,7 @@ class Group:
         task_run = self._ended(name)
         if task_run is None:
             return "waiting"
-        if task_run.failure is not None:
+        if task_run.failed is not None:
             return failed
         if task_run.result is not None and task_run.result.passed:
             return "complete"

@@ -74,13 +74,8 @@ class Preflight:
     def plan_error(self, spec: Spec) -> PlanProblem | None:
         """Return the first problem because of which the plan cannot be carried out."""
         problems = self.run.specs.plan(spec).problems
-        if not problems:
-            return None
         tolerated = self.tolerated(spec)
-        for problem in problems:
-            if problem not in tolerated:
-                return problem
-        return None
+        return next((problem for problem in problems if problem not in tolerated), None)
 
     def tolerated(self, spec: Spec) -> list[PlanProblem]:
         """Return the problems of a plan that only deserve a warning.

@@ -280,15 +280,10 @@ class Resources:
         for mark_file in self._mark_files:
             with contextlib.suppress(OSError):
                 mark_file.unlink(missing_ok=True)
-        history = self._created("history")
-        if history is not None:
-            history.close()
-        worktrees = self._created("worktrees")
-        if worktrees is not None:
-            worktrees.close()
-        tree = self._created("tree")
-        if tree is not None:
-            tree.close()
+        for name in ("history", "worktrees", "tree"):
+            part = self._created(name)
+            if part is not None:
+                part.close()
 
     def _created(self, name: str) -> Any:
         """Return a cached property if it has been used, else None."""

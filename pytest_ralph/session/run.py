@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
+from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.messages import Messages
@@ -182,7 +182,13 @@ def start_spec(run: Run, spec: Spec) -> SpecRun:
     settings = _settings(run, spec, spec_files.state)
     recovery = run.specs.is_recovered(spec)
     services = run.resources.services(spec, settings)
-    spec_run = SpecRun(services, spec_files, recovery=recovery, takeover_log=takeover_log)
+    spec_run = SpecRun(
+        services,
+        spec_files,
+        spec_path=run.specs.relative(spec.path),
+        recovery=recovery,
+        takeover_log=takeover_log,
+    )
     if recovery and is_first:
         for line in spec_run.start(run.specs.relative(spec.directory)):
             run.messages.note(f"{spec.name}: {line}")
@@ -218,10 +224,11 @@ def _open_files(run: Run, spec: Spec) -> SpecFiles:
         # Only workers on another machine need these modules.
         from pytest_ralph.session.xdist.outbox import RecordedSpecFiles, keep_originals
 
-        own_files = (spec.path, spec.directory / STATE_NAME, spec.directory / PROGRESS_NAME)
-        keep_originals(run, own_files)
         files_class = RecordedSpecFiles
-    return files_class(spec, run.specs.plan(spec), verify=run.settings.verify, state=state)
+    spec_files = files_class(spec, run.specs.plan(spec), verify=run.settings.verify, state=state)
+    if run.run_directory.is_elsewhere:
+        keep_originals(run, spec_files.own_files)
+    return spec_files
 
 
 def _settings(run: Run, spec: Spec, state: State) -> Settings:

@@ -120,27 +120,21 @@ class RunDirectory:
 
     def call_off(self) -> None:
         """Ask all workers to start no further task."""
-        if self.path.is_dir():
-            self._off.touch()
+        self._signal("off")
 
     @property
     def is_called_off(self) -> bool:
-        return self._off.exists()
-
-    @property
-    def _off(self) -> Path:
-        return self.path / "off"
+        return (self.path / "off").exists()
 
     def interrupt(self) -> None:
         """Ask all workers to end what runs, too."""
-        self.call_off()
-        if self.path.is_dir():
-            self._interrupt.touch()
+        self._signal("off")
+        self._signal("interrupt")
 
     @property
     def is_interrupted(self) -> bool:
-        return self._interrupt.exists()
+        return (self.path / "interrupt").exists()
 
-    @property
-    def _interrupt(self) -> Path:
-        return self.path / "interrupt"
+    def _signal(self, name: str) -> None:
+        if self.path.is_dir():
+            (self.path / name).touch()

@@ -59,6 +59,13 @@ class Specs:
         self.settings_of(spec)
         return spec
 
+    def reread(self, path: str) -> Spec | None:
+        """Read the spec at a path in the project; None if it cannot be read any more."""
+        try:
+            return self.load(self._root / path)
+        except (SpecError, SettingError):
+            return None
+
     def settings_of(self, spec: Spec, state: State | None = None) -> Settings:
         """Return the settings for one spec, with the limits of its state file if that is given.
 
@@ -137,13 +144,11 @@ class Specs:
     def snapshots(self) -> dict[str, str]:
         """The text of every selected spec that can be read, by its path in the project."""
         found = {}
-        for path in find_specs(self._config):
-            try:
-                spec = self.load(path)
-            except (SpecError, SettingError):
-                # The worker that collects it reports what is wrong.
-                continue
-            found[self.relative(spec.path)] = spec.source
+        for path in map(self.relative, find_specs(self._config)):
+            spec = self.reread(path)
+            # The worker that collects a spec which cannot be read reports what is wrong.
+            if spec is not None:
+                found[path] = spec.source
         return found
 
     def are_others_at_work(self, spec: Spec) -> bool:

@@ -347,8 +347,9 @@ class RunResults:
         for result in self.tasks:
             path = result.spec_path
             if path not in specs:
-                specs[path] = self._load(path)
+                specs[path] = self.run.specs.reread(path)
             spec = specs[path]
+            # Without the spec, the report does without the fields of its tasks.
             task = spec.get(result.name or result.id) if spec else None
             tasks.append(self._with_fields(result, task) if task else result)
         statistics = self.run.resources.advisor.statistics()
@@ -374,13 +375,6 @@ class RunResults:
         if self.run.settings.keep_going:
             return ()
         return tuple("\n".join(halted.lines()) for halted in self.halted_specs)
-
-    def _load(self, path: str) -> Spec | None:
-        try:
-            return Spec.load(self.run.root / path, verify=self.run.settings.verify)
-        except SpecError:
-            # The tasks have run: the report does without their fields.
-            return None
 
     def _with_fields(self, result: TaskResult, task: Task) -> TaskResult:
         mask = self.run.resources.mask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -42,13 +42,6 @@ NOT_COVERED = (
 )
 
 
-class Reopening(NamedTuple):
-    """The tasks that were reopened, and why others were not: a line for each spec."""
-
-    reopened: list[str]
-    problems: list[str]
-
-
 def undo_run(config: pytest.Config) -> int:
     """Undo a run and say what was done; return 1 if some of it could not be undone.
 
@@ -63,7 +56,7 @@ def undo_run(config: pytest.Config) -> int:
         result = undo_changes(root, directory, directory.with_name(kept_name))
     except OSError as error:
         raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
-    reopening = _reopen_tasks(root, directory, result.restored)
+    reopened, not_reopened = _reopen_tasks(root, directory, result.restored)
     if result.restored or not result.problems:
         mark_undone(directory)
 
@@ -71,20 +64,19 @@ def undo_run(config: pytest.Config) -> int:
     writer.line(f"ralph: redoing run {run_name}" if is_redo else f"ralph: undoing run {run_name}")
     if _is_path(config):
         writer.line("the run is undone as a whole: --ralph-undo takes a run name, not a path")
-    _print_result(writer, root, result, reopening)
+    _print_result(writer, root, result)
+    _print_reopened(writer, reopened, not_reopened)
     if is_redo:
         writer.line("tasks that were reopened stay open until they pass again")
     if result.restored:
         purpose = "to undo it again" if is_redo else "to get back what was undone"
         writer.line(f"{purpose}: pytest --ralph-undo {kept_name}")
     writer.line(NOT_COVERED)
-    is_incomplete = result.problems or reopening.problems
+    is_incomplete = result.problems or not_reopened
     return int(pytest.ExitCode.TESTS_FAILED if is_incomplete else pytest.ExitCode.OK)
 
 
-def _print_result(
-    writer: TerminalWriter, root: Path, result: UndoResult, reopening: Reopening
-) -> None:
+def _print_result(writer: TerminalWriter, root: Path, result: UndoResult) -> None:
     for path in result.restored:
         exists = os.path.lexists(root / path)
         # A file that the run had created is gone now.
@@ -95,9 +87,14 @@ def _print_result(
     if staged:
         names = shlex.join(staged)
         writer.line(one_line(f"still staged (to unstage: git restore --staged {names})"))
-    for tasks in reopening.reopened:
+
+
+def _print_reopened(
+    writer: TerminalWriter, reopened: Iterable[str], problems: Iterable[str]
+) -> None:
+    for tasks in reopened:
         writer.line(one_line(f"reopened: {tasks}"))
-    for problem in reopening.problems:
+    for problem in problems:
         writer.line(one_line(f"cannot reopen tasks in {problem}"), red=True)
 
 
@@ -110,8 +107,13 @@ def _staged(root: Path, paths: Sequence[str]) -> list[str]:
     return result.stdout.split("\0")[:-1] if result.status == 0 else []
 
 
-def _reopen_tasks(root: Path, directory: Path, restored: Iterable[str]) -> Reopening:
-    """Reopen the tasks that the run ticked and that may rest on files which were put back."""
+def _reopen_tasks(
+    root: Path, directory: Path, restored: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """Reopen the tasks that the run ticked and that may rest on files which were put back.
+
+    Return which tasks were reopened, and why others were not: a line for each spec.
+    """
     reopened = []
     problems = []
     for spec_path, tasks in _tasks_to_reopen(directory, set(restored)).items():
@@ -123,7 +125,7 @@ def _reopen_tasks(root: Path, directory: Path, restored: Iterable[str]) -> Reope
             continue
         if names:
             reopened.append(f"{', '.join(names)} ({spec_path})")
-    return Reopening(reopened, problems)
+    return reopened, problems
 
 
 def _tasks_to_reopen(directory: Path, restored: set[str]) -> dict[str, list[Task]]:

@@ -8,8 +8,9 @@ and history records come back with the workers' reports.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -253,11 +254,19 @@ clean_up(*channel.receive())
 """
 
 
-class Place(NamedTuple):
-    """A directory in which workers were started, and the copies that this run made in it."""
+@dataclass
+class Place:
+    """A directory on another machine in which workers were started.
 
-    host: str
-    directory: str
+    new: The copies of the project that this run made in it.
+    roots: Where workers that have run their last task found the project.
+    channels: Each is closed when its worker has ended.
+    """
+
+    new: list[str]
+    gateways: list[Any] = field(default_factory=list)
+    roots: set[str] = field(default_factory=set)
+    channels: list[Any] = field(default_factory=list)
 
 
 class Places:
@@ -268,11 +277,7 @@ class Places:
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._new: dict[Place, list[str]] = {}
-        self._gateways: dict[Place, list[Any]] = {}
-        self._roots: dict[Place, set[str]] = {}
-        # Each is closed when its worker has ended.
-        self._channels: dict[Place, list[Any]] = {}
+        self._places: dict[str, Place] = {}
 
     def add(self, gateway: Any, sources: Iterable[Path]) -> None:
         """Look, before xdist copies `sources`, which of them are not there yet."""
@@ -281,36 +286,34 @@ class Places:
         channel.send(names)
         host, directory, missing = channel.receive(TIME_LIMIT)
         channel.waitclose(TIME_LIMIT)
-        place = Place(host, directory)
         # A second worker in the same place finds what was copied for the first one.
-        self._new.setdefault(place, missing)
-        self._gateways.setdefault(place, []).append(gateway)
+        place = self._places.setdefault(f"{host}:{directory}", Place(missing))
+        place.gateways.append(gateway)
         gateway.ralph_place = place
 
     def add_root(self, node: Any, root: str) -> None:
         """Record where a worker, which has run its last task, found the project."""
-        place = node.gateway.ralph_place
-        self._roots.setdefault(place, set()).add(root)
-        self._channels.setdefault(place, []).append(node.channel)
+        place: Place = node.gateway.ralph_place
+        place.roots.add(root)
+        place.channels.append(node.channel)
 
     def clean_up(self) -> list[str]:
         """Put back and remove what the run left; return a line about each place that failed."""
         lines = []
-        for place, gateways in self._gateways.items():
-            for channel in self._channels.get(place, ()):
+        for name, place in self._places.items():
+            for channel in place.channels:
                 # Until then the worker may write files. Its errors are reported by xdist.
                 with contextlib.suppress(Exception):
                     channel.waitclose(TIME_LIMIT)
-            if not any(self._clean_up_through(gateway, place) for gateway in gateways):
-                lines.append(f"{place.host}:{place.directory} could not be cleaned up")
+            if not any(self._clean_up_through(gateway, place) for gateway in place.gateways):
+                lines.append(f"{name} could not be cleaned up")
         return lines
 
     def _clean_up_through(self, gateway: Any, place: Place) -> bool:
         # A worker that died took its gateway with it.
         with contextlib.suppress(Exception):
             channel = gateway.remote_exec(CLEAN_UP)
-            roots = sorted(self._roots.get(place, ()))
-            channel.send((roots, self._new[place], self._run_id))
+            channel.send((sorted(place.roots), place.new, self._run_id))
             channel.waitclose(TIME_LIMIT)
             return True
         return False
