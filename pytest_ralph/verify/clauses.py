@@ -38,7 +38,7 @@ _SOME_OF_MANY = regex(rf"\b(?:the|these|those|its) (?=\d|{'|'.join(_NUMBERS[1:])
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
 _OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
 _OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
-_VERB = r"(?:is|are|returns|shows|prints|contains|exists?|appears?|exits|fails|passes|not)\b"
+_VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|passes|not)\b"
 _JOINED = regex(
     r"⟦([\d&/]+)⟧(?:,? (and|or|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
 )

@@ -53,7 +53,9 @@ _AMOUNT = regex(
 )
 # `All suites pass, and `make docs` is quiet`: a claim beside the command, not about it.
 _CLAIM_BEFORE = regex(
-    r"(?P<claim>[^`]*\w\s+\w[^`]*?)[\s,;.]*(?:\b(?:and|then|plus)\s*|[;.]\s*)", re.IGNORECASE
+    r"(?P<claim>(?=.*\w`?\s+`?\w)(?:[^`]|`[^`]*`)*?)[\s,;.]*"
+    r"(?:\b(?:and|then|plus|after|after running)\s*|[;.]\s*)+",
+    re.IGNORECASE | re.DOTALL,
 )
 _ABSENCE = regex(
     r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
@@ -216,10 +218,11 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
     if not required:
         return
     is_lead = len(required) == 1 and _is_lead(found[0].before)
+    known = len(reading.checks)
+    _take_commands(passage, required, reading)
     # Words behind an optional command are reported with it.
     if not found[0].is_optional and not is_lead:
-        reading.unread += _claims_before(found[0].before)
-    _take_commands(passage, required, reading)
+        _take_claim(found[0], reading, known)
 
 
 def _as_written(mention: Mention) -> str:
@@ -291,16 +294,34 @@ def _is_unclear_alternative(mention: Mention) -> bool:
     return opens_group or bool(_EITHER_NAME.search(mention.before))
 
 
-def _claims_before(words: str) -> list[str]:
+def _take_claim(first: Mention, reading: Reading, index: int) -> None:
+    """Take what is said before a command and is not about it.
+
+    Files that must exist are checked after the command, the check at `index`; anything else is
+    unread.
+    """
+    claim = _claim_before(first.before)
+    if not claim:
+        return
+    demands = read_expectations(first.command, claim)
+    is_about_files = demands.files and not demands.expect and not demands.unread
+    if is_about_files and index < len(reading.checks):
+        check = reading.checks[index]
+        reading.checks[index] = check._replace(files=(*demands.files, *check.files))
+    else:
+        reading.unread.append(claim)
+
+
+def _claim_before(words: str) -> str:
     """Return what the words before a command say that the command may not check."""
     if _RESULT.match(in_english(words)):
-        return []
+        return ""
     claim = _CLAIM_BEFORE.fullmatch(words)
     if claim:
-        return [" ".join(claim["claim"].split()).strip(" .,;:")]
-    if _AMOUNT.search(words):
-        return [" ".join(words.split()).strip(" .,;:")]
-    return []
+        words = claim["claim"]
+    elif not _AMOUNT.search(words):
+        return ""
+    return " ".join(words.split()).strip(" .,;:")
 
 
 def _may_find_nothing(command: str, demands: Demands) -> bool:
