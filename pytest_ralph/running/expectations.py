@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import operator
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
@@ -21,6 +23,7 @@ COMPARED = 1024 * 1024
 QUOTED = 80
 
 NUMBER = regex(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?)%?")
+JSON_TOKEN = regex(r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -159,8 +162,10 @@ def is_equal(value: object, text: str) -> bool:
 def _compare(op: str, value: object, text: str) -> bool:
     if not isinstance(value, (int, float)):
         wanted = str(value).strip()
+        printed = text.strip()
         # `jq .name` prints a string with its quotes.
-        is_wanted = text.strip() in (wanted, f'"{wanted}"')
+        is_wanted = printed in (wanted, f'"{wanted}"')
+        is_wanted = is_wanted or re.fullmatch(text_pattern(wanted), printed) is not None
         return is_wanted if op == "==" else not is_wanted
 
     number = leading_number(text)
@@ -168,6 +173,17 @@ def _compare(op: str, value: object, text: str) -> bool:
         return COMPARE[op](number, value)
     # Any other text is not the number.
     return op == "!=" and bool(text.strip())
+
+
+def text_pattern(text: str) -> str:
+    """Return a regular expression for a text; white space between the tokens of JSON is free."""
+    if not text.startswith(("{", "[")):
+        return re.escape(text)
+    try:
+        json.loads(text)
+    except ValueError:
+        return re.escape(text)
+    return r"\s*".join(re.escape(token) for token in JSON_TOKEN.findall(text))
 
 
 def leading_number(text: str) -> float | None:

@@ -11,7 +11,14 @@ import io
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_ralph.running.expectations import COMPARE, COMPARED, counts, holds, is_equal
+from pytest_ralph.running.expectations import (
+    COMPARE,
+    COMPARED,
+    counts,
+    holds,
+    is_equal,
+    text_pattern,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,11 +115,10 @@ def make_reader(expect: Expect) -> Reader | None:
 
 
 def contained_pattern(value: object) -> str:
-    """Return a regular expression for a number as a whole, or for a text as it is."""
-    written = re.escape(str(value))
+    """Return a regular expression for a number as a whole, or for a text."""
     if isinstance(value, (int, float)):
-        return rf"(?<![\d.]){written}(?!\.?\d)"
-    return written
+        return rf"(?<![\d.]){re.escape(str(value))}(?!\.?\d)"
+    return text_pattern(str(value))
 
 
 class Found:
