@@ -15,6 +15,7 @@ from pytest_ralph.session.discovery import (
     find_below,
     find_specs,
     identity_of,
+    look_in_specs,
     with_known_paths,
 )
 from pytest_ralph.session.items import SpecFile, TaskItem
@@ -117,11 +118,7 @@ class SpecCollection:
             config.args[:] = [os.path.relpath(current, config.invocation_params.dir)]
             self._current = current
             return
-        if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
-            return
-        specs = config.invocation_params.dir / SPECS_NAME
-        if specs.is_dir() and not any(find_specs(config)):
-            config.args.append(SPECS_NAME)
+        look_in_specs(config)
 
     def pytest_report_header(self) -> list[str]:
         lines = [self._mode_line()]

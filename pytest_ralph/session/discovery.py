@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import TASKS_NAME
+from pytest_ralph.files import SPECS_NAME, TASKS_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,15 @@ def find_specs(config: pytest.Config) -> Iterator[Path]:
             if identity not in seen:
                 seen.add(identity)
                 yield path
+
+
+def look_in_specs(config: pytest.Config) -> None:
+    """Add `specs/` to the arguments if they come from `testpaths` and lead to no spec."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    specs = config.invocation_params.dir / SPECS_NAME
+    if specs.is_dir() and not any(find_specs(config)):
+        config.args.append(SPECS_NAME)
 
 
 def identity_of(path: Path) -> SpecIdentity:

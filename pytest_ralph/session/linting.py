@@ -13,7 +13,7 @@ from _pytest.config import create_terminal_writer
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
 from pytest_ralph.report.phrases import count, listed
-from pytest_ralph.session.discovery import find_specs, shown_path
+from pytest_ralph.session.discovery import find_specs, look_in_specs, shown_path
 from pytest_ralph.session.items import LONGEST_READING, WARNED
 from pytest_ralph.session.specs import front_matter_layer, ini_layer
 from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
@@ -41,6 +41,7 @@ def lint_specs(config: pytest.Config) -> int:
     except SettingError as error:
         raise pytest.UsageError(str(error)) from None
     writer = create_terminal_writer(config)
+    look_in_specs(config)
     paths = list(find_specs(config))
     if not paths:
         writer.line(f"no {TASKS_NAME} below {', '.join(config.args)}")

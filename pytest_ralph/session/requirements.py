@@ -96,6 +96,8 @@ def _check_executors(run: Run, settings: Settings, place: str = "") -> None:
         problem = executor.available()
         if problem and executor.name not in PRESETS:
             # A preset is looked up when it is needed: it may not be installed here.
+            if (run.root / executor.name).is_file():
+                problem += f"; write ./{executor.name} to run the file in the project root"
             raise pytest.UsageError(f"{place}{problem}")
     for command in settings.executor:
         _check_script(run, command)

@@ -221,3 +221,14 @@ def test_a_command_that_cannot_be_parsed_is_one_finding(
     result = pytester.runpytest("--ralph-lint", "specs")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*[[]shell-syntax[]]", "1 spec, 1 error, 0 warnings"])
+
+
+def test_lint_finds_specs_beside_testpaths(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    pytester.mkdir("tests")
+    pytester.makeini("[pytest]\ntestpaths = tests\n")
+    make_spec("- [ ] 1.1 Check\n  - **Verify**: `ls specs`\n")
+
+    result = pytester.runpytest("--ralph-lint")
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["1 spec, 0 errors, 0 warnings"])

@@ -202,6 +202,8 @@ def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | N
 
     if result.exit_code == NOT_FOUND and not run.is_agent:
         return Reason("command_not_found")
+    if result.exit_code != 0 and not answer.strip() and not run.log.strip():
+        return Reason(error=f"{_exit_status(run)} and printed nothing")
     if result.exit_code != 0 or claims.failed_block or claims.report:
         return Reason()
     if answer.strip():
@@ -277,9 +279,13 @@ def _why_refused(run: FinishedRun) -> str:
     for line in run.log.splitlines():
         if USAGE_ERROR.search(line):
             return one_line(line)
-    status = f"exited with {run.result.exit_code}"
+    status = _exit_status(run)
     printed = _first_line(run.log)
     return f"{status}: {printed}" if printed else f"{status} and printed nothing"
+
+
+def _exit_status(run: FinishedRun) -> str:
+    return f"exited with {run.result.exit_code}"
 
 
 def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:

@@ -45,6 +45,16 @@ def test_missing_executor_script_is_rejected_at_start(
     result.stderr.fnmatch_lines(["ERROR: --ralph-executor: no such file: ./nope.sh"])
 
 
+def test_executor_named_like_a_file_gets_a_hint(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(t1_1="false")
+    (pytester.path / "agent.sh").write_text("#!/bin/sh\n")
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor", "agent.sh", "specs")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *; write ./agent.sh to run the file in the project root"])
+
+
 def test_executor_script_must_be_executable(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
